@@ -1,0 +1,1 @@
+"""rocketns beside real RocketMQ: brokers, clients, admin tools and the Java NameServer itself."""

@@ -1,0 +1,49 @@
+"""RocketMQ's own jars through Maven, resolved once a version and kept in the user's cache folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+MAVEN_TIMEOUT_S = 900
+
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>rocketns.interop</groupId><artifactId>rocketmq-{version}</artifactId><version>1</version>
+<dependencies>
+{dependencies}
+</dependencies></project>
+"""
+DEPENDENCY = (
+    "<dependency><groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-{artifact}</artifactId>"
+    "<version>{version}</version></dependency>"
+)
+ARTIFACTS = ("namesrv", "broker", "tools", "client")
+
+
+def missing_tools() -> list[str]:
+    """The programs of java, javac and mvn that are not on the PATH."""
+    return [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
+
+
+def cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "rocketns-interop"
+
+
+def classpath(version: str) -> str:
+    """The class path of name server, broker, admin tools and client of one RocketMQ version."""
+    folder = cache_folder() / f"rocketmq-{version}"
+    if not (folder / "complete").exists():
+        _resolve(version, folder)
+    return f"{folder / 'lib'}/*"
+
+
+def _resolve(version: str, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    dependencies = "\n".join(DEPENDENCY.format(artifact=a, version=version) for a in ARTIFACTS)
+    (folder / "pom.xml").write_text(POM.format(version=version, dependencies=dependencies), "utf-8")
+    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"]
+    subprocess.run(command, cwd=folder, check=True, timeout=MAVEN_TIMEOUT_S)
+    (folder / "complete").touch()

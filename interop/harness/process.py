@@ -1,0 +1,75 @@
+"""Child processes with their output in a file: start, wait for a line, stop by id."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 20.0
+
+
+class ProcessFailed(AssertionError):
+    """A process ended, or said nothing in time; carries the end of its output."""
+
+
+@dataclass
+class Process:
+    """A started program. Its standard output and error are appended to ``output``."""
+
+    command: list[str]
+    output: Path
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+    popen: subprocess.Popen[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        with self.output.open("ab") as out:
+            self._seen = out.tell()
+            self.popen = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                env=os.environ | self.env, cwd=self.cwd,
+            )  # fmt: skip
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    def text(self) -> str:
+        """What it printed since it started."""
+        return self.output.read_bytes()[self._seen :].decode("utf-8", "replace")
+
+    def wait_for(self, pattern: str, within_s: float = START_TIMEOUT_S) -> re.Match[str]:
+        """The first match of a regular expression in its output."""
+        deadline = time.monotonic() + within_s
+        while True:
+            over = self.popen.poll() is not None or time.monotonic() > deadline
+            if match := re.search(pattern, self.text()):
+                return match
+            if over:
+                raise ProcessFailed(f"{pattern!r} never printed by {self.command[:3]}…\n{self.text()[-4000:]}")
+            time.sleep(0.02)
+
+    def wait(self, within_s: float = STOP_TIMEOUT_S) -> int:
+        return self.popen.wait(within_s)
+
+    def signal(self, number: signal.Signals) -> None:
+        if self.popen.poll() is None:
+            self.popen.send_signal(number)
+
+    def stop(self) -> int:
+        """SIGTERM, then SIGKILL if it does not end in time; the exit status."""
+        self.signal(signal.SIGTERM)
+        try:
+            return self.wait()
+        except subprocess.TimeoutExpired:
+            return self.kill()
+
+    def kill(self) -> int:
+        self.signal(signal.SIGKILL)
+        return self.wait()

@@ -1,0 +1,68 @@
+"""Fixtures of the behaviour tests: a shared server, servers with their own settings, and names nobody else uses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.wire import Client
+
+_numbers = itertools.count(1)
+
+
+class Names:
+    """Names for one test, unique in the session, so that tests can share a server."""
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)
+        self.cluster = f"Cluster{self.number}"
+        self.broker = f"broker-{self.number}"
+
+    def addr(self, host: int = 1) -> str:
+        return f"10.{self.number >> 8}.{self.number & 255}.{host}:10911"
+
+    def topic(self, name: str = "T") -> str:
+        return f"{name}-{self.number}"
+
+
+@pytest.fixture
+def names() -> Names:
+    return Names()
+
+
+@pytest.fixture(scope="session")
+def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
+    return JavaNameServer if request.config.getoption("--against") == "java" else RocketnsServer
+
+
+@pytest.fixture(scope="session")
+def server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
+    """One name server with default settings for all tests that do not change settings."""
+    started = server_class(tmp_path_factory.mktemp("shared"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def client(server: NameServer) -> Iterator[Client]:
+    """A fresh connection to the shared server; its brokers go when it closes."""
+    with server.connect() as connection:
+        yield connection
+
+
+@pytest.fixture
+def start_server(server_class: type[NameServer], tmp_path: Path) -> Iterator[Callable[..., NameServer]]:
+    """Start a server of its own: ``start_server({"enableTopicList": "false"})``; stopped after the test."""
+    started: list[NameServer] = []
+
+    def start(properties: dict[str, object] | None = None, **more: object) -> NameServer:
+        started.append(server_class(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
