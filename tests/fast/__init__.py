@@ -1,0 +1,1 @@
+"""Each compiled twin is held to its Python reference."""
