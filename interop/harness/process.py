@@ -15,7 +15,11 @@ STOP_TIMEOUT_S = 20.0
 
 
 class ProcessFailed(AssertionError):
-    """A process ended, or said nothing in time; carries the end of its output."""
+    """A process ended, or said nothing in time; carries the end of its output and its exit status, if it ended."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass
@@ -52,7 +56,8 @@ class Process:
             if match := re.search(pattern, self.text()):
                 return match
             if over:
-                raise ProcessFailed(f"{pattern!r} never printed by {self.command[:3]}…\n{self.text()[-4000:]}")
+                said = f"{pattern!r} never printed by {self.command[:3]}…\n{self.text()[-4000:]}"
+                raise ProcessFailed(said, self.popen.poll())
             time.sleep(0.02)
 
     def wait(self, within_s: float = STOP_TIMEOUT_S) -> int:

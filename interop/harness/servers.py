@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from interop.harness.process import Process
+from interop.harness.process import Process, ProcessFailed
 from interop.harness.wire import Client
 
 BOOT_LINE = r"The Name Server boot success\. serializeType=\w+, address \S*:(\d+)"
@@ -36,7 +36,11 @@ class NameServer:
         self.process = Process(
             self.command(), self.home / "stdout.log", {"ROCKETMQ_HOME": str(self.home)} | self.env, cwd=self.home
         )
-        self.port = int(self.process.wait_for(BOOT_LINE)[1])
+        try:
+            self.port = int(self.process.wait_for(BOOT_LINE)[1])
+        except ProcessFailed:
+            self.process.kill()  # a start that failed leaves nothing behind
+            raise
 
     def command(self) -> list[str]:
         raise NotImplementedError
