@@ -1,0 +1,82 @@
+# Needs python3 (3.11 or newer, with venv), make and a C compiler. Everything else goes into .venv.
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+PY := $(VENV)/bin/python
+FAST := $(wildcard rocketns/_fast/*.pyx rocketns/_fast/*.pxd)
+# Lists of pyproject.toml as lines that pip reads, so that no version is written down twice.
+REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
+	p = tomllib.load(open("pyproject.toml", "rb")); \
+	[print(*functools.reduce(operator.getitem, a.split("."), p), sep="\n") for a in sys.argv[1:]]'
+MISSING_JAVA := $(PY) -c 'from interop.harness.maven import missing_tools; print(*missing_tools())'
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: help run test check interop demo bench build clean
+.DELETE_ON_ERROR:
+
+help: ## say what there is to make (this list)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+run: $(VENV)/built ## start the name server on port 9876; options go in ARGS="-c FILE"
+	@exec $(PY) -m rocketns $(ARGS)
+
+test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where java, javac and mvn are found
+	@suites="tests interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
+	if [ -n "$$missing" ]; then suites=tests; \
+		printf '\n%s\n%s\n%s\n\n' '+-----------------------------------------------------------------------------+' \
+			"| INTEROP TESTS LEFT OUT, no real broker is run: not found on the PATH: $$missing" \
+			'+-----------------------------------------------------------------------------+'; \
+	fi; \
+	exec $(PY) -m pytest $$suites $(ARGS)
+
+check: $(VENV)/dev $(VENV)/built ## ruff, mypy, layering and tidiness, in seconds
+	@exec $(PY) -m pytest tests/check $(ARGS)
+
+interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brokers, producers and consumers
+	@exec $(PY) -m pytest interop $(ARGS)
+
+demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
+	@exec $(PY) -m interop.demo $(ARGS)
+
+bench: $(VENV)/dev $(VENV)/built ## CPU time of rocketns beside Java's, then the parts by pytest-benchmark
+	@$(PY) -m benchmarks $(ARGS)
+	@$(PY) -m pytest benchmarks
+
+build: $(VENV)/built ## compile what changed in rocketns/_fast
+
+clean: ## remove .venv and everything that was built
+	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find rocketns tests interop benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rocketns needs Python 3.11 or newer, \
+	and $(PYTHON) is not one: install it, or name yours with 'make PYTHON=python3.12'." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: \
+	install its venv module (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 1; }
+	@echo "making a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/installed: pyproject.toml | $(VENV)/made
+	@echo "installing what rocketns needs into $(VENV)"
+	@$(REQUIREMENTS) build-system.requires project.dependencies > $@.txt
+	@$(PY) -m pip install -q -r $@.txt
+	@touch $@
+
+$(VENV)/dev: pyproject.toml | $(VENV)/installed
+	@echo "installing what the tests need into $(VENV)"
+	@$(REQUIREMENTS) project.optional-dependencies.dev > $@.txt
+	@$(PY) -m pip install -q -r $@.txt
+	@touch $@
+
+$(VENV)/built: setup.py $(FAST) $(VENV)/installed
+	@echo "compiling rocketns/_fast"
+	@$(PY) setup.py -q build_ext --inplace
+	@touch $@
+
+# Never made, so that the programs are looked for each time.
+$(VENV)/java: $(VENV)/installed
+	@missing="$$($(MISSING_JAVA))"; [ -z "$$missing" ] || { echo "Real brokers need a Java development kit and Maven; \
+	not found on the PATH: $$missing (Debian, Ubuntu: apt-get install default-jdk-headless maven)." >&2; exit 1; }
