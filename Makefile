@@ -26,7 +26,7 @@ test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where jav
 	@suites="tests interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
 	if [ -n "$$missing" ]; then suites=tests; \
 		printf '\n%s\n%s\n%s\n\n' '+-----------------------------------------------------------------------------+' \
-			"| INTEROP TESTS LEFT OUT, no real broker is run: not found on the PATH: $$missing" \
+			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
 			'+-----------------------------------------------------------------------------+'; \
 	fi; \
 	exec $(PY) -m pytest $$suites $(ARGS)

@@ -1,0 +1,86 @@
+"""rocketns imports in one direction only, and its inner layers know no socket, clock or thread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.check.layers import violations
+from tests.check.source import ROOT, sources
+
+
+def test_every_import_follows_the_order() -> None:
+    found = violations(ROOT)
+    assert not found, "\n".join(found)
+
+
+def test_the_checker_reads_the_whole_package() -> None:
+    seen = {source.name for source in sources(ROOT, "rocketns")}
+    assert {"rocketns/protocol/frame.py", "rocketns/_fast/wire.pyx", "rocketns/_fast/wire.pxd"} <= seen
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("protocol/frame.py", "from rocketns.routeinfo import tables"),
+        ("protocol/frame.py", "import rocketns.server.lane"),
+        ("protocol/frame.py", "from rocketns import kvconfig"),
+        ("protocol/frame.py", "def f():\n    from rocketns.processor.dispatch import x"),
+        ("errors.py", "from rocketns.protocol.codes import X"),
+        ("routeinfo/tables.py", "from rocketns.processor import dispatch"),
+        ("routeinfo/tables.py", "from rocketns._fast.wire import next_frame"),
+        ("kvconfig.py", "import rocketns.controller"),
+        ("processor/admin.py", "from rocketns.server.control import x"),
+        ("server/lane.py", "from rocketns.controller import NamesrvController"),
+        ("server/lane.py", "from rocketns.journal import writer"),
+        ("server/lane.py", "from rocketns.pipeline import report"),
+        ("controller.py", "from rocketns.__main__ import main"),
+        ("controller.py", "import rocketns.pipeline.report"),
+        ("__init__.py", "from rocketns.controller import NamesrvController"),
+        ("_fast/wire.pyx", "from rocketns.protocol.frame import next_frame"),
+        ("_fast/wire.pyx", "    from rocketns.protocol.frame import next_frame"),
+        ("_fast/wire.pxd", "from rocketns cimport errors"),
+        ("_fast/wire.pyi", "import rocketns.config"),
+        ("_fast/wire.pyx", "cimport libc.stdint, rocketns.config"),
+        ("protocol/frame.py", "import socket"),
+        ("protocol/frame.py", "from time import monotonic"),
+        ("protocol/frame.py", "import logging.handlers"),
+        ("routeinfo/tables.py", "import threading as t"),
+        ("routeinfo/tables.py", "from concurrent.futures import Future"),
+        ("novelty.py", "import os"),
+        ("novelty/part.py", "import os"),
+    ],
+)
+def test_a_planted_violation_is_found(tmp_path: Path, path: str, line: str) -> None:
+    planted(tmp_path, path, line)
+    assert len(violations(tmp_path)) == 1, violations(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("config.py", "from rocketns.errors import RocketnsError"),
+        ("protocol/frame.py", "from rocketns.errors import MalformedFrame\nimport struct"),
+        ("protocol/frame.py", "from rocketns.protocol.codes import X"),
+        ("routeinfo/tables.py", "import logging"),
+        ("routeinfo/tables.py", "from rocketns.protocol.bodies import X"),
+        ("kvconfig.py", "import time"),
+        ("server/lane.py", "import asyncio\nfrom rocketns._fast import wire"),
+        ("server/lane.py", "from rocketns import __version__"),
+        ("controller.py", "from rocketns.journal.writer import JournalWriter"),
+        ("journal/record.py", "from rocketns.routeinfo.events import Event"),
+        ("pipeline/report.py", "from rocketns.journal.record import SCHEMA"),
+        ("_fast/reactor.pyx", "from rocketns._fast.wire cimport frame_size\nfrom libc.stdint cimport int64_t"),
+        ("_fast/reactor.pyx", "# from rocketns.protocol import frame"),
+    ],
+)
+def test_what_the_order_allows_passes(tmp_path: Path, path: str, line: str) -> None:
+    planted(tmp_path, path, line)
+    assert violations(tmp_path) == []
+
+
+def planted(root: Path, path: str, text: str) -> None:
+    file = root / "rocketns" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text + "\n", "utf-8")

@@ -1,0 +1,58 @@
+"""Every row of the Java server's behaviour that rocketns promises has a test that names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.check.rows import named, required
+from tests.check.source import ROOT
+
+
+def test_every_row_is_named_by_a_test() -> None:
+    missing = sorted(required() - named(ROOT))
+    assert not missing, f"{len(missing)} rows without a test: {' '.join(missing)}"
+
+
+def test_the_list_of_rows_is_whole() -> None:
+    assert len(required()) == 219
+    assert {"B001", "B032", "B035", "B191", "B251"} <= required()
+    assert not {"B000", "B033", "B034", "B054", "B192", "B248", "B252"} & required()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'def test_x():\n    """B007: a reason."""\n',
+        'async def test_x():\n    """A reason (B006, B007)."""\n',
+        'class TestX:\n    def test_x(self):\n        """B007/B008."""\n',
+        "def test_b007_has_no_ext_fields():\n    pass\n",
+        "def test_no_ext_fields_b007():\n    pass\n",
+    ],
+)
+def test_a_row_counts_in_a_test_name_or_docstring(tmp_path: Path, text: str) -> None:
+    plant(tmp_path, "tests/behaviour/test_x.py", text)
+    assert "B007" in named(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("tests/test_x.py", '"""B007"""\n'),
+        ("tests/test_x.py", "# B007\ndef test_x():\n    pass\n"),
+        ("tests/test_x.py", 'def helper():\n    """B007"""\n'),
+        ("tests/test_x.py", 'def test_x():\n    """B0071, XB007 and B006-B008."""\n'),
+        ("tests/helper.py", 'def test_x():\n    """B007"""\n'),
+        ("benchmarks/test_x.py", 'def test_x():\n    """B007"""\n'),
+    ],
+)
+def test_a_row_elsewhere_does_not_count(tmp_path: Path, name: str, text: str) -> None:
+    plant(tmp_path, name, text)
+    assert "B007" not in named(tmp_path)
+
+
+def plant(root: Path, name: str, text: str) -> None:
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
