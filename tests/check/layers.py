@@ -1,6 +1,6 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, config] → protocol → [routeinfo, kvconfig] → processor → server (with _fast) → controller → __main__
+[errors, files, javatext, config] → protocol → [routeinfo, kvconfig] → processor → server (with _fast) → controller → __main__
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.check.source import Source, sources
 
 ORDER = (
-    {"errors", "files", "config"},
+    {"errors", "files", "javatext", "config"},
     {"protocol"},
     {"routeinfo", "kvconfig"},
     {"processor"},
