@@ -7,6 +7,7 @@ from typing import Any
 
 from interop.harness import codes
 from interop.harness.payloads import dumps, register_body, register_ext, topic_config
+from interop.harness.servers import NameServer
 from interop.harness.wire import Answer, Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.views import group
@@ -59,6 +60,13 @@ def registered(client: Client, names: Names, topics: Iterable[Topic] = TWO_TOPIC
     return answer
 
 
+def assert_decode_failed(answer: Answer) -> None:
+    """The answer to a registration whose body cannot be read; in Java's remark a stack frame follows."""
+    assert (answer.code, answer.ext) == (1, None)
+    exception = "org.apache.rocketmq.remoting.exception.RemotingCommandException"
+    assert (answer.remark or "").startswith(f"{exception}: Failed to decode RegisterBrokerBody"), answer.remark
+
+
 def unregister_ext(names: Names, host: int = 1, broker_id: int = 0, **ext: Any) -> dict[str, str]:
     """extFields of UNREGISTER_BROKER; a value of None removes the field."""
     fields = {
@@ -87,6 +95,15 @@ def settle(client: Client) -> None:
         return group(client, barrier.broker) is None
 
     eventually(is_gone)
+
+
+def settle_closes(server: NameServer) -> None:
+    """Return when every connection closed before has been dealt with: a broker on a later one is gone."""
+    barrier = Names()
+    with server.connect() as client:
+        registered(client, barrier, ())
+    with server.connect() as client:
+        eventually(lambda: group(client, barrier.broker) is None)
 
 
 def query_version(

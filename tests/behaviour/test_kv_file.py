@@ -29,9 +29,7 @@ def get(client: Client) -> dict[str, str] | None:
     return client.request(codes.GET_KV_CONFIG, {"namespace": "ns", "key": "k"}).ext
 
 
-def test_file_is_compact_json_with_a_copy_of_the_content_before(
-    start_server: StartServer, tmp_path: Path
-) -> None:
+def test_file_is_compact_json_with_a_copy_of_the_content_before(start_server: StartServer, tmp_path: Path) -> None:
     """B105: KV file format; missing parent folders are made; each change leaves a .bak of the previous content."""
     path = tmp_path / "not" / "yet" / "kv.json"
     copy = path.with_name("kv.json.bak")
@@ -57,9 +55,7 @@ def test_delete_of_nothing_writes_the_file_too(start_server: StartServer, tmp_pa
 
 
 @pytest.mark.parametrize("content", [None, b""], ids=["absent", "empty"])
-def test_start_without_content_is_fine(
-    start_server: StartServer, tmp_path: Path, content: bytes | None
-) -> None:
+def test_start_without_content_is_fine(start_server: StartServer, tmp_path: Path, content: bytes | None) -> None:
     """B106: KV file absent or empty at start."""
     path = tmp_path / "kv.json"
     if content is not None:

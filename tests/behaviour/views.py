@@ -47,6 +47,17 @@ def perms(client: Client, topic: str) -> dict[str, int]:
     return {q["brokerName"]: q["perm"] for q in data["queueDatas"]} if data else {}
 
 
+def queue(client: Client, topic: str) -> dict[str, Any]:
+    """The one QueueData of a topic that only one broker has."""
+    (only,) = route(client, topic)["queueDatas"]
+    return dict(only)
+
+
+def filter_servers(client: Client, topic: str) -> dict[str, list[str]]:
+    """Broker address to filter servers in the topic's route."""
+    return dict(route(client, topic)["filterServerTable"])
+
+
 def cluster_info(client: Client) -> Any:
     answer = client.request(codes.GET_BROKER_CLUSTER_INFO)
     assert answer.code == 0

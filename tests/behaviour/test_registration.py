@@ -1,0 +1,152 @@
+"""REGISTER_BROKER: what is accepted, what is refused, and what of its header matters."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import data_version, register_body, register_ext
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, eventually
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import TWO_TOPICS, configs, query_version, register, register_with, registered
+from tests.behaviour.views import addrs, group, members, perms, route
+
+ONEWAY = 2
+
+
+def test_master_is_visible_with_group_cluster_and_topics(client: Client, names: Names) -> None:
+    """B109: master with two topics, new group."""
+    answer = register(client, names)
+    assert (answer.code, answer.remark, answer.ext, answer.body) == (0, None, {}, None)
+    assert addrs(client, names.broker) == {"0": names.addr()}
+    assert members(client, names.cluster) == [names.broker]
+    for topic in TWO_TOPICS:
+        assert perms(client, names.topic(topic)) == {names.broker: 6}
+
+
+def test_single_topic_of_an_unknown_broker_is_refused(client: Client, names: Names) -> None:
+    """B110: exactly one topic, id not registered; the group is visible without address, the topic is not."""
+    answer = register(client, names, ["T"])
+    assert (answer.code, answer.remark, answer.ext) == (1, "register broker failed", {})
+    assert addrs(client, names.broker) == {}
+    assert members(client, names.cluster) == [names.broker]
+    assert route(client, names.topic("T")) is None
+
+
+def test_single_topic_of_an_unknown_id_of_a_known_group_is_refused(client: Client, names: Names) -> None:
+    """B110: the id counts, not the group."""
+    registered(client, names)
+    answer = register(client, names, ["T"], host=2, broker_id=1)
+    assert (answer.code, answer.remark, answer.ext) == (1, "register broker failed", {})
+    assert addrs(client, names.broker) == {"0": names.addr()}
+
+
+def test_single_topic_of_a_known_broker_is_added(client: Client, names: Names) -> None:
+    """B111: exactly one topic, id registered: others stay."""
+    registered(client, names, version=data_version(1))
+    registered(client, names, ["V"], version=data_version(2))
+    for topic in (*TWO_TOPICS, "V"):
+        assert perms(client, names.topic(topic)) == {names.broker: 6}
+
+
+def test_no_topics_at_all_is_accepted(client: Client, names: Names) -> None:
+    """B112: zero topics, new group."""
+    registered(client, names, ())
+    assert addrs(client, names.broker) == {"0": names.addr()}
+
+
+CRC_ACCEPTED = {
+    "right": lambda body: zlib.crc32(body) & 0x7FFFFFFF,
+    "zero": lambda body: 0,  # noqa: ARG005
+    "absent": lambda body: None,  # noqa: ARG005
+    "unparsable": lambda body: "x",  # noqa: ARG005
+}
+
+
+@pytest.mark.parametrize("crc", CRC_ACCEPTED.values(), ids=CRC_ACCEPTED)
+def test_crc_that_is_right_or_no_statement_is_accepted(
+    client: Client, names: Names, crc: Callable[[bytes], object]
+) -> None:
+    """B120: CRC right, 0, absent or unparsable."""
+    body = register_body(configs(names, TWO_TOPICS))
+    answer = register_with(client, names, body, bodyCrc32=crc(body))
+    assert (answer.code, answer.ext) == (0, {})
+    assert perms(client, names.topic("T")) == {names.broker: 6}
+
+
+def body_whose_crc_has_the_sign_bit(names: Names) -> bytes:
+    """Java keeps 31 bits of the CRC, so only such a body shows whether the server does."""
+    bodies = (register_body(configs(names, TWO_TOPICS), data_version(counter)) for counter in itertools.count())
+    return next(body for body in bodies if zlib.crc32(body) >> 31)
+
+
+def test_crc_has_31_bits(client: Client, names: Names) -> None:
+    """B120: the comparison is with CRC32 & 0x7fffffff."""
+    body = body_whose_crc_has_the_sign_bit(names)
+    assert register_with(client, names, body, bodyCrc32=zlib.crc32(body) & 0x7FFFFFFF).code == 0
+
+
+@pytest.mark.parametrize("body", [None, b""], ids=["wrong", "no body"])
+def test_crc_that_does_not_match_is_refused(client: Client, names: Names, body: bytes | None) -> None:
+    """B121: CRC wrong, or CRC given without body: nothing changes."""
+    sent = register_body(configs(names, TWO_TOPICS)) if body is None else body
+    answer = register_with(client, names, sent, bodyCrc32=(zlib.crc32(sent) & 0x7FFFFFFF) + 1)
+    assert (answer.code, answer.remark, answer.ext) == (1, "crc32 not match", {})
+    assert group(client, names.broker) is None
+    assert members(client, names.cluster) is None
+
+
+@pytest.mark.parametrize("broker_id", [None, "x", "", "9223372036854775808"])
+def test_registration_without_a_usable_id_fails(client: Client, names: Names, broker_id: str | None) -> None:
+    """B141: missing or bad brokerId: code 1, nothing changes."""
+    answer = register(client, names, brokerId=broker_id)
+    assert (answer.code, answer.ext) == (1, None)
+    assert answer.remark
+    assert group(client, names.broker) is None
+    assert members(client, names.cluster) is None
+
+
+def test_registration_without_any_field_fails(client: Client, names: Names) -> None:
+    """B141: no ext at all."""
+    answer = client.request(codes.REGISTER_BROKER, None, register_body(configs(names, TWO_TOPICS)))
+    assert (answer.code, answer.ext) == (1, None)
+    assert answer.remark
+    assert route(client, names.topic("T")) is None
+
+
+def test_registration_without_cluster_stores_nothing(client: Client, names: Names) -> None:
+    """B142: missing cluster: code 0, nothing stored."""
+    answer = register(client, names, clusterName=None)
+    assert (answer.code, answer.ext) == (0, {})
+    assert group(client, names.broker) is None
+    assert route(client, names.topic("T")) is None
+
+
+def test_oneway_registration_is_done_and_not_answered(client: Client, names: Names) -> None:
+    """B165: oneway 103. An answer to it would arrive in place of one of the answers below."""
+    body = register_body(configs(names, TWO_TOPICS))
+    ext = register_ext(names.cluster, names.broker, names.addr(), body=body)
+    client.post(codes.REGISTER_BROKER, ext, body, flag=ONEWAY)
+    eventually(lambda: route(client, names.topic("T")))
+    assert query_version(client, names, data_version()).ext == {"changed": "false"}
+    assert client.stays_silent()
+
+
+def test_heartbeat_timeout_that_says_nothing_is_long(start_server: Callable[..., NameServer]) -> None:
+    """B166: heartbeatTimeoutMillis absent or bad. A scan that expires a short one leaves them alone.
+
+    That the default is 120000 to the millisecond needs a fake clock; this shows it on the wire.
+    """
+    server = start_server({"scanNotActiveBrokerInterval": 200})
+    timeouts = {"1": Names(), None: Names(), "abc": Names(), "": Names()}
+    with server.connect() as asking, server.connect() as short, server.connect() as client:
+        for timeout, names in timeouts.items():
+            registered(short if timeout == "1" else client, names, heartbeatTimeoutMillis=timeout)
+        eventually(lambda: group(asking, timeouts["1"].broker) is None)
+        assert short.is_closed_by_server()
+        assert [group(asking, names.broker) is None for names in timeouts.values()] == [True, False, False, False]

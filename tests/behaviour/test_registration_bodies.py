@@ -1,0 +1,149 @@
+"""REGISTER_BROKER bodies in plain JSON: which peer sends which, defaults, nulls and garbage."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+from interop.harness.payloads import data_version, dumps, register_body, topic_config, wrapper
+from interop.harness.wire import Client
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import TWO_TOPICS, assert_decode_failed, configs, query_version, register_with, registered
+from tests.behaviour.views import addrs, filter_servers, group, loads, members, perms, queue, route
+
+V3_0_11 = 37
+FILTERS = ["10.9.9.9:1"]
+
+
+@pytest.mark.parametrize("version", [0, V3_0_11 - 1])
+def test_old_peer_sends_the_bare_wrapper(client: Client, names: Names, version: int) -> None:
+    """B122: version 36 bare wrapper body: topics registered, filters untouched."""
+    registered(client, names, filters=FILTERS)
+    body = dumps(wrapper(configs(names, ["T", "V"]), data_version(2)))
+    # Such a peer knows no compression: the flag is ignored.
+    assert register_with(client, names, body, peer_version=version, compressed="true").code == 0
+    assert perms(client, names.topic("V")) == {names.broker: 6}
+    assert filter_servers(client, names.topic("T")) == {names.addr(): FILTERS}
+
+
+def test_old_peer_without_body_has_version_zero(client: Client, names: Names) -> None:
+    """B122, B131: no body from a peer before V3_0_11."""
+    assert register_with(client, names, b"", peer_version=V3_0_11 - 1).code == 0
+    assert query_version(client, names, data_version(0, 0)).ext == {"changed": "false"}
+
+
+def test_new_peer_sends_the_whole_body(client: Client, names: Names) -> None:
+    """B123: version 37 takes the wrapper out of RegisterBrokerBody."""
+    body = register_body(configs(names, TWO_TOPICS), filters=FILTERS)
+    assert register_with(client, names, body, peer_version=V3_0_11).code == 0
+    assert perms(client, names.topic("T")) == {names.broker: 6}
+    assert filter_servers(client, names.topic("T")) == {names.addr(): FILTERS}
+
+
+def test_bare_wrapper_of_a_new_peer_has_no_known_keys(client: Client, names: Names) -> None:
+    """B123: version 37 with a bare wrapper is like an empty body."""
+    body = dumps(wrapper(configs(names, TWO_TOPICS)))
+    assert register_with(client, names, body, peer_version=V3_0_11).code == 0
+    assert addrs(client, names.broker) == {"0": names.addr()}
+    assert route(client, names.topic("T")) is None
+
+
+@pytest.mark.parametrize("version", [612, 613, 32767, 2147483647])
+def test_peer_from_the_future_is_accepted(client: Client, names: Names, version: int) -> None:
+    """B124: version ≥ 613 is clamped."""
+    registered(client, names, peer_version=version)
+    assert perms(client, names.topic("T")) == {names.broker: 6}
+
+
+@pytest.mark.parametrize("version", [-1, -2147483648])
+def test_negative_version_fails(client: Client, names: Names, version: int) -> None:
+    """B125: version negative: code 1, nothing registered."""
+    answer = register_with(client, names, register_body(configs(names, TWO_TOPICS)), peer_version=version)
+    assert (answer.code, answer.ext) == (1, None)
+    assert answer.remark
+    assert group(client, names.broker) is None
+
+
+def test_zlib_bytes_marked_plain_are_refused(client: Client, names: Names) -> None:
+    """B130: a 5.x broker with compressedRegister sends them; the flag decides, the content is not sniffed."""
+    body = zlib.compress(register_body(configs(names, TWO_TOPICS)))
+    assert_decode_failed(register_with(client, names, body))
+
+
+def test_no_body_means_no_topics_version_zero_and_no_filters(client: Client, names: Names) -> None:
+    """B131: no body: topics of before stay, filters are cleared, DataVersion 0/0/0."""
+    registered(client, names, filters=FILTERS)
+    assert register_with(client, names, b"", bodyCrc32=0).code == 0
+    assert perms(client, names.topic("T")) == {names.broker: 6}
+    assert filter_servers(client, names.topic("T")) == {}
+    answer = query_version(client, names, data_version(0, 0))
+    assert answer.ext == {"changed": "false"}
+    assert loads(answer.body) == {"counter": 0, "stateVersion": 0, "timestamp": 0}
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"topicConfigSerializeWrapper":{}}', b'{"unknown":[1]}'])
+def test_empty_object_is_accepted(client: Client, names: Names, body: bytes) -> None:
+    """B132: body {}: code 0, DataVersion 0/now/0."""
+    answer = register_with(client, names, body)
+    assert (answer.code, answer.ext) == (0, {})
+    assert addrs(client, names.broker) == {"0": names.addr()}
+    stored = loads(query_version(client, names).body)
+    assert (stored["counter"], stored["stateVersion"]) == (0, 0)
+    assert stored["timestamp"] > data_version()["timestamp"]
+
+
+def test_null_body_fails(client: Client, names: Names) -> None:
+    """B133: body null: code 1, nothing registered."""
+    answer = register_with(client, names, b"null")
+    assert (answer.code, answer.ext) == (1, None)
+    assert answer.remark
+    assert members(client, names.cluster) is None
+
+
+@pytest.mark.parametrize("body", [b"x", b'{"topicConfigSerializeWrapper":', b"[]", b"7", b"{}{}", b"\xff"])
+def test_bad_json_is_refused(client: Client, names: Names, body: bytes) -> None:
+    """B134: bad JSON body: decode failure, nothing registered."""
+    assert_decode_failed(register_with(client, names, body))
+    assert group(client, names.broker) is None
+
+
+def test_null_topic_is_refused_and_nothing_changes(client: Client, names: Names) -> None:
+    """B135: null topic entry in the table."""
+    body = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"a":null,"b":%s}}}'
+    answer = register_with(client, names, body % dumps(topic_config(names.topic("T"))))
+    assert_decode_failed(answer)
+    assert members(client, names.cluster) is None
+    assert route(client, names.topic("T")) is None
+
+
+def test_topic_with_only_a_name_has_defaults(client: Client, names: Names) -> None:
+    """B136: 16/16/perm 6/sysFlag 0."""
+    registered(client, names, ["T", {"topicName": names.topic("U")}])
+    assert queue(client, names.topic("U")) == {
+        "brokerName": names.broker, "perm": 6, "readQueueNums": 16, "topicSysFlag": 0, "writeQueueNums": 16,
+    }  # fmt: skip
+
+
+def test_numbers_may_be_quoted(client: Client, names: Names) -> None:
+    """B136: TopicConfig numbers as strings, and what a topic's every number shows as."""
+    quoted = {
+        "topicName": names.topic("U"),
+        "readQueueNums": "3",
+        "writeQueueNums": "2",
+        "perm": "4",
+        "topicSysFlag": "1",
+    }
+    registered(client, names, ["T", quoted])
+    assert queue(client, names.topic("U")) == {
+        "brokerName": names.broker, "perm": 4, "readQueueNums": 3, "topicSysFlag": 1, "writeQueueNums": 2,
+    }  # fmt: skip
+
+
+def test_topic_is_registered_under_its_name_not_its_key(client: Client, names: Names) -> None:
+    """B137: table key differs from topicName."""
+    table = {"other": topic_config(names.topic("T")), names.topic("key"): topic_config(names.topic("U"))}
+    body = dumps({"topicConfigSerializeWrapper": {"dataVersion": data_version(), "topicConfigTable": table}})
+    assert register_with(client, names, body).code == 0
+    assert perms(client, names.topic("U")) == {names.broker: 6}
+    assert route(client, names.topic("key")) is None

@@ -1,0 +1,141 @@
+"""Registrations that collide with what is there, and names that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import data_version
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, eventually
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import query_version, register, registered, settle_closes, unregister
+from tests.behaviour.views import addrs, cluster_info, group, members, perms, route
+
+EMPTY = {"brokerAddrTable": {}, "clusterAddrTable": {}}
+
+
+def test_holder_with_higher_state_version_stays(client: Client, names: Names) -> None:
+    """B155: other address, same id, lower stateVersion than holder: holder stays, newcomer not live."""
+    registered(client, names, ["T", "U"], version=data_version(1, state=2))
+    answer = register(client, names, ["T", "V"], host=2, version=data_version(9, state=1), perm=4)
+    assert (answer.code, answer.ext) == (0, {})
+    assert addrs(client, names.broker) == {"0": names.addr(1)}
+    assert perms(client, names.topic("T")) == {names.broker: 6}
+    assert route(client, names.topic("V")) is None
+    newcomer = query_version(client, names, data_version(9, state=1), host=2)
+    assert (newcomer.ext, newcomer.body) == ({"changed": "true"}, None)
+
+
+def test_rejected_newcomer_loses_the_id_it_had(client: Client, names: Names) -> None:
+    """B155: its address was live under another id: that is gone too."""
+    registered(client, names, version=data_version(1, state=2))
+    registered(client, names, host=2, broker_id=1, version=data_version(1, state=1))
+    assert query_version(client, names, data_version(1, state=1), host=2).ext == {"changed": "false"}
+    assert register(client, names, host=2, version=data_version(1, state=1)).code == 0
+    assert addrs(client, names.broker) == {"0": names.addr(1)}
+    assert query_version(client, names, data_version(1, state=1), host=2).body is None
+
+
+@pytest.mark.parametrize("state", [2, 3])
+def test_newcomer_with_equal_or_higher_state_version_replaces(client: Client, names: Names, state: int) -> None:
+    """B156: other address, same id, equal or higher stateVersion."""
+    registered(client, names, version=data_version(5, state=2))
+    registered(client, names, host=2, version=data_version(1, state=state), perm=4)
+    assert addrs(client, names.broker) == {"0": names.addr(2)}
+    assert perms(client, names.topic("T")) == {names.broker: 4}
+
+
+def test_holder_that_is_not_live_is_replaced(client: Client, names: Names) -> None:
+    """B156: a holder of another cluster has no live entry in this one, whatever its stateVersion."""
+    registered(client, names, version=data_version(1, state=9))
+    registered(client, names, host=2, clusterName=names.cluster + "-2", version=data_version(1, state=1))
+    assert addrs(client, names.broker) == {"0": names.addr(2)}
+
+
+def test_replaced_address_still_has_its_data_version(client: Client, names: Names) -> None:
+    """B191: replaced address (zombie): 322 still reports it."""
+    registered(client, names, version=data_version(5))
+    registered(client, names, host=2, version=data_version(6))
+    assert addrs(client, names.broker) == {"0": names.addr(2)}
+    answer = query_version(client, names, data_version(5), host=1)
+    assert answer.ext == {"changed": "false"}
+    assert answer.json() == data_version(5)
+
+
+def test_group_under_a_second_cluster_is_in_both(client: Client, names: Names) -> None:
+    """B158: both sets list it, the entry keeps the first cluster."""
+    second = names.cluster + "-2"
+    registered(client, names)
+    registered(client, names, clusterName=second)
+    assert members(client, names.cluster) == members(client, second) == [names.broker]
+    assert group(client, names.broker)["cluster"] == names.cluster
+
+
+def test_registration_without_broker_name(
+    start_server: Callable[..., NameServer], server_class: type[NameServer], names: Names
+) -> None:
+    """B143: missing broker name: code 0.
+
+    Java keeps a null in the cluster's set, on which ``mqadmin clusterList`` crashes; rocketns stores nothing.
+    """
+    with start_server().connect() as client:
+        answer = register(client, names, brokerName=None)
+        assert (answer.code, answer.ext, answer.body) == (0, {}, None)
+        leftover = {names.cluster: [None]} if server_class.kind == "java" else {}
+        assert cluster_info(client) == EMPTY | {"clusterAddrTable": leftover}
+        assert route(client, names.topic("T")) is None
+        assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).json() == {"topicList": []}
+
+
+def test_registration_without_address(
+    start_server: Callable[..., NameServer], server_class: type[NameServer], names: Names
+) -> None:
+    """B144: missing address: code 0.
+
+    Java keeps a group with a null address, which breaks the clean-up of others in its cluster; rocketns stores nothing.
+    """
+    with start_server().connect() as client:
+        answer = register(client, names, brokerAddr=None, haServerAddr=None)
+        assert (answer.code, answer.ext, answer.body) == (0, {}, None)
+        if server_class.kind == "java":
+            assert members(client, names.cluster) == [names.broker]
+            assert addrs(client, names.broker) == {}
+        else:
+            assert cluster_info(client) == EMPTY
+            assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).json() == {"topicList": []}
+
+
+def test_registration_without_address_does_not_bar_the_name(
+    start_server: Callable[..., NameServer], names: Names
+) -> None:
+    """B144: a broker of the same name and cluster still registers, and goes when it unregisters."""
+    with start_server().connect() as client:
+        register(client, names, brokerAddr=None)
+        registered(client, names)
+        assert (addrs(client, names.broker) or {})["0"] == names.addr()
+        assert unregister(client, names).code == 0
+        eventually(lambda: route(client, names.topic("T")) is None)
+        assert cluster_info(client) == EMPTY
+
+
+def test_registration_without_address_harms_no_other(
+    start_server: Callable[..., NameServer], server_class: type[NameServer]
+) -> None:
+    """B144: brokers of its cluster go when their connections close.
+
+    In Java those stay that follow the group with the null address in hash order (of one letter: the order of letters);
+    in rocketns there is no such group.
+    """
+    server = start_server()
+    others = {"A": Names(), "Z": Names()}
+    with server.connect() as asking:
+        register(asking, Names(), clusterName="C", brokerName="G", brokerAddr=None)
+        for broker, one in others.items():
+            with server.connect() as client:
+                registered(client, one, clusterName="C", brokerName=broker)
+        settle_closes(server)
+        left = [broker for broker in others if group(asking, broker)]
+    assert left == (["Z"] if server_class.kind == "java" else [])

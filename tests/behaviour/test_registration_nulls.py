@@ -1,0 +1,68 @@
+"""REGISTER_BROKER bodies with explicit nulls where an object belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from interop.harness.payloads import data_version, dumps, wrapper
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import TWO_TOPICS, configs, query_version, register_with, registered
+from tests.behaviour.views import addrs, members, perms, route
+
+NO_TABLE = {
+    "table": dumps({"topicConfigSerializeWrapper": {"dataVersion": data_version(2), "topicConfigTable": None}}),
+    "wrapper": b'{"topicConfigSerializeWrapper":null}',
+}
+
+
+@pytest.mark.parametrize("body", NO_TABLE.values(), ids=NO_TABLE)
+def test_null_table_of_a_known_id_leaves_topics_alone(client: Client, names: Names, body: bytes) -> None:
+    """B138: topicConfigTable:null, id known."""
+    registered(client, names)
+    answer = register_with(client, names, body)
+    assert (answer.code, answer.ext) == (0, {})
+    assert addrs(client, names.broker) == {"0": names.addr()}
+    for topic in TWO_TOPICS:
+        assert perms(client, names.topic(topic)) == {names.broker: 6}
+
+
+def test_null_table_of_a_known_id_still_brings_its_version(client: Client, names: Names) -> None:
+    """B138: the address is refreshed with the DataVersion sent."""
+    registered(client, names)
+    assert register_with(client, names, NO_TABLE["table"]).code == 0
+    assert query_version(client, names, data_version(2)).ext == {"changed": "false"}
+
+
+@pytest.mark.parametrize("body", NO_TABLE.values(), ids=NO_TABLE)
+def test_null_table_of_a_new_id_leaves_a_ghost_group(
+    start_server: Callable[..., NameServer], names: Names, body: bytes
+) -> None:
+    """B139: topicConfigTable:null, new id: success, but a group without address that is not live."""
+    with start_server().connect() as client:
+        answer = register_with(client, names, body)
+        assert (answer.code, answer.ext) == (0, {})
+        assert addrs(client, names.broker) == {}
+        assert members(client, names.cluster) == [names.broker]
+        assert query_version(client, names, data_version()).ext == {"changed": "true"}
+        registered(client, names)
+        assert addrs(client, names.broker) == {"0": names.addr()}
+
+
+def test_null_data_version_is_stored_as_unknown(client: Client, names: Names) -> None:
+    """B140: dataVersion:null: code 0; 322 then says changed, without body."""
+    unknown = wrapper(configs(names, TWO_TOPICS)) | {"dataVersion": None}
+    assert register_with(client, names, dumps({"topicConfigSerializeWrapper": unknown})).code == 0
+    assert perms(client, names.topic("T")) == {names.broker: 6}
+    answer = query_version(client, names, data_version())
+    assert (answer.code, answer.ext, answer.body) == (0, {"changed": "true"}, None)
+
+
+def test_null_filter_list_says_nothing(client: Client, names: Names) -> None:
+    """B161: filterServerList:null leaves the filters as they are."""
+    registered(client, names, filters=["10.9.9.9:1"])
+    registered(client, names, version=data_version(2), filters=None)
+    assert route(client, names.topic("T"))["filterServerTable"] == {names.addr(): ["10.9.9.9:1"]}
