@@ -12,8 +12,9 @@ from tests.behaviour.conftest import Names
 
 ONEWAY = 2
 NO_FIELDS = {"brokerName": "nobody", "topic": "none", "namespace": "none", "key": "none"}
-# What answers with success and an ext area that says nothing else than the request asked for.
+# Codes that answer with success, and whose Java handler makes no response header object.
 WITHOUT_EXT = [100, 102, 104, 106, 206, 216, 217, 224, 304, 311, 312, 313, 318, 319, 901, 904]
+# The others, with the result of a request about nothing known.
 WITH_EXT = {101: 22, 103: 0, 205: 0, 322: 0, 327: 0}
 
 
