@@ -44,7 +44,7 @@ def sanitizer_flags() -> list[str]:
     """Compiler and linker flags of ROCKETNS_SANITIZE=address|thread|undefined; none when it is not set."""
     name = os.environ.get("ROCKETNS_SANITIZE", "")
     if name and name not in SANITIZERS:
-        raise PlatformError(f"ROCKETNS_SANITIZE={name!r} is not one of {', '.join(SANITIZERS)}.")
+        raise SystemExit(f"error: ROCKETNS_SANITIZE={name!r} is not one of {', '.join(SANITIZERS)}.")
     return [f"-fsanitize={name}", "-fno-omit-frame-pointer", "-g"] if name else []
 
 
