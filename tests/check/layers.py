@@ -1,6 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, javatext, config] → protocol → [routeinfo, kvconfig] → processor → server (with _fast) → controller → __main__
+[errors, files, javatext, config] → protocol → [routeinfo, kvconfig] → processor → server (with _fast)
+→ controller → __main__
 """
 
 from __future__ import annotations
