@@ -1,1 +1,1 @@
-"""Bytes to values and back. No socket, clock or thread in here."""
+"""Bytes to values and back: frames, headers and bodies. No socket, no clock, no thread."""

@@ -1,0 +1,69 @@
+"""Start the name server: arguments → configuration → controller → exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocketns import cli
+from rocketns.config import Configuration
+from rocketns.controller import NamesrvController
+from rocketns.errors import StartupError
+from rocketns.logs import log_folder, start_logging
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until a signal; the exit status."""
+    options = cli.parse(sys.argv[1:] if arguments is None else arguments)
+    home = Path(options.system.get("user.home") or Path.home())
+    try:
+        configuration = _configure(options, home)
+        if options.print_config_items:
+            print(configuration.text(), end="")
+            return 0
+        return _run_logged(configuration, options, home)
+    except StartupError as error:
+        print(f"rocketns cannot start: {error}", file=sys.stderr)
+        return error.exit_status
+
+
+def _configure(options: cli.Options, home: Path) -> Configuration:
+    rocketmq_home = options.system.get("rocketmq.home.dir") or os.environ.get("ROCKETMQ_HOME")
+    configuration = Configuration.build(
+        options.config_file, home=home, rocketmq_home=rocketmq_home, system=options.system
+    )
+    if options.config_file is not None:
+        print(f"load config properties file OK, {options.config_file}", flush=True)
+    return configuration
+
+
+def _run_logged(configuration: Configuration, options: cli.Options, home: Path) -> int:
+    try:
+        listener = start_logging(options.log_level, log_folder(home) if options.log_files else None)
+    except OSError as error:
+        raise StartupError(f"the log file cannot be written: {error}") from error
+    try:
+        return asyncio.run(_serve(configuration))
+    finally:
+        listener.stop()
+
+
+async def _serve(configuration: Configuration) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    controller = NamesrvController(configuration)
+    await controller.start()
+    print(controller.boot_line(), flush=True)
+    await stop.wait()
+    await controller.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The command line of `rocketns` and `mqnamesrv`: Java's options, and its exit status for wrong ones."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from rocketns import __version__
+from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH, PREFIX
+
+EXIT_USAGE = 1
+
+USAGE = "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] [--version]"
+
+INTRODUCTION = """\
+A name server for Apache RocketMQ: brokers, producers, consumers and admin tools use it in place of the Java one.
+Start it without options and point namesrvAddr at port 9876 of this machine.
+"""
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+@dataclass(slots=True)
+class Options:
+    """What the command line said. ``system`` holds the -D properties."""
+
+    config_file: str | None = None
+    print_config_items: bool = False
+    log_files: bool = False
+    log_level: str = "INFO"
+    system: dict[str, str] = field(default_factory=dict)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        print(message, file=sys.stderr)
+        self.print_usage(sys.stderr)
+        raise SystemExit(EXIT_USAGE)
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """Options from arguments. SystemExit: 0 after help or version, 1 for what is not understood."""
+    parsed = _parser().parse_args(arguments)
+    return Options(
+        parsed.config_file, parsed.print_config_items, parsed.log_files, parsed.log_level, dict(parsed.system)
+    )
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="mqnamesrv",
+        usage=USAGE,
+        description=INTRODUCTION,
+        epilog=_epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("-c", "--configFile", dest="config_file", metavar="<arg>", help="Name server config properties file")
+    add("-p", "--printConfigItem", dest="print_config_items", action="store_true",
+        help="Print all config items and exit")  # fmt: skip
+    add("-n", "--namesrvAddr", metavar="<arg>", help="Name server address list; accepted, of no effect here")
+    add("-D", dest="system", action="append", default=[], type=_system_property, metavar="<name>=<value>",
+        help="A Java system property, see below")  # fmt: skip
+    add("--log-files", action="store_true",
+        help="Log to ~/logs/rocketmqlogs/namesrv.log, where Java logs, instead of standard output")  # fmt: skip
+    add("--log-level", default="INFO", choices=LEVELS, metavar="<arg>", help=f"One of {', '.join(LEVELS)}")
+    add("--version", action="version", version=f"rocketns {__version__}")
+    return parser
+
+
+def _system_property(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"-D{text}: name=value expected")
+    return name, value
+
+
+def _epilog() -> str:
+    sections = [
+        ("Properties of the config file (Java's NamesrvConfig)", _listed(NamesrvConfig)),
+        ("Sockets (Java's NettyServerConfig)", _listed(NettyServerConfig)),
+        ("Limits of rocketns", _listed(Limits, PREFIX)),
+        (
+            "System properties (-Dname=value)",
+            [
+                f"  {FRAME_MAX_LENGTH}  bytes of the largest frame ({FRAME_BYTES_MAX})",
+                "  rocketmq.home.dir  RocketMQ's installation, before the environment's ROCKETMQ_HOME; both optional",
+                "  user.home  folder that the default paths are below (the user's home)",
+            ],
+        ),
+        (
+            "Exit status",
+            ["  0 stopped by SIGTERM or SIGINT, -h or -p; 1 wrong option; 255 could not start (it says why)"],
+        ),
+    ]
+    return "\n\n".join(f"{title}:\n" + "\n".join(lines) for title, lines in sections)
+
+
+def _listed(config: type, prefix: str = "") -> list[str]:
+    return [
+        f"  {prefix}{name} ({properties.show(declaration.default) or '-'})  {declaration.metadata['doc']}; "
+        f"felt {declaration.metadata['effect'].value}"
+        for name, declaration in properties.declared(config).items()
+    ]

@@ -1,0 +1,113 @@
+"""All properties of a running server together: read, shown, changed, written back (Java: Configuration)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rocketns import files
+from rocketns.config import properties
+from rocketns.config.limits import Limits
+from rocketns.config.namesrv import NamesrvConfig
+from rocketns.config.netty import NettyServerConfig
+from rocketns.config.properties import Effect
+from rocketns.errors import NoPermission, RequestError, StartupError
+
+_ALWAYS_BLACK = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome")
+
+
+class Configuration:
+    """The configuration objects, and every other key of the start-up file, which Java keeps and shows too."""
+
+    def __init__(self, namesrv: NamesrvConfig, netty: NettyServerConfig, limits: Limits | None = None) -> None:
+        self.namesrv = namesrv
+        self.netty = netty
+        self.limits = limits or Limits()
+        self.extra: dict[str, str] = {}
+        self._given: dict[str, str] = {}
+        self._black_list = self._read_black_list()
+
+    @classmethod
+    def build(
+        cls, config_file: str | None = None, *, home: Path, rocketmq_home: str | None = None,
+        system: Mapping[str, str] | None = None,
+    ) -> Configuration:  # fmt: skip
+        """Defaults, then the file. ``home`` stands for Java's user.home, ``system`` for its system properties.
+
+        StartupError if the file cannot be read. Without a file none is read, not even an existing default one.
+        """
+        namesrv = NamesrvConfig(
+            rocketmq_home=rocketmq_home,
+            kv_config_path=str(home / "namesrv" / "kvConfig.json"),
+            config_store_path=str(home / "namesrv" / "namesrv.properties"),
+        )
+        configuration = cls(namesrv, NettyServerConfig())
+        given = _read(config_file) if config_file is not None else {}
+        configuration._take(given, system or {})
+        if config_file is not None:
+            namesrv.config_store_path = config_file
+        return configuration
+
+    def _take(self, given: Mapping[str, str], system: Mapping[str, str]) -> None:
+        for config in (self.namesrv, self.netty):
+            properties.update(config, given)
+        self.limits.update(given, system)
+        known = self._declared_names()
+        self.extra = {key: text for key, text in given.items() if key not in known}
+        self._given = dict(given)
+        self._black_list = self._read_black_list()
+
+    def _declared_names(self) -> set[str]:
+        return set(properties.declared(self.namesrv)) | set(properties.declared(self.netty))
+
+    def _read_black_list(self) -> frozenset[str]:
+        return frozenset(_ALWAYS_BLACK) | frozenset(self.namesrv.config_black_list.split(";"))
+
+    def items(self) -> dict[str, str]:
+        """Every property as text, sorted by key; those without a value are left out."""
+        merged = self.extra | properties.items(self.namesrv) | properties.items(self.netty)
+        return dict(sorted(merged.items()))
+
+    def text(self) -> str:
+        """What request 319 answers and what is written to the file: unescaped ``key=value`` lines."""
+        return "".join(f"{key}={value}\n" for key, value in self.items().items())
+
+    def update(self, body: bytes) -> dict[str, str]:
+        """Apply the properties text of request 318; what was changed. RequestError where Java refuses all of it.
+
+        Unknown keys and values that do not parse are dropped silently, as Java does.
+        """
+        try:
+            given = properties.load(body.decode("utf-8", "replace").encode("utf-8"))
+        except ValueError as error:
+            raise RequestError("string2Properties error") from error
+        if self._black_list & given.keys():
+            raise NoPermission("Can not update config in black list.")
+        before = self.items()
+        properties.update(self.namesrv, given)
+        properties.update(self.netty, given)
+        self.extra |= {key: text for key, text in given.items() if key in self.extra}
+        return {key: text for key, text in self.items().items() if before.get(key) != text}
+
+    def persist(self) -> None:
+        """Write everything to ``configStorePath``, the previous content to its ``.bak``. OSError if that fails."""
+        content = self.text().encode("utf-8", "replace")
+        files.replace_with_backup(Path(self.namesrv.config_store_path), content)
+
+    def unused(self) -> dict[str, str]:
+        """The properties of the start-up file that rocketns accepts but does not use, with what they are for."""
+        declared = properties.declared(self.namesrv) | properties.declared(self.netty)
+        return {
+            name: declaration.metadata["doc"]
+            for name, declaration in declared.items()
+            if name in self._given and declaration.metadata["effect"] is Effect.UNUSED
+        }
+
+
+def _read(config_file: str) -> dict[str, str]:
+    try:
+        return properties.load(Path(config_file).read_bytes())
+    except OSError as error:
+        raise StartupError(f"Cannot read the configuration file {config_file}: {error.strerror}") from error
+    except ValueError as error:
+        raise StartupError(f"The configuration file {config_file} is no Java properties file: {error}") from error

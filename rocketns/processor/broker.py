@@ -1,0 +1,150 @@
+"""What brokers ask: registration, unregistration, heartbeats, their group (DefaultRequestProcessor's broker part)."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+
+from rocketns.errors import BodyDecodeError, RequestError
+from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.protocol import bodies
+from rocketns.protocol.codes import (
+    NAMESPACE_ORDER_TOPIC_CONFIG,
+    V3_0_11,
+    VERSION_ORDINALS,
+    ZONE_NAME,
+)
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
+from rocketns.protocol.registration import (
+    RegisterBrokerBody,
+    decode_data_version,
+    decode_queue_datas,
+    decode_register_broker_body,
+    decode_topic_config_wrapper,
+)
+from rocketns.routeinfo import registration, topics
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.unregistration import UnregisterRequest
+
+log = logging.getLogger("rocketns.broker")
+
+
+class RegistrationRefused(RequestError):
+    """Java has made its response header by the time it refuses, so the answer carries ``"extFields":{}``."""
+
+    header_made = True
+
+
+def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
+    """REGISTER_BROKER."""
+    header = decode_header(command, RegisterBrokerRequestHeader)
+    _check_crc(header, command, peer)
+    body = _registration_body(header, command, now)
+    if header.broker_id is None:
+        raise RequestError("java.lang.NullPointerException: brokerId is null")
+    result = registration.register_broker(
+        context.tables,
+        context.configuration.namesrv,
+        registration.BrokerRegistration(
+            cluster=header.cluster_name,
+            addr=header.broker_addr,
+            broker_name=header.broker_name,
+            broker_id=header.broker_id,
+            ha_server_addr=header.ha_server_addr,
+            zone_name=command.ext(ZONE_NAME),
+            timeout_ms=header.heartbeat_timeout_millis,
+            enable_acting_master=header.enable_acting_master,
+            wrapper=body.topic_config_wrapper,
+            filter_servers=body.filter_server_list,
+            channel=peer,
+        ),
+        now.ms,
+    )
+    context.note(result.events)
+    if result.refused:
+        raise RegistrationRefused("register broker failed")
+    ext = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
+    return Reply(ext_fields=ext, body=_order_topic_config(context))
+
+
+def _check_crc(header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Peer) -> None:
+    """UtilAll.crc32: the top bit is cut off; 0 asks for no check."""
+    if header.body_crc32 and header.body_crc32 != zlib.crc32(command.body or b"") & 0x7FFFFFFF:
+        log.warning("receive registerBroker request,crc32 not match,from %s", peer.address)
+        raise RegistrationRefused("crc32 not match")
+
+
+def _registration_body(header: RegisterBrokerRequestHeader, command: RemotingCommand, now: Now) -> RegisterBrokerBody:
+    if command.version < 0:
+        raise RequestError(f"java.lang.ArrayIndexOutOfBoundsException: no version {command.version}")
+    version = min(command.version, VERSION_ORDINALS - 1)
+    if version < V3_0_11:
+        return RegisterBrokerBody(decode_topic_config_wrapper(command.body, now.epoch_ms), None)
+    return decode_register_broker_body(command.body, compressed=header.compressed, version=version, now_ms=now.epoch_ms)
+
+
+def _order_topic_config(context: NamesrvContext) -> bytes | None:
+    if not context.configuration.namesrv.return_order_topic_config_to_broker:
+        return None
+    table = context.kv_config.namespace(NAMESPACE_ORDER_TOPIC_CONFIG)
+    return None if table is None else bodies.kv_table(table)
+
+
+def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    """UNREGISTER_BROKER: queued and answered at once, whatever it says; only a full queue is an error."""
+    header = decode_header(command, BrokerAddressRequestHeader)
+    request = UnregisterRequest(
+        header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, Cause.UNREGISTER
+    )
+    if not context.unregister_queue.submit(request):
+        log.warning("Couldn't submit the unregister broker request to handler, broker info: %s", header)
+        raise RequestError(None)
+    return Reply()
+
+
+def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
+    """QUERY_DATA_VERSION: whether the broker's version differs from the stored one; a heartbeat as well."""
+    version = decode_data_version(command.body, now.epoch_ms)
+    cluster, addr = _broker_address(command)
+    entry = context.tables.live(cluster, addr)
+    stored = None if entry is None else entry.data_version
+    context.tables.refresh(cluster, addr, now.ms)
+    changed = stored is None or stored != version
+    return Reply(
+        ext_fields={"changed": "true" if changed else "false"},
+        body=None if stored is None else bodies.data_version(stored),
+    )
+
+
+def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
+    """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
+    cluster, addr = _broker_address(command)
+    context.tables.refresh(cluster, addr, now.ms)
+    return Reply()
+
+
+def _broker_address(command: RemotingCommand) -> tuple[str, str]:
+    header = decode_header(command, BrokerAddressRequestHeader)
+    if header.cluster_name is None or header.broker_addr is None:
+        raise RequestError("java.lang.NullPointerException: clusterName or brokerAddr is null")
+    return header.cluster_name, header.broker_addr
+
+
+def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    """GET_BROKER_MEMBER_GROUP. The cluster is echoed unchecked; the remark is Java's, and so are its words."""
+    header = decode_header(command, BrokerAddressRequestHeader)
+    group = None if header.broker_name is None else context.tables.broker_addr_table.get(header.broker_name)
+    addrs = {} if group is None else group.broker_addrs
+    body = bodies.broker_member_group(header.cluster_name, header.broker_name, addrs)
+    return Reply(remark="not set any response code", body=body)
+
+
+def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    """REGISTER_TOPIC_IN_NAMESRV."""
+    try:
+        queue_datas = decode_queue_datas(command.body)
+    except BodyDecodeError as error:
+        raise BodyDecodeError(f"com.alibaba.fastjson2.JSONException: {error.remark}") from error
+    context.note(topics.register_topic(context.tables, command.ext("topic"), queue_datas))
+    return Reply()

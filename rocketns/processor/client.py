@@ -1,0 +1,41 @@
+"""Route look-ups: ClientRequestProcessor with ZoneRouteRPCHook."""
+
+from __future__ import annotations
+
+import logging
+
+from rocketns.errors import RequestError, TopicNotExist
+from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.protocol import bodies
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, V4_9_4
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.protocol.headers import GetRouteInfoRequestHeader, decode_header, requested_zone
+from rocketns.routeinfo import view
+
+log = logging.getLogger("rocketns.client")
+
+
+def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
+    """GET_ROUTEINFO_BY_TOPIC. A zone-filtered answer is always in default mode, whatever the client can read."""
+    check_ready(context, now)
+    header = decode_header(command, GetRouteInfoRequestHeader)
+    config = context.configuration.namesrv
+    route = view.pick_up_route(context.tables, config, header.topic)
+    if route is None:
+        raise TopicNotExist(header.topic)
+    if config.order_message_enable:
+        route.order_topic_conf = context.kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, header.topic)
+    standard = command.version >= V4_9_4 or header.accept_standard_json_only
+    zone = requested_zone(command)
+    if zone is not None:
+        view.filter_by_zone(route, zone)
+    return Reply(body=bodies.topic_route_data(route, standard=standard and zone is None))
+
+
+def check_ready(context: NamesrvContext, now: Now) -> None:
+    """RequestError while needWaitForService holds look-ups back; both switches are read at every request."""
+    config = context.configuration.namesrv
+    waits_ms = config.wait_seconds_for_service * 1000
+    if config.need_wait_for_service and now.ms - context.started_ms < waits_ms:
+        log.warning("name server not ready. request code 105")
+        raise RequestError("name server not ready")

@@ -1,0 +1,70 @@
+"""What processors work on, and what they are told of the peer and the time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from rocketns.config import Configuration
+from rocketns.kvconfig import KVConfigManager
+from rocketns.routeinfo.events import Event
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unregistration import UnregisterRequest
+
+
+class Now(NamedTuple):
+    """One instant on two clocks: ``ms`` never jumps and judges expiry, ``epoch_ms`` is the wall clock."""
+
+    ms: int
+    epoch_ms: int
+
+
+class Peer(Protocol):
+    """The connection a request came over, known by identity; ``address`` is for log lines."""
+
+    @property
+    def address(self) -> str: ...
+
+
+class UnregisterQueue:
+    """BatchUnregistrationService's bounded queue: requests wait here and are applied as one batch."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._waiting: deque[UnregisterRequest] = deque()
+
+    def submit(self, request: UnregisterRequest) -> bool:
+        """Whether there was room."""
+        if len(self._waiting) >= self.capacity:
+            return False
+        self._waiting.append(request)
+        return True
+
+    def take_all(self) -> list[UnregisterRequest]:
+        """The batch, in the order of arrival."""
+        batch = list(self._waiting)
+        self._waiting.clear()
+        return batch
+
+
+@dataclass(slots=True)
+class NamesrvContext:
+    """The state of one name server. ``events`` collects what mutations caused until the caller takes it."""
+
+    configuration: Configuration
+    kv_config: KVConfigManager
+    unregister_queue: UnregisterQueue
+    started_ms: int
+    tables: RouteTables = field(default_factory=RouteTables)
+    events: list[Event] = field(default_factory=list)
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Add the effects of a mutation."""
+        self.events.extend(events)
+
+    def take_events(self) -> list[Event]:
+        """All effects since the last call."""
+        events, self.events = self.events, []
+        return events

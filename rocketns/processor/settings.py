@@ -1,0 +1,76 @@
+"""KV configuration and the name server's own: codes 100-102, 219, 318 and 319 (DefaultRequestProcessor)."""
+
+from __future__ import annotations
+
+import logging
+
+from rocketns.errors import QueryNotFound, RequestError
+from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.protocol import bodies
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
+
+log = logging.getLogger("rocketns.settings")
+
+
+class KeyNotFound(QueryNotFound):
+    """Java has made its response header by then, so the answer carries ``"extFields":{}``."""
+
+    header_made = True
+
+
+def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    """PUT_KV_CONFIG."""
+    header = decode_header(command, KVConfigRequestHeader)
+    if header.namespace is None or header.key is None:
+        raise RequestError("namespace or key is null")
+    context.kv_config.put(header.namespace, header.key, header.value)
+    return Reply()
+
+
+def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    """GET_KV_CONFIG."""
+    header = decode_header(command, KVConfigRequestHeader)
+    value = context.kv_config.get(header.namespace, header.key)
+    if value is None:
+        raise KeyNotFound(f"No config item, Namespace: {_shown(header.namespace)} Key: {_shown(header.key)}")
+    return Reply(ext_fields={"value": value})
+
+
+def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    """DELETE_KV_CONFIG: always a success."""
+    header = decode_header(command, KVConfigRequestHeader)
+    context.kv_config.delete(header.namespace, header.key)
+    return Reply()
+
+
+def get_kv_list_by_namespace(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    """GET_KVLIST_BY_NAMESPACE."""
+    header = decode_header(command, KVConfigRequestHeader)
+    table = context.kv_config.namespace(header.namespace)
+    if table is None:
+        raise QueryNotFound(f"No config item, Namespace: {_shown(header.namespace)}")
+    return Reply(body=bodies.kv_table(table))
+
+
+def _shown(text: str | None) -> str:
+    return "null" if text is None else text
+
+
+def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, peer: Peer, _now: Now) -> Reply:
+    """UPDATE_NAMESRV_CONFIG: applied, then written to the file even if nothing changed; no body changes nothing."""
+    log.info("updateConfig called by %s", peer.address)
+    if command.body is None:
+        return Reply()
+    for key, value in context.configuration.update(command.body).items():
+        log.info("Replace, key: %s, value: %s", key, value)
+    try:
+        context.configuration.persist()
+    except OSError as error:
+        log.error("persist string2File error, %s", error)
+    return Reply()
+
+
+def get_namesrv_config(context: NamesrvContext, _command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    """GET_NAMESRV_CONFIG."""
+    return Reply(body=context.configuration.text().encode("utf-8", "replace"))

@@ -1,0 +1,93 @@
+"""Request, response and language codes, and the version ordinals that change behaviour.
+
+Sources: RequestCode, ResponseCode, RemotingSysResponseCode, LanguageCode and MQVersion of RocketMQ 5.5.0.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class RequestCode(IntEnum):
+    """The request codes that a name server answers."""
+
+    PUT_KV_CONFIG = 100
+    GET_KV_CONFIG = 101
+    DELETE_KV_CONFIG = 102
+    REGISTER_BROKER = 103
+    UNREGISTER_BROKER = 104
+    GET_ROUTEINFO_BY_TOPIC = 105
+    GET_BROKER_CLUSTER_INFO = 106
+    WIPE_WRITE_PERM_OF_BROKER = 205
+    GET_ALL_TOPIC_LIST_FROM_NAMESERVER = 206
+    DELETE_TOPIC_IN_NAMESRV = 216
+    REGISTER_TOPIC_IN_NAMESRV = 217
+    GET_KVLIST_BY_NAMESPACE = 219
+    GET_TOPICS_BY_CLUSTER = 224
+    GET_SYSTEM_TOPIC_LIST_FROM_NS = 304
+    GET_UNIT_TOPIC_LIST = 311
+    GET_HAS_UNIT_SUB_TOPIC_LIST = 312
+    GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST = 313
+    UPDATE_NAMESRV_CONFIG = 318
+    GET_NAMESRV_CONFIG = 319
+    QUERY_DATA_VERSION = 322
+    ADD_WRITE_PERM_OF_BROKER = 327
+    GET_BROKER_MEMBER_GROUP = 901
+    BROKER_HEARTBEAT = 904
+
+
+class ResponseCode(IntEnum):
+    """The response codes that a name server gives."""
+
+    SUCCESS = 0
+    SYSTEM_ERROR = 1
+    SYSTEM_BUSY = 2
+    REQUEST_CODE_NOT_SUPPORTED = 3
+    NO_PERMISSION = 16
+    TOPIC_NOT_EXIST = 17
+    QUERY_NOT_FOUND = 22
+
+
+class SerializeType(IntEnum):
+    """The high byte of the header word."""
+
+    JSON = 0
+    ROCKETMQ = 1
+
+
+class LanguageCode(IntEnum):
+    """Client languages; the ordinal equals the code on the wire."""
+
+    JAVA = 0
+    CPP = 1
+    DOTNET = 2
+    PYTHON = 3
+    DELPHI = 4
+    ERLANG = 5
+    RUBY = 6
+    OTHER = 7
+    HTTP = 8
+    GO = 9
+    PHP = 10
+    OMS = 11
+    RUST = 12
+    NODE_JS = 13
+
+
+V3_0_11 = 37  # from here REGISTER_BROKER carries a RegisterBrokerBody
+V4_9_4 = 401  # from here route answers have quoted numeric keys
+V5_0_0 = 413  # from here a compressed registration ends with static-topic mappings
+V5_5_0 = 513  # MQVersion.CURRENT_VERSION
+VERSION_ORDINALS = 613  # MQVersion.value2Version clamps to the last one
+
+PERM_WRITE = 1 << 1  # PermName
+PERM_READ = 1 << 2
+SYS_FLAG_UNIT = 1 << 0  # TopicSysFlag
+SYS_FLAG_UNIT_SUB = 1 << 1
+
+MASTER_ID = 0  # MixAll.MASTER_ID
+ZONE_NAME = "__ZONE_NAME"  # MixAll.ZONE_NAME
+ZONE_MODE = "__ZONE_MODE"
+NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"  # NamesrvUtil
+SYNC_BROKER_MEMBER_GROUP_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"  # TopicValidator
+METADATA_SCOPE_GLOBAL = "__global__"  # MixAll

@@ -1,0 +1,175 @@
+"""RemotingCommand: one frame as a value, decoded from bytes and encoded to the bytes that Java writes.
+
+Sources: RemotingCommand.decode and encodeHeader, RocketMQSerializable, LanguageCode of RocketMQ 5.5.0.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+from construct import ConstructError
+
+from rocketns.errors import BodyDecodeError, MalformedFrame
+from rocketns.protocol import fastjson, spec
+from rocketns.protocol.codes import V5_5_0, LanguageCode, SerializeType
+from rocketns.protocol.lenient import NumberText
+
+FLAG_RESPONSE = 1 << 0
+FLAG_ONEWAY = 1 << 1
+
+# RemotingCommand.requestId: what a header without `opaque` gets.
+_request_id = itertools.count()
+
+
+@dataclass(slots=True)
+class RemotingCommand:
+    """A request as it came. ``ext_fields`` is None where the request had no map at all; ``body`` None where empty."""
+
+    code: int
+    version: int
+    opaque: int
+    flag: int
+    ext_fields: dict[str, str | None] | None
+    body: bytes | None
+    language: str | None = "JAVA"
+
+    @property
+    def is_response(self) -> bool:
+        return bool(self.flag & FLAG_RESPONSE)
+
+    @property
+    def is_oneway(self) -> bool:
+        return bool(self.flag & FLAG_ONEWAY)
+
+    def ext(self, name: str) -> str | None:
+        """One ext field, None when it or the whole map is missing."""
+        return None if self.ext_fields is None else self.ext_fields.get(name)
+
+
+@dataclass(slots=True)
+class Reply:
+    """What a processor answers. ``ext_fields`` None leaves the key out; ``{}`` writes it (a header was made)."""
+
+    code: int = 0
+    remark: str | None = None
+    ext_fields: dict[str, str | None] | None = None
+    body: bytes | None = None
+
+
+def decode(frame: bytes | memoryview) -> RemotingCommand:
+    """A whole frame, length field included, whose size `next_frame` found. MalformedFrame where Java closes."""
+    head = spec.FRAME_HEAD.parse(bytes(frame[:8]))
+    data = bytes(frame[8:])
+    if head.serialize_type == SerializeType.ROCKETMQ:
+        return _decode_binary(data, head.header_length)
+    command = _decode_json(data[: head.header_length])
+    command.body = data[head.header_length :] or None
+    return command
+
+
+def _decode_binary(data: bytes, header_length: int) -> RemotingCommand:
+    try:
+        header = spec.BINARY_HEADER.parse(data, header_length=header_length)
+    except ConstructError as error:
+        raise MalformedFrame(f"binary header: {error}") from error
+    pairs = header.ext or ()
+    # a zero length is Java's null: such a value is as good as absent, such a key can never be asked for
+    ext = {_utf8(p.key): _utf8(p.value) or None for p in pairs if p.key} if header.ext_length > 0 else None
+    body = data[header.end : header.end + len(data) - header_length]
+    return RemotingCommand(
+        header.code, header.version, header.opaque, header.flag, ext, body or None, _language(header.language)
+    )
+
+
+def _utf8(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _language(code: int) -> str | None:
+    return LanguageCode(code).name if code in LanguageCode._value2member_map_ else None
+
+
+def _decode_json(header: bytes) -> RemotingCommand:
+    try:
+        fields = fastjson.as_object(fastjson.loads(header))
+        if fields is None:
+            raise MalformedFrame("the header is null")
+        if _needs_number_text(fields.get("extFields")):
+            fields = fastjson.loads_lenient(header)
+        return _command_of(fields)
+    except BodyDecodeError as error:
+        raise MalformedFrame(f"JSON header: {error}") from error
+
+
+def _needs_number_text(ext: Any) -> bool:
+    return isinstance(ext, dict) and any(type(v) in (float, int) for v in ext.values())
+
+
+def _command_of(fields: dict[str, Any]) -> RemotingCommand:
+    opaque = fastjson.as_int(fields["opaque"]) if "opaque" in fields else next(_request_id)
+    ext = fastjson.as_object(fields.get("extFields"))
+    _check_enum(fields.get("serializeTypeCurrentRPC"), len(SerializeType))
+    return RemotingCommand(
+        code=fastjson.as_int(fields.get("code")),
+        version=fastjson.as_int(fields.get("version")),
+        opaque=opaque,
+        flag=fastjson.as_int(fields.get("flag")),
+        ext_fields=None if ext is None else {key: fastjson.as_text(value) for key, value in ext.items()},
+        body=None,
+        language=_check_enum(fields.get("language", "JAVA"), len(LanguageCode)),
+    )
+
+
+def _check_enum(value: Any, ordinals: int) -> str | None:
+    """JSONReader's enum rule: any text passes, a number must be an ordinal, nothing else is taken."""
+    if value is None:
+        return None
+    if isinstance(value, str) and not isinstance(value, NumberText):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise BodyDecodeError("an enum is text or an ordinal")
+    ordinal = fastjson.as_int(value)
+    if not 0 <= ordinal < ordinals:
+        raise BodyDecodeError(f"no enum ordinal {ordinal}")
+    return LanguageCode(ordinal).name
+
+
+def encode_reply(reply: Reply, opaque: int, serialize_type: SerializeType) -> bytes:
+    """The whole frame of an answer: flag 1, language JAVA, version 513, as RemotingCommand.encode writes it."""
+    body = reply.body or b""
+    header = _json_header(reply, opaque) if serialize_type == SerializeType.JSON else _binary_header(reply, opaque)
+    head = spec.FRAME_HEAD.build(
+        {
+            "length": 4 + len(header) + len(body),
+            "serialize_type": serialize_type,
+            "header_length": len(header),
+        }
+    )
+    return b"".join((head, header, body))
+
+
+def _json_header(reply: Reply, opaque: int) -> bytes:
+    fields: dict[str, Any] = {"code": reply.code}
+    if reply.ext_fields is not None:
+        fields["extFields"] = {key: value for key, value in reply.ext_fields.items() if value is not None}
+    fields |= {"flag": FLAG_RESPONSE, "language": "JAVA", "opaque": opaque}
+    if reply.remark is not None:
+        fields["remark"] = reply.remark
+    fields |= {"serializeTypeCurrentRPC": "JSON", "version": V5_5_0}
+    return fastjson.dumps(fields)
+
+
+def _binary_header(reply: Reply, opaque: int) -> bytes:
+    ext = (reply.ext_fields or {}).items()
+    fields = {
+        "code": reply.code,
+        "language": LanguageCode.JAVA,
+        "version": V5_5_0,
+        "opaque": opaque,
+        "flag": FLAG_RESPONSE,
+        "remark": (reply.remark or "").encode("utf-8", "replace"),
+        "ext": [{"key": k.encode(), "value": v.encode("utf-8", "replace")} for k, v in ext if v is not None],
+    }
+    return bytes(spec.BINARY_HEADER.build(fields, header_length=spec.HEADER_MAX))

@@ -1,0 +1,127 @@
+"""The request headers: one dataclass a Java class, and how their fields are read from extFields.
+
+RemotingCommand.decodeCommandCustomHeader, whose rules surprise: a field that is missing, "required" or not, or that
+does not parse, is only logged and stays null; nothing is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, TypeVar
+
+from rocketns.javatext import parse_boolean, parse_int, parse_long
+from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME
+from rocketns.protocol.command import RemotingCommand
+
+Header = TypeVar("Header")
+
+
+def _text(text: str) -> str:
+    return text
+
+
+# What a field's Java type is, by the annotation here: Long, Integer, Boolean, String.
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "Long | None": parse_long,
+    "Int": parse_int,
+    "bool": parse_boolean,
+    "bool | None": parse_boolean,
+}
+Long = int
+Int = int
+
+
+@cache
+def _readers(kind: Any) -> list[tuple[str, str, Any]]:
+    def java_name(name: str) -> str:
+        head, *rest = name.split("_")
+        return head + "".join(part.capitalize() for part in rest)
+
+    return [(f.name, java_name(f.name), _PARSERS.get(str(f.type), _text)) for f in fields(kind)]
+
+
+def decode_header(command: RemotingCommand, kind: type[Header]) -> Header:
+    """The request's ext fields as ``kind``. Never fails: what is missing or unparsable keeps the default."""
+    header = kind()
+    if command.ext_fields is None:
+        return header
+    for name, java_name, parse in _readers(kind):  # type: ignore[arg-type]
+        text = command.ext_fields.get(java_name)
+        value = None if text is None else parse(text)
+        if value is not None:
+            setattr(header, name, value)
+    return header
+
+
+@dataclass(slots=True)
+class KVConfigRequestHeader:
+    """PutKVConfig-, GetKVConfig-, DeleteKVConfig- and, by its namespace, GetKVListByNamespaceRequestHeader."""
+
+    namespace: str | None = None
+    key: str | None = None
+    value: str | None = None
+
+
+@dataclass(slots=True)
+class RegisterBrokerRequestHeader:
+    """``enable_acting_master`` None marks a broker too old to know it; ``heartbeat_timeout_millis`` in milliseconds."""
+
+    broker_name: str | None = None
+    broker_addr: str | None = None
+    cluster_name: str | None = None
+    ha_server_addr: str | None = None
+    broker_id: Long | None = None
+    heartbeat_timeout_millis: Long | None = None
+    enable_acting_master: bool | None = None
+    compressed: bool = False
+    body_crc32: Int = 0
+
+
+@dataclass(slots=True)
+class BrokerAddressRequestHeader:
+    """UnRegisterBroker-, QueryDataVersion-, BrokerHeartbeat- and GetBrokerMemberGroupRequestHeader: who is meant."""
+
+    broker_name: str | None = None
+    broker_addr: str | None = None
+    cluster_name: str | None = None
+    broker_id: Long | None = None
+
+
+@dataclass(slots=True)
+class GetRouteInfoRequestHeader:
+    """GetRouteInfoRequestHeader."""
+
+    topic: str | None = None
+    accept_standard_json_only: bool = False
+
+
+@dataclass(slots=True)
+class TopicRequestHeader:
+    """RegisterTopic- and DeleteTopicFromNamesrvRequestHeader."""
+
+    topic: str | None = None
+    cluster_name: str | None = None
+
+
+@dataclass(slots=True)
+class BrokerNameRequestHeader:
+    """WipeWritePermOfBroker- and AddWritePermOfBrokerRequestHeader."""
+
+    broker_name: str | None = None
+
+
+@dataclass(slots=True)
+class GetTopicsByClusterRequestHeader:
+    """GetTopicsByClusterRequestHeader."""
+
+    cluster: str | None = None
+
+
+def requested_zone(command: RemotingCommand) -> str | None:
+    """The zone that the answer is to be filtered by, or None: ZoneRouteRPCHook reads it straight from extFields."""
+    zone = command.ext(ZONE_NAME)
+    if not parse_boolean(command.ext(ZONE_MODE)) or zone is None or not zone.strip():
+        return None
+    return zone

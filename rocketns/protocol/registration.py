@@ -1,0 +1,229 @@
+"""The bodies of requests: RegisterBrokerBody plain, compressed and from before 3.0.11, DataVersion, and queue data.
+
+Every fault is a BodyDecodeError. ``now_ms`` (epoch) is the class default of DataVersion.timestamp.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from construct import ConstructError
+
+from rocketns.errors import BodyDecodeError
+from rocketns.javatext import parse_int
+from rocketns.protocol import fastjson, spec
+from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL, PERM_READ, PERM_WRITE, V5_0_0
+from rocketns.protocol.route import DataVersion, QueueData, TopicConfig, TopicQueueMappingInfo, queue_data
+
+INFLATED_BYTES_MAX = 128 * 1024 * 1024
+DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
+DEFAULT_PERM = PERM_READ | PERM_WRITE
+_FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")  # TopicFilterType
+
+NO_VERSION = DataVersion(0, 0, 0)
+
+
+@dataclass(slots=True)
+class TopicConfigWrapper:
+    """TopicConfigAndMappingSerializeWrapper. None stands for an explicit JSON null, which is not the same as empty."""
+
+    data_version: DataVersion | None
+    topic_config_table: dict[str, TopicConfig] | None = field(default_factory=dict)
+    topic_queue_mapping_info_map: dict[str, TopicQueueMappingInfo] | None = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RegisterBrokerBody:
+    """``filter_server_list`` None makes no statement about filter servers; an empty list clears them."""
+
+    topic_config_wrapper: TopicConfigWrapper | None
+    filter_server_list: list[str | None] | None
+
+
+def decode_data_version(body: bytes | None, now_ms: int) -> DataVersion | None:
+    """DataVersion.decode: None for no body and for ``null``."""
+    return _data_version(fastjson.loads(body), now_ms) if body else None
+
+
+def decode_register_broker_body(
+    body: bytes | None, *, compressed: bool, version: int, now_ms: int
+) -> RegisterBrokerBody:
+    """What a broker from 3.0.11 sends. The remark of an error is the class of result that Java gives."""
+    if body is None:
+        return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
+    try:
+        if compressed:
+            return _decode_compressed(body, version, now_ms)
+        return _decode_plain(body, now_ms)
+    except BodyDecodeError as error:
+        raise BodyDecodeError(
+            "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
+            f"Failed to decode RegisterBrokerBody, {error.remark}"
+        ) from error
+
+
+def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigWrapper | None:
+    """What a broker from before 3.0.11 sends: the bare wrapper; None for the text ``null``."""
+    if body is None:
+        return TopicConfigWrapper(NO_VERSION)
+    return _wrapper(fastjson.loads(body), now_ms)
+
+
+def decode_queue_datas(body: bytes | None) -> list[tuple[str | None, QueueData]]:
+    """The queueDatas of a TopicRouteData; empty where there are none. Missing numbers are 0 here."""
+    route = None if body is None else fastjson.as_object(fastjson.loads(body))
+    items = [] if route is None else _array(route.get("queueDatas"))
+    return [_queue_data(fastjson.as_object(item)) for item in items or []]
+
+
+def _queue_data(item: dict[str, Any] | None) -> tuple[str | None, QueueData]:
+    if item is None:
+        raise BodyDecodeError("a queue data is null")
+    numbers = [fastjson.as_int(item.get(key)) for key in ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")]
+    return fastjson.as_text(item.get("brokerName")), queue_data(*numbers)
+
+
+def _array(value: Any) -> list[Any] | None:
+    if value is None or value == "" or value == {}:
+        return None
+    return value if isinstance(value, list) else [value]
+
+
+def _decode_plain(body: bytes, now_ms: int) -> RegisterBrokerBody:
+    fields = fastjson.as_object(fastjson.loads(body))
+    if fields is None:
+        raise BodyDecodeError("the body is null")
+    wrapper = (
+        _wrapper(fields["topicConfigSerializeWrapper"], now_ms)
+        if "topicConfigSerializeWrapper" in fields
+        else TopicConfigWrapper(DataVersion(0, now_ms, 0))
+    )
+    return RegisterBrokerBody(wrapper, _filter_servers(fields.get("filterServerList", [])))
+
+
+def _filter_servers(value: Any) -> list[str | None] | None:
+    items = value if isinstance(value, list) else _array(value)
+    return None if items is None else [fastjson.as_text(item) for item in items]
+
+
+def _wrapper(value: Any, now_ms: int) -> TopicConfigWrapper | None:
+    fields = fastjson.as_object(value)
+    if fields is None:
+        return None
+    table = fastjson.as_object(fields.get("topicConfigTable", {}))
+    mappings = fastjson.as_object(fields.get("topicQueueMappingInfoMap", {}))
+    return TopicConfigWrapper(
+        _data_version(fields.get("dataVersion", {}), now_ms),
+        None if table is None else {key: _topic_config(item) for key, item in table.items()},
+        None if mappings is None else _mapping_infos(mappings),
+    )
+
+
+def _data_version(value: Any, now_ms: int) -> DataVersion | None:
+    fields = fastjson.as_object(value)
+    if fields is None:
+        return None
+    counter = fields.get("counter", 0)
+    return DataVersion(
+        fastjson.as_long(fields.get("stateVersion")),
+        fastjson.as_long(fields["timestamp"]) if "timestamp" in fields else now_ms,
+        None if counter is None else fastjson.as_long(counter),
+    )
+
+
+def _topic_config(value: Any) -> TopicConfig:
+    fields = fastjson.as_object(value)
+    if fields is None:
+        raise BodyDecodeError("a topic is null")
+    fastjson.as_object(fields.get("attributes"))
+    return TopicConfig(
+        fastjson.as_text(fields.get("topicName")),
+        queue_data(
+            fastjson.as_int(fields.get("readQueueNums", DEFAULT_QUEUE_NUMS)),
+            fastjson.as_int(fields.get("writeQueueNums", DEFAULT_QUEUE_NUMS)),
+            fastjson.as_int(fields.get("perm", DEFAULT_PERM)),
+            fastjson.as_int(fields.get("topicSysFlag", 0)),
+        ),
+    )
+
+
+def _mapping_infos(mappings: dict[str, Any]) -> dict[str, TopicQueueMappingInfo]:
+    infos = {key: _mapping_info(fastjson.as_object(value)) for key, value in mappings.items()}
+    return {key: info for key, info in infos.items() if info is not None}
+
+
+def _mapping_info(fields: dict[str, Any] | None) -> TopicQueueMappingInfo | None:
+    if fields is None:
+        return None
+    ids = fastjson.as_object(fields.get("currIdMap", {}))
+    return TopicQueueMappingInfo(
+        topic=fastjson.as_text(fields.get("topic")),
+        bname=fastjson.as_text(fields.get("bname")),
+        curr_id_map=None if ids is None else {_map_int(key): _map_int(value) for key, value in ids.items()},
+        dirty=fastjson.as_bool(fields.get("dirty")),
+        epoch=fastjson.as_long(fields.get("epoch")),
+        scope=fastjson.as_text(fields.get("scope", METADATA_SCOPE_GLOBAL)),
+        total_queues=fastjson.as_int(fields.get("totalQueues")),
+    )
+
+
+def _map_int(value: Any) -> int:
+    if value is None or value == "":
+        raise BodyDecodeError("a concurrent map holds no nulls")
+    return fastjson.as_int(value)
+
+
+def _inflate(body: bytes) -> bytes:
+    try:
+        inflater = zlib.decompressobj()
+        data = inflater.decompress(body, INFLATED_BYTES_MAX)
+    except zlib.error as error:
+        raise BodyDecodeError(str(error)) from error
+    if inflater.unconsumed_tail:
+        raise BodyDecodeError(f"inflates to more than {INFLATED_BYTES_MAX} bytes")
+    return data
+
+
+def _decode_compressed(body: bytes, version: int, now_ms: int) -> RegisterBrokerBody:
+    try:
+        sections = spec.COMPRESSED_REGISTRATION.parse(_inflate(body), mappings=version >= V5_0_0)
+    except ConstructError as error:
+        raise BodyDecodeError("End of compressed data has reached") from error
+    topics = (_topic_line(line.data) for line in sections.topics.lines)
+    mappings = sections.mappings.items if sections.mappings else []
+    infos = (_compressed_mapping(item.data) for item in mappings)
+    wrapper = TopicConfigWrapper(
+        decode_data_version(sections.data_version.data, now_ms),
+        {str(config.topic_name): config for config in topics},
+        dict(infos),
+    )
+    return RegisterBrokerBody(wrapper, _compressed_filter_servers(sections.filter_servers.data))
+
+
+def _compressed_mapping(data: bytes) -> tuple[str, TopicQueueMappingInfo]:
+    info = _mapping_info(fastjson.as_object(fastjson.loads(data)))
+    if info is None or info.topic is None:
+        raise BodyDecodeError("a static-topic mapping names no topic")
+    return info.topic, info
+
+
+def _compressed_filter_servers(data: bytes) -> list[str | None] | None:
+    try:
+        value = fastjson.loads(data)
+    except BodyDecodeError:
+        return []  # Java logs and keeps its empty list
+    return None if value is None else _filter_servers(value)
+
+
+def _topic_line(data: bytes) -> TopicConfig:
+    """TopicConfig.decode: name, read and write queues, permission, filter type; attributes are not needed here."""
+    parts = data.decode("utf-8", "replace").rstrip(" ").split(" ")
+    if len(parts) < 5:
+        raise BodyDecodeError("a topic line has fewer than five parts")
+    numbers = [parse_int(part) for part in parts[1:4]]
+    if None in numbers or parts[4] not in _FILTER_TYPES:
+        raise BodyDecodeError("a topic line has no number where one belongs")
+    read, write, perm = (number or 0 for number in numbers)
+    return TopicConfig(parts[0], queue_data(read, write, perm, 0))

@@ -1,0 +1,88 @@
+"""What routes are made of: the beans of Java's protocol.route, protocol.statictopic and DataVersion, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL
+
+QUEUE_DATA_KINDS_MAX = 4096
+
+
+class DataVersion(NamedTuple):
+    """A broker's configuration version. Equality decides whether its topics count as changed; timestamp in epoch ms."""
+
+    state_version: int
+    timestamp: int
+    counter: int | None
+
+
+class QueueData(NamedTuple):
+    """One broker's queues of one topic; the broker's name is the key it is stored under."""
+
+    read_queue_nums: int
+    write_queue_nums: int
+    perm: int
+    topic_sys_flag: int
+
+    def with_perm(self, perm: int) -> QueueData:
+        return queue_data(self.read_queue_nums, self.write_queue_nums, perm, self.topic_sys_flag)
+
+
+@lru_cache(maxsize=QUEUE_DATA_KINDS_MAX)
+def queue_data(read: int, write: int, perm: int, sys_flag: int) -> QueueData:
+    """A shared QueueData: tables hold millions of entries but only a handful of different ones."""
+    return QueueData(read, write, perm, sys_flag)
+
+
+@dataclass(slots=True, frozen=True)
+class TopicConfig:
+    """What a registration says of one topic, as far as a name server uses it."""
+
+    topic_name: str | None
+    queues: QueueData
+
+
+@dataclass(slots=True, frozen=True)
+class TopicQueueMappingInfo:
+    """A static topic's queues on one broker (RIP-21)."""
+
+    topic: str | None = None
+    bname: str | None = None
+    curr_id_map: dict[int, int] | None = field(default_factory=dict)
+    dirty: bool = False
+    epoch: int = 0
+    scope: str | None = METADATA_SCOPE_GLOBAL
+    total_queues: int = 0
+
+
+@dataclass(slots=True)
+class BrokerData:
+    """A broker group: broker id → address. ``cluster`` is the one it first registered with."""
+
+    cluster: str | None
+    broker_name: str
+    broker_addrs: dict[int, str]
+    zone_name: str | None = None
+    enable_acting_master: bool = False
+
+    def copy(self) -> BrokerData:
+        return BrokerData(
+            self.cluster, self.broker_name, dict(self.broker_addrs), self.zone_name, self.enable_acting_master
+        )
+
+
+@dataclass(slots=True)
+class TopicRouteData:
+    """A route answer: queue data by broker name, the broker groups, and what only some topics have.
+
+    ``filter_server_table`` maps an address to its filter servers, None where it has none (left out in JSON).
+    """
+
+    queue_datas: list[tuple[str, QueueData]]
+    broker_datas: list[BrokerData]
+    filter_server_table: dict[str, list[str | None] | None]
+    topic_queue_mapping_by_broker: dict[str | None, TopicQueueMappingInfo] | None = None
+    order_topic_conf: str | None = None

@@ -1,0 +1,103 @@
+"""What a mutation of the tables returns: its effects, in the order they happened.
+
+The caller decides what becomes of them (log lines today; journal and published routes read the same).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rocketns.protocol.route import DataVersion, QueueData
+
+
+class Cause(StrEnum):
+    """Why something changed."""
+
+    REGISTER = "register"
+    UNREGISTER = "unregister"
+    EXPIRED = "expired"
+    CHANNEL_CLOSE = "channel_close"
+    CHANNEL_EXCEPTION = "channel_exception"
+    CHANNEL_IDLE = "channel_idle"
+    CONFLICT = "conflict"
+    ADMIN = "admin"
+    TOPIC = "topic"
+    PERM = "perm"
+
+
+@dataclass(slots=True, frozen=True)
+class BrokerRegistered:
+    """A live entry was made or replaced. ``gap_ms`` since its last refresh, None for a new one."""
+
+    cluster: str
+    broker_name: str
+    addr: str
+    broker_id: int
+    ha_server_addr: str | None
+    data_version: DataVersion | None
+    timeout_ms: int
+    gap_ms: int | None
+
+
+@dataclass(slots=True, frozen=True)
+class BrokerConflict:
+    """A registration lost against the holder of its broker id, whose stateVersion is higher."""
+
+    cluster: str
+    broker_name: str
+    broker_id: int
+    holder_addr: str
+    addr: str
+
+
+@dataclass(slots=True, frozen=True)
+class BrokerRefused:
+    """A single-topic registration came from an address that is not registered."""
+
+    broker_name: str
+    broker_id: int
+    addr: str
+
+
+@dataclass(slots=True, frozen=True)
+class BrokerDown:
+    """A live entry was asked to go. ``live`` says whether it existed; ``gap_ms`` since its last refresh."""
+
+    cluster: str
+    broker_name: str | None
+    addr: str
+    broker_id: int | None
+    live: bool
+    gap_ms: int | None
+    cause: Cause
+
+
+@dataclass(slots=True, frozen=True)
+class TopicChange:
+    """One topic's queues on one broker; ``old`` is None where the broker did not have the topic."""
+
+    topic: str
+    old: QueueData | None
+    new: QueueData
+
+
+@dataclass(slots=True, frozen=True)
+class TopicsPut:
+    """A broker's queue data was added or changed for these topics."""
+
+    broker_name: str
+    changes: list[TopicChange]
+    cause: Cause
+
+
+@dataclass(slots=True, frozen=True)
+class TopicsDeleted:
+    """A broker's queue data was removed from these topics."""
+
+    broker_name: str
+    topics: list[str]
+    cause: Cause
+
+
+Event = BrokerRegistered | BrokerConflict | BrokerRefused | BrokerDown | TopicsPut | TopicsDeleted

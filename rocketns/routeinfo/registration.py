@@ -1,0 +1,239 @@
+"""REGISTER_BROKER: RouteInfoManager.registerBroker, its steps in Java's order.
+
+Where Java's lock block ends in a NullPointerException (explicit nulls in the body), the steps before it stay done and
+the answer is a success; so it is here. Deliberately different: a registration without broker name or address, and a
+topic without a name, is left out instead of leaving a null behind that breaks the clean-up of other brokers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rocketns.config import NamesrvConfig
+from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
+from rocketns.protocol.registration import TopicConfigWrapper
+from rocketns.protocol.route import BrokerData, DataVersion, TopicConfig
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDown,
+    BrokerRefused,
+    BrokerRegistered,
+    Cause,
+    Event,
+    TopicChange,
+    TopicsDeleted,
+    TopicsPut,
+)
+from rocketns.routeinfo.tables import (
+    DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
+    BrokerAddrInfo,
+    BrokerLiveInfo,
+    Channel,
+    RouteTables,
+)
+
+
+@dataclass(slots=True)
+class BrokerRegistration:
+    """Everything a broker says of itself. ``filter_servers`` None makes no statement; ids are longs."""
+
+    cluster: str | None
+    addr: str | None
+    broker_name: str | None
+    broker_id: int
+    ha_server_addr: str | None
+    zone_name: str | None
+    timeout_ms: int | None
+    enable_acting_master: bool | None
+    wrapper: TopicConfigWrapper | None
+    filter_servers: list[str | None] | None
+    channel: Channel | None
+
+
+@dataclass(slots=True)
+class RegisterBrokerResult:
+    """What the broker is told. ``refused`` is Java's null result: "register broker failed"."""
+
+    ha_server_addr: str | None = None
+    master_addr: str | None = None
+    refused: bool = False
+    events: list[Event] = field(default_factory=list)
+
+
+def register_broker(
+    tables: RouteTables, config: NamesrvConfig, registration: BrokerRegistration, now_ms: int
+) -> RegisterBrokerResult:
+    """Apply one registration. ``now_ms`` is the clock that expiry is judged by."""
+    if registration.cluster is None or registration.broker_name is None or not registration.addr:
+        return RegisterBrokerResult()
+    key = BrokerAddrInfo(registration.cluster, registration.addr)
+    return _Registration(tables, config, registration, key, registration.broker_name, now_ms).apply()
+
+
+@dataclass(slots=True)
+class _Registration:
+    tables: RouteTables
+    config: NamesrvConfig
+    asked: BrokerRegistration
+    key: BrokerAddrInfo
+    name: str
+    now_ms: int
+    result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
+
+    def apply(self) -> RegisterBrokerResult:
+        self.tables.cluster_addr_table.setdefault(self.key.cluster, set()).add(self.name)
+        group, first = self.join_group()
+        self.leave_other_ids(group)
+        wrapper = self.asked.wrapper
+        if self.loses_against_holder(group) or self.is_refused(group):
+            return self.result
+        first = not group.broker_addrs.get(self.asked.broker_id) or first
+        group.broker_addrs[self.asked.broker_id] = self.key.addr
+        if wrapper is not None and self.may_register_topics(group):
+            self.register_topics(group, wrapper, first)
+        self.put_live_entry(wrapper)
+        self.put_filter_servers()
+        self.tell_master(group)
+        return self.result
+
+    def join_group(self) -> tuple[BrokerData, bool]:
+        """The broker's group with its latest switches, and whether it is new."""
+        group = self.tables.broker_addr_table.get(self.name)
+        first = group is None
+        if group is None:
+            group = self.tables.broker_addr_table[self.name] = BrokerData(self.key.cluster, self.name, {})
+        group.enable_acting_master = bool(self.asked.enable_acting_master)
+        group.zone_name = self.asked.zone_name
+        return group, first
+
+    def leave_other_ids(self, group: BrokerData) -> None:
+        """One address has one id: a slave that became master leaves its old id."""
+        others = [i for i, addr in group.broker_addrs.items() if addr == self.key.addr and i != self.asked.broker_id]
+        for broker_id in others:
+            del group.broker_addrs[broker_id]
+
+    def loses_against_holder(self, group: BrokerData) -> bool:
+        """Whether another live address holds the id with a higher stateVersion (or Java would fail comparing)."""
+        holder_addr = group.broker_addrs.get(self.asked.broker_id)
+        if holder_addr is None or holder_addr == self.key.addr:
+            return False
+        holder = self.tables.live(self.key.cluster, holder_addr)
+        if holder is None:
+            return False
+        wrapper = self.asked.wrapper
+        if holder.data_version is None or wrapper is None or wrapper.data_version is None:
+            return True
+        if holder.data_version.state_version <= wrapper.data_version.state_version:
+            return False
+        self.note_conflict(holder_addr)
+        return True
+
+    def note_conflict(self, holder_addr: str) -> None:
+        asked, events = self.asked, self.result.events
+        events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, holder_addr, self.key.addr))
+        entry = self.tables.broker_live_table.pop(self.key, None)
+        if entry is not None:
+            gap_ms = self.now_ms - entry.last_update_ms
+            down = BrokerDown(self.key.cluster, self.name, self.key.addr, asked.broker_id, True, gap_ms, Cause.CONFLICT)
+            events.append(down)
+
+    def is_refused(self, group: BrokerData) -> bool:
+        """A single topic from an unregistered id is an increment that came too early; a null table is no table."""
+        if self.asked.broker_id in group.broker_addrs:
+            return False
+        table = None if self.asked.wrapper is None else self.asked.wrapper.topic_config_table
+        if table is not None and len(table) == 1:
+            self.result.refused = True
+            self.result.events.append(BrokerRefused(self.name, self.asked.broker_id, self.key.addr))
+        return table is None or len(table) == 1
+
+    def may_register_topics(self, group: BrokerData) -> bool:
+        return self.asked.broker_id == MASTER_ID or self.is_prime_slave(group)
+
+    def is_prime_slave(self, group: BrokerData) -> bool:
+        """The slave with the smallest id of a group whose brokers know acting masters."""
+        asked = self.asked
+        knows = asked.enable_acting_master is not None
+        return knows and asked.broker_id != MASTER_ID and asked.broker_id == min(group.broker_addrs)
+
+    def register_topics(self, group: BrokerData, wrapper: TopicConfigWrapper, first: bool) -> None:
+        table, mappings = wrapper.topic_config_table, wrapper.topic_queue_mapping_info_map or {}
+        if table is None:
+            return
+        if self.config.delete_topic_with_broker_registration and not mappings:
+            self.delete_missing_topics(table)
+        changed = first or self.is_changed(wrapper.data_version)
+        wipe = self.is_prime_slave(group) and group.enable_acting_master
+        self.put_topics(table, changed, ~PERM_WRITE if wipe else -1)
+        if changed:
+            for topic, info in mappings.items():
+                self.tables.topic_queue_mapping_info_table.setdefault(topic, {})[info.bname] = info
+
+    def is_changed(self, data_version: DataVersion | None) -> bool:
+        entry = self.tables.broker_live_table.get(self.key)
+        return entry is None or entry.data_version is None or entry.data_version != data_version
+
+    def delete_missing_topics(self, table: dict[str, TopicConfig]) -> None:
+        gone = [topic for topic, _ in self.tables.topics_of_broker(self.name) if topic not in table]
+        for topic in gone:
+            self.tables.remove_queue_data(topic, self.name)
+        if gone:
+            self.result.events.append(TopicsDeleted(self.name, gone, Cause.REGISTER))
+
+    def put_topics(self, table: dict[str, TopicConfig], changed: bool, perm_mask: int) -> None:
+        """createAndUpdateQueueData for all topics, or only for those that the tables lack."""
+        topics, name, changes = self.tables.topic_queue_table, self.name, []
+        for config in table.values():
+            topic, new = config.topic_name, config.queues
+            if topic is None:
+                continue
+            queues = topics.get(topic)
+            old = None if queues is None else queues.get(name)
+            if old is not None and not changed:
+                continue
+            if perm_mask != -1:
+                new = new.with_perm(new.perm & perm_mask)
+            if old == new:
+                continue
+            topics.setdefault(topic, {})[name] = new
+            changes.append(TopicChange(topic, old, new))
+        if changes:
+            self.result.events.append(TopicsPut(name, changes, Cause.REGISTER))
+
+    def put_live_entry(self, wrapper: TopicConfigWrapper | None) -> None:
+        asked = self.asked
+        version = DataVersion(0, self.now_ms, 0) if wrapper is None else wrapper.data_version
+        timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
+        previous = self.tables.broker_live_table.get(self.key)
+        gap_ms = None if previous is None else self.now_ms - previous.last_update_ms
+        self.tables.broker_live_table[self.key] = BrokerLiveInfo(
+            self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr
+        )
+        self.result.events.append(
+            BrokerRegistered(
+                self.key.cluster,
+                self.name,
+                self.key.addr,
+                asked.broker_id,
+                asked.ha_server_addr,
+                version,
+                timeout_ms,
+                gap_ms,
+            )
+        )
+
+    def put_filter_servers(self) -> None:
+        if self.asked.filter_servers:
+            self.tables.filter_server_table[self.key] = self.asked.filter_servers
+        elif self.asked.filter_servers is not None:
+            self.tables.filter_server_table.pop(self.key, None)
+
+    def tell_master(self, group: BrokerData) -> None:
+        """A slave learns its master if that is live in the slave's own cluster."""
+        master_addr = group.broker_addrs.get(MASTER_ID)
+        if self.asked.broker_id == MASTER_ID or master_addr is None:
+            return
+        master = self.tables.live(self.key.cluster, master_addr)
+        if master is not None:
+            self.result.ha_server_addr = master.ha_server_addr
+            self.result.master_addr = master_addr

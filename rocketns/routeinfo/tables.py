@@ -1,0 +1,77 @@
+"""RouteInfoManager's six tables, and the few steps that several mutations share.
+
+Only the control thread touches them. Which mutation does what is in the modules beside this one:
+`registration`, `unregistration`, `topics`; reading is in `view`, who is overdue in `liveness`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rocketns.protocol.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
+
+Channel = object
+"""A connection, known here only by identity."""
+
+DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
+
+
+class BrokerAddrInfo(NamedTuple):
+    """The key of a live broker."""
+
+    cluster: str
+    addr: str
+
+
+@dataclass(slots=True)
+class BrokerLiveInfo:
+    """A live broker: times in milliseconds of the caller's clock; ``channel`` owns it."""
+
+    last_update_ms: int
+    timeout_ms: int
+    data_version: DataVersion | None
+    channel: Channel | None
+    ha_server_addr: str | None
+
+    def expires_before(self, now_ms: int) -> bool:
+        return self.last_update_ms + self.timeout_ms < now_ms
+
+
+@dataclass(slots=True)
+class RouteTables:
+    """All route state. Names are Java's: topicQueueTable, brokerAddrTable, clusterAddrTable and so on."""
+
+    topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
+    broker_addr_table: dict[str, BrokerData] = field(default_factory=dict)
+    cluster_addr_table: dict[str, set[str]] = field(default_factory=dict)
+    broker_live_table: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict)
+    filter_server_table: dict[BrokerAddrInfo, list[str | None]] = field(default_factory=dict)
+    topic_queue_mapping_info_table: dict[str, dict[str | None, TopicQueueMappingInfo]] = field(default_factory=dict)
+
+    def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
+        """The live entry of an address in a cluster."""
+        return self.broker_live_table.get(BrokerAddrInfo(cluster, addr)) if cluster is not None and addr else None
+
+    def refresh(self, cluster: str, addr: str, now_ms: int) -> None:
+        """updateBrokerInfoUpdateTimestamp: a heartbeat of an unknown address changes nothing."""
+        entry = self.live(cluster, addr)
+        if entry is not None:
+            entry.last_update_ms = now_ms
+
+    def topics_of_broker(self, broker_name: str) -> Iterator[tuple[str, QueueData]]:
+        """Every topic that has queue data of the broker. Do not change the topic table meanwhile."""
+        for topic, queues in self.topic_queue_table.items():
+            if broker_name in queues:
+                yield topic, queues[broker_name]
+
+    def remove_queue_data(self, topic: str, broker_name: str) -> bool:
+        """Drop one broker's queue data, and the topic with its last one. Whether there was any."""
+        queues = self.topic_queue_table.get(topic)
+        if queues is None or broker_name not in queues:
+            return False
+        del queues[broker_name]
+        if not queues:
+            del self.topic_queue_table[topic]
+        return True

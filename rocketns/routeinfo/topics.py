@@ -1,0 +1,66 @@
+"""Topics and permissions changed by tools and brokers: registerTopic, deleteTopic, operateWritePermOfBroker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocketns.protocol.codes import PERM_READ, PERM_WRITE
+from rocketns.protocol.route import QueueData
+from rocketns.routeinfo.events import Cause, Event, TopicChange, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.tables import RouteTables
+
+
+def register_topic(
+    tables: RouteTables, topic: str | None, queue_datas: list[tuple[str | None, QueueData]]
+) -> list[Event]:
+    """A new topic with an unknown broker is not registered; a known one takes what comes before the unknown."""
+    if topic is None or not queue_datas:
+        return []
+    accepted: list[tuple[str, QueueData]] = []
+    for broker_name, queues in queue_datas:
+        if broker_name is None or broker_name not in tables.broker_addr_table:
+            if topic not in tables.topic_queue_table:
+                return []
+            break
+        accepted.append((broker_name, queues))
+    return [event for broker_name, queues in accepted for event in _put(tables, topic, broker_name, queues)]
+
+
+def _put(tables: RouteTables, topic: str, broker_name: str, queues: QueueData) -> list[Event]:
+    by_broker = tables.topic_queue_table.setdefault(topic, {})
+    old = by_broker.get(broker_name)
+    by_broker[broker_name] = queues
+    return [] if old == queues else [TopicsPut(broker_name, [TopicChange(topic, old, queues)], Cause.TOPIC)]
+
+
+def delete_topic(tables: RouteTables, topic: str | None, cluster: str | None) -> list[Event]:
+    """From all brokers, or only from those that the cluster lists; an unknown cluster changes nothing."""
+    if topic is None or topic not in tables.topic_queue_table:
+        return []
+    holders = sorted(tables.topic_queue_table[topic])
+    names = tables.cluster_addr_table.get(cluster, set()) if cluster else set(holders)
+    removed = [name for name in holders if name in names and tables.remove_queue_data(topic, name)]
+    return [TopicsDeleted(broker_name, [topic], Cause.ADMIN) for broker_name in removed]
+
+
+def wipe_write_perm(tables: RouteTables, broker_name: str | None) -> tuple[int, list[Event]]:
+    """Clear the write bit on every topic of the broker: how many topics it has, and what changed."""
+    return _operate_perm(tables, broker_name, lambda perm: perm & ~PERM_WRITE)
+
+
+def add_write_perm(tables: RouteTables, broker_name: str | None) -> tuple[int, list[Event]]:
+    """Set exactly read and write, whatever the permission was: Java loses the inherit bit here too."""
+    return _operate_perm(tables, broker_name, lambda _perm: PERM_READ | PERM_WRITE)
+
+
+def _operate_perm(
+    tables: RouteTables, broker_name: str | None, new_perm: Callable[[int], int]
+) -> tuple[int, list[Event]]:
+    if broker_name is None:
+        return 0, []
+    touched = list(tables.topics_of_broker(broker_name))
+    changes = [TopicChange(topic, old, old.with_perm(new_perm(old.perm))) for topic, old in touched]
+    changes = [change for change in changes if change.new != change.old]
+    for change in changes:
+        tables.topic_queue_table[change.topic][broker_name] = change.new
+    return len(touched), [TopicsPut(broker_name, changes, Cause.PERM)] if changes else []

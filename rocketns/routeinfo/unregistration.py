@@ -1,0 +1,115 @@
+"""UNREGISTER_BROKER, and what a closed or expired connection leads to: RouteInfoManager.unRegisterBroker.
+
+Deliberately different: Java applies a batch in one try block, so that a null in one request drops the others and the
+topic clean-up; here each request stands alone. And a request made for a live entry (close, expiry) has no effect once
+the broker registered anew (apache/rocketmq issue 11043).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rocketns.protocol.codes import PERM_WRITE
+from rocketns.protocol.route import BrokerData
+from rocketns.routeinfo.events import BrokerDown, Cause, Event, TopicChange, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
+
+
+@dataclass(slots=True, frozen=True)
+class UnregisterRequest:
+    """Who is to go. ``entry`` is given where only that live entry is meant and not a later one."""
+
+    cluster: str | None
+    addr: str | None
+    broker_name: str | None
+    broker_id: int | None
+    cause: Cause
+    entry: BrokerLiveInfo | None = None
+
+
+def unregister_brokers(tables: RouteTables, batch: Iterable[UnregisterRequest], now_ms: int) -> list[Event]:
+    """Apply a batch and clean the topics once at its end. Java's set has no order; here it is the queue's."""
+    events: list[Event] = []
+    removed: dict[str, Cause] = {}
+    reduced: dict[str, Cause] = {}
+    for request in batch:
+        _unregister(tables, request, now_ms, events, removed, reduced)
+    for broker_name, cause in removed.items():
+        events += _delete_topics(tables, broker_name, cause)
+    for broker_name, cause in reduced.items():
+        events += _wipe_acting_group(tables, broker_name, cause)
+    return events
+
+
+def _unregister(
+    tables: RouteTables,
+    request: UnregisterRequest,
+    now_ms: int,
+    events: list[Event],
+    removed: dict[str, Cause],
+    reduced: dict[str, Cause],
+) -> None:
+    if request.cluster is None or request.addr is None or _is_outdated(tables, request):
+        return
+    events.append(_remove_live_entry(tables, request, BrokerAddrInfo(request.cluster, request.addr), now_ms))
+    name = request.broker_name
+    group = None if name is None else tables.broker_addr_table.get(name)
+    if name is None or group is None or (request.broker_id is None and group.broker_addrs):
+        return
+    _leave_group(group, request.addr)
+    if group.broker_addrs:
+        reduced[name] = request.cause
+    else:
+        _remove_group(tables, name, request.cluster)
+        removed[name] = request.cause
+
+
+def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
+    return request.entry is not None and tables.live(request.cluster, request.addr) is not request.entry
+
+
+def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
+    entry = tables.broker_live_table.pop(key, None)
+    tables.filter_server_table.pop(key, None)
+    gap_ms = None if entry is None else now_ms - entry.last_update_ms
+    return BrokerDown(
+        key.cluster, request.broker_name, key.addr, request.broker_id, entry is not None, gap_ms, request.cause
+    )
+
+
+def _leave_group(group: BrokerData, addr: str) -> None:
+    for broker_id in [i for i, member in group.broker_addrs.items() if member == addr]:
+        del group.broker_addrs[broker_id]
+
+
+def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:
+    """The name goes from the request's cluster only, as in Java: a wrong cluster leaves it in the right one."""
+    del tables.broker_addr_table[broker_name]
+    names = tables.cluster_addr_table.get(cluster)
+    if names is not None:
+        names.discard(broker_name)
+        if not names:
+            del tables.cluster_addr_table[cluster]
+
+
+def _delete_topics(tables: RouteTables, broker_name: str, cause: Cause) -> list[Event]:
+    topics = [topic for topic, _ in tables.topics_of_broker(broker_name)]
+    for topic in topics:
+        tables.remove_queue_data(topic, broker_name)
+    return [TopicsDeleted(broker_name, topics, cause)] if topics else []
+
+
+def _wipe_acting_group(tables: RouteTables, broker_name: str, cause: Cause) -> list[Event]:
+    """A group that lost its master and knows acting masters is read-only until a master returns."""
+    group = tables.broker_addr_table.get(broker_name)
+    if group is None or not group.enable_acting_master or (group.broker_addrs and min(group.broker_addrs) <= 0):
+        return []
+    changes = [
+        TopicChange(topic, queues, queues.with_perm(queues.perm & ~PERM_WRITE))
+        for topic, queues in tables.topics_of_broker(broker_name)
+        if queues.perm & PERM_WRITE
+    ]
+    for change in changes:
+        tables.topic_queue_table[change.topic][broker_name] = change.new
+    return [TopicsPut(broker_name, changes, cause)] if changes else []

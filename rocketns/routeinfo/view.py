@@ -1,0 +1,113 @@
+"""Reading the tables: routes (pickupTopicRouteData, ZoneRouteRPCHook), and the lists that tools ask for.
+
+Every answer is a snapshot in sorted order, so that all name servers give the same bytes for the same facts
+(Java's order is that of its hash maps, apache/rocketmq issue 1999).
+"""
+
+from __future__ import annotations
+
+from rocketns.config import NamesrvConfig
+from rocketns.protocol.codes import (
+    MASTER_ID,
+    PERM_WRITE,
+    SYNC_BROKER_MEMBER_GROUP_PREFIX,
+    SYS_FLAG_UNIT,
+    SYS_FLAG_UNIT_SUB,
+)
+from rocketns.protocol.route import BrokerData, TopicRouteData
+from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+
+
+def pick_up_route(tables: RouteTables, config: NamesrvConfig, topic: str | None) -> TopicRouteData | None:
+    """The route of a topic, or None where it has no queue data or none of its brokers has a group."""
+    queues = None if topic is None else tables.topic_queue_table.get(topic)
+    if topic is None or not queues:
+        return None
+    names = sorted(queues)
+    groups = [tables.broker_addr_table[name].copy() for name in names if name in tables.broker_addr_table]
+    if not groups:
+        return None
+    route = TopicRouteData(
+        queue_datas=[(name, queues[name]) for name in names],
+        broker_datas=groups,
+        filter_server_table=_filter_servers(tables, groups),
+        topic_queue_mapping_by_broker=tables.topic_queue_mapping_info_table.get(topic),
+    )
+    if config.support_acting_master and not topic.startswith(SYNC_BROKER_MEMBER_GROUP_PREFIX):
+        _present_acting_masters(route)
+    return route
+
+
+def _filter_servers(tables: RouteTables, groups: list[BrokerData]) -> dict[str, list[str | None] | None]:
+    if not tables.filter_server_table:
+        return {}
+    return {
+        addr: tables.filter_server_table.get(BrokerAddrInfo(group.cluster, addr))
+        for group in groups
+        if group.cluster is not None
+        for addr in group.broker_addrs.values()
+    }
+
+
+def _present_acting_masters(route: TopicRouteData) -> None:
+    """Show the smallest slave of a masterless, read-only group as its master."""
+    perms = {name: queues.perm for name, queues in route.queue_datas}
+    for group in route.broker_datas:
+        addrs = group.broker_addrs
+        masterless = bool(addrs) and MASTER_ID not in addrs and group.enable_acting_master
+        if masterless and not perms[group.broker_name] & PERM_WRITE:
+            addrs[MASTER_ID] = addrs.pop(min(addrs))
+
+
+def filter_by_zone(route: TopicRouteData, zone_name: str) -> None:
+    """ZoneRouteRPCHook: keep the groups of the zone, and those that have no master to prefer."""
+    removed = [group for group in route.broker_datas if not _in_zone(group, zone_name)]
+    names = {group.broker_name for group in removed}
+    route.broker_datas = [group for group in route.broker_datas if group.broker_name not in names]
+    route.queue_datas = [(name, queues) for name, queues in route.queue_datas if name not in names]
+    for addr in [addr for group in removed for addr in group.broker_addrs.values()]:
+        route.filter_server_table.pop(addr, None)
+
+
+def _in_zone(group: BrokerData, zone_name: str) -> bool:
+    if MASTER_ID not in group.broker_addrs:
+        return True
+    return group.zone_name is not None and group.zone_name.lower() == zone_name.lower()
+
+
+def topics_by_cluster(tables: RouteTables, cluster: str | None) -> set[str]:
+    """Topics with queue data on any broker that the cluster lists; none for an unknown cluster."""
+    names = set() if cluster is None else tables.cluster_addr_table.get(cluster, set())
+    return {topic for topic, queues in tables.topic_queue_table.items() if not names.isdisjoint(queues)}
+
+
+def system_topics(tables: RouteTables) -> tuple[set[str], str | None]:
+    """All cluster and broker names, and the address of some broker that can be asked for more."""
+    names = set(tables.cluster_addr_table).union(*tables.cluster_addr_table.values())
+    for broker_name in sorted(tables.broker_addr_table):
+        addrs = tables.broker_addr_table[broker_name].broker_addrs
+        if addrs:
+            return names, addrs[min(addrs)]
+    return names, None
+
+
+def _sys_flags(tables: RouteTables) -> dict[str, int]:
+    """One entry's flag a topic, as Java looks at one only: here that of the first broker by name."""
+    return {topic: queues[min(queues)].topic_sys_flag for topic, queues in tables.topic_queue_table.items()}
+
+
+def unit_topics(tables: RouteTables) -> list[str]:
+    """getUnitTopics."""
+    return [topic for topic, flag in _sys_flags(tables).items() if flag & SYS_FLAG_UNIT]
+
+
+def has_unit_sub_topics(tables: RouteTables) -> list[str]:
+    """getHasUnitSubTopicList."""
+    return [topic for topic, flag in _sys_flags(tables).items() if flag & SYS_FLAG_UNIT_SUB]
+
+
+def has_unit_sub_ununit_topics(tables: RouteTables) -> list[str]:
+    """getHasUnitSubUnUnitTopicList."""
+    return [
+        topic for topic, flag in _sys_flags(tables).items() if flag & SYS_FLAG_UNIT_SUB and not flag & SYS_FLAG_UNIT
+    ]

@@ -1,0 +1,1 @@
+"""Sockets and time: connections, the queues in front of the processors, and the control that owns the tables."""

@@ -1,0 +1,167 @@
+"""One connection of the asyncio lane: bytes in, whole frames out to control, answers back, and every limit kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from rocketns._fast.wire import next_frame
+from rocketns.errors import MalformedFrame
+from rocketns.protocol import command
+from rocketns.protocol.frame import MALFORMED, NEED_MORE
+from rocketns.routeinfo.events import Cause
+
+if TYPE_CHECKING:
+    from rocketns.server.lane import Lane
+
+log = logging.getLogger("rocketns.channel")
+
+# HandshakeHandler waits for as many bytes before it looks whether a PROXY protocol header comes.
+DETECTION_BYTES = 12
+
+
+class Channel(asyncio.Protocol):
+    """A peer by identity. Closing is final: what is written afterwards vanishes."""
+
+    __slots__ = (
+        "_buffer",
+        "_cause",
+        "_lane",
+        "_replies",
+        "_transport",
+        "_writing_paused",
+        "address",
+        "detected",
+        "idle_ms_max",
+        "in_flight",
+        "last_active_ms",
+    )
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._replies: list[bytes] = []
+        self._writing_paused = False
+        self._cause = Cause.CHANNEL_CLOSE
+        self.address = "?"
+        self.detected = False
+        self.in_flight = 0
+        self.idle_ms_max = 0
+        self.last_active_ms = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._lane.opened(self, transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        cause = Cause.CHANNEL_EXCEPTION if error and self._cause is Cause.CHANNEL_CLOSE else self._cause
+        self._hold_incoming(0)
+        self._transport = None
+        self._lane.closed(self, cause)
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def data_received(self, data: bytes) -> None:
+        self.last_active_ms = self._lane.now_ms()
+        before = len(self._buffer)
+        self._buffer += data
+        self._lane.incoming_bytes += len(self._buffer) - before
+        self._read_frames()
+
+    def _read_frames(self) -> None:
+        """Hand over every whole frame, as long as the peer takes its answers; the rest waits in the buffer."""
+        if not self.detected:
+            if len(self._buffer) < DETECTION_BYTES:
+                return
+            self.detected = True
+        position = 0
+        while self.is_open and not self._must_wait():
+            size = next_frame(self._buffer, position, self._lane.limits.frame_bytes_max)
+            if size == NEED_MORE:
+                break
+            if size == MALFORMED or not self._submit(bytes(memoryview(self._buffer)[position : position + size])):
+                self.close("malformed frame")
+                return
+            position += size
+        if position:
+            del self._buffer[:position]
+            self._lane.incoming_bytes -= position
+        self._hold_to_limits()
+
+    def _submit(self, frame: bytes) -> bool:
+        try:
+            request = command.decode(frame)
+        except MalformedFrame as error:
+            log.info("decode error, close %s: %s", self.address, error)
+            return False
+        if not request.is_response:
+            self._lane.control.submit(self, request)
+        return True
+
+    def _must_wait(self) -> bool:
+        return self._writing_paused or self.in_flight >= self._lane.limits.in_flight_max
+
+    def _hold_to_limits(self) -> None:
+        if self._transport is None:
+            return
+        if self._lane.incoming_bytes > self._lane.limits.incoming_bytes_max:
+            self.abort(self._cause, "too many bytes of unfinished frames")
+        elif self._must_wait():
+            self._transport.pause_reading()
+
+    def _hold_incoming(self, size: int) -> None:
+        self._lane.incoming_bytes -= len(self._buffer) - size
+        del self._buffer[size:]
+
+    def write(self, frame: bytes) -> None:
+        """Add an answer; it is sent with the next `flush`."""
+        self._replies.append(frame)
+
+    def flush(self) -> None:
+        """Send the answers added so far, and read on if that made room."""
+        replies, self._replies = self._replies, []
+        if self._transport is None or self._transport.is_closing():
+            return
+        if replies:
+            self.last_active_ms = self._lane.now_ms()
+            self._transport.write(replies[0] if len(replies) == 1 else b"".join(replies))
+            if self._transport.get_write_buffer_size() > self._lane.limits.outgoing_bytes_max:
+                self.abort(self._cause, "too many unsent bytes")
+                return
+        if not self._must_wait():
+            self._read_on()
+
+    def _read_on(self) -> None:
+        assert self._transport is not None
+        self._transport.resume_reading()
+        if len(self._buffer) >= DETECTION_BYTES or self.detected:
+            self._read_frames()
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        if self.is_open and not self._must_wait():
+            self._read_on()
+
+    def close(self, why: str) -> None:
+        """End the connection after what was already written."""
+        log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+        self._hold_incoming(0)
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """End the connection at once; ``cause`` is what the broker on it is unregistered for."""
+        if self._transport is not None:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
+            self._cause = cause
+            self._transport.abort()

@@ -1,0 +1,15 @@
+"""The two clocks of the server, in one place so that tests can put another there and move time."""
+
+from __future__ import annotations
+
+import time
+
+from rocketns.processor.context import Now
+
+
+class Clock:
+    """Real time."""
+
+    def now(self) -> Now:
+        """One instant: monotonic milliseconds for expiry, epoch milliseconds for what is written down."""
+        return Now(int(time.monotonic() * 1000), int(time.time() * 1000))

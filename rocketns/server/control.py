@@ -1,0 +1,113 @@
+"""Control: the only owner of the tables. Takes requests from the inbox, answers them, and runs the periodic jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from rocketns.config import Configuration
+from rocketns.errors import SystemBusy
+from rocketns.processor import dispatch
+from rocketns.processor.context import NamesrvContext
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.command import RemotingCommand, Reply, encode_reply
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
+from rocketns.server.channel import Channel
+from rocketns.server.clock import Clock
+from rocketns.server.eventlog import log_events
+from rocketns.server.inbox import Inbox
+from rocketns.server.jobs import Jobs
+
+log = logging.getLogger("rocketns.control")
+
+FIRST_SCAN_MS = 5_000
+FIRST_KV_PRINT_MS = 60_000
+KV_PRINT_INTERVAL_MS = 10 * 60_000
+
+OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
+
+
+class Control:
+    """Runs on the event loop's thread, and nothing here waits."""
+
+    def __init__(self, configuration: Configuration, context: NamesrvContext, clock: Clock) -> None:
+        self.context = context
+        self.clock = clock
+        self.jobs = Jobs()
+        self._turn_requests_max = configuration.limits.turn_requests_max
+        self._inbox: Inbox[tuple[Channel, RemotingCommand]] = Inbox(configuration.namesrv)
+        self._turn_is_due = False
+        self._add_jobs(configuration, clock.now().ms)
+
+    def _add_jobs(self, configuration: Configuration, now_ms: int) -> None:
+        interval_ms = configuration.namesrv.scan_not_active_broker_interval
+        self.jobs.add("scanNotActiveBroker", self.scan_not_active_broker, first_ms=now_ms + FIRST_SCAN_MS,
+                      every_ms=interval_ms)  # fmt: skip
+        self.jobs.add("printAllPeriodically", self.context.kv_config.print_all, first_ms=now_ms + FIRST_KV_PRINT_MS,
+                      every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
+
+    def submit(self, channel: Channel, command: RemotingCommand) -> None:
+        """Take a request that came over a channel; what does not fit its queue is answered at once."""
+        channel.in_flight += 1
+        if self._inbox.submit(command.code, (channel, command)):
+            self._want_turn()
+        else:
+            self._answer(channel, command, dispatch.reply_of(OVERLOAD))
+            channel.flush()
+
+    def _want_turn(self) -> None:
+        if not self._turn_is_due:
+            self._turn_is_due = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Answer a bounded number of requests, then apply the unregistrations that came up."""
+        self._turn_is_due = False
+        touched: set[Channel] = set()
+        for channel, command in self._inbox.take(self._turn_requests_max):
+            reply = dispatch.process(self.context, command, channel, self.clock.now())
+            log_events(self.context.take_events())
+            self._answer(channel, command, reply)
+            touched.add(channel)
+        for channel in touched:
+            channel.flush()
+        self.apply_unregistrations()
+        if self._inbox:
+            self._want_turn()
+
+    def _answer(self, channel: Channel, command: RemotingCommand, reply: Reply) -> None:
+        channel.in_flight -= 1
+        if not command.is_oneway:
+            channel.write(encode_reply(reply, command.opaque, SerializeType.JSON))
+
+    def apply_unregistrations(self) -> None:
+        """BatchUnregistrationService: everything that waits, as one batch."""
+        batch = self.context.unregister_queue.take_all()
+        if batch:
+            log_events(unregister_brokers(self.context.tables, batch, self.clock.now().ms))
+
+    def on_channel_closed(self, channel: Channel, cause: Cause) -> None:
+        """BrokerHousekeepingService: a broker whose connection ended is unregistered."""
+        self._submit_unregistration(liveness.closed_channel(self.context.tables, channel, cause))
+
+    def scan_not_active_broker(self) -> None:
+        """Close the connections of overdue brokers and unregister them."""
+        log.info("start scanNotActiveBroker")
+        for expired in liveness.expired_brokers(self.context.tables, self.clock.now().ms):
+            log.warning("The broker channel expired, %s %dms", expired.key, expired.entry.timeout_ms)
+            if isinstance(expired.entry.channel, Channel):
+                expired.entry.channel.abort(Cause.EXPIRED)
+            self._submit_unregistration(expired.request)
+
+    def _submit_unregistration(self, request: UnregisterRequest | None) -> None:
+        if request is None:
+            return
+        accepted = self.context.unregister_queue.submit(request)
+        log.info(
+            "the broker's channel destroyed, submit the unregister request at once, "
+            "broker info: %s %s %s[%s], submit result: %s",
+            request.cluster, request.addr, request.broker_name, request.broker_id, str(accepted).lower(),
+        )  # fmt: skip
+        self._want_turn()

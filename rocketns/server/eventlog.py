@@ -1,0 +1,84 @@
+"""Events as the log lines of the Java name server that people search for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from rocketns.protocol.route import QueueData
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDown,
+    BrokerRefused,
+    BrokerRegistered,
+    Event,
+    TopicChange,
+    TopicsPut,
+)
+
+log = logging.getLogger("rocketns.routeinfo")
+
+# A broker with 10,000 topics must not write 10,000 lines at its registration: the rest is counted in one line.
+TOPIC_LINES_MAX = 100
+
+
+def log_events(events: Iterable[Event]) -> None:
+    """Write what happened, in order."""
+    if not log.isEnabledFor(logging.INFO):
+        return
+    for event in events:
+        if isinstance(event, TopicsPut):
+            _log_topics(event)
+        else:
+            _log_broker(event)
+
+
+def _identity(cluster: str, addr: str) -> str:
+    return f"BrokerIdentityInfo [clusterName={cluster}, brokerAddr={addr}]"
+
+
+def _log_broker(event: Event) -> None:
+    match event:
+        case BrokerRegistered(gap_ms=None):
+            log.info(
+                "new broker registered, %s HAService: %s", _identity(event.cluster, event.addr), event.ha_server_addr
+            )
+        case BrokerConflict():
+            log.warning(
+                "Registering Broker conflicts with the existed one, just ignore.: Cluster:%s, BrokerName:%s, "
+                "BrokerId:%d, Old BrokerAddr:%s, New BrokerAddr:%s.",
+                event.cluster, event.broker_name, event.broker_id, event.holder_addr, event.addr,
+            )  # fmt: skip
+        case BrokerRefused():
+            log.warning(
+                "Can't register topicConfigWrapper= because broker[%d]=%s has not registered.",
+                event.broker_id, event.addr,
+            )  # fmt: skip
+        case BrokerDown():
+            log.info(
+                "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
+                "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
+            )  # fmt: skip
+
+
+def _log_topics(event: TopicsPut) -> None:
+    for change in event.changes[:TOPIC_LINES_MAX]:
+        _log_topic(event.broker_name, change)
+    rest = len(event.changes) - TOPIC_LINES_MAX
+    if rest > 0:
+        log.info("… and %d more topics of %s registered or changed (%s)", rest, event.broker_name, event.cause)
+
+
+def _log_topic(broker_name: str, change: TopicChange) -> None:
+    new = _shown(broker_name, change.new)
+    if change.old is None:
+        log.info("new topic registered, %s %s", change.topic, new)
+    else:
+        log.info("topic changed, %s OLD: %s NEW: %s", change.topic, _shown(broker_name, change.old), new)
+
+
+def _shown(broker_name: str, queues: QueueData) -> str:
+    return (
+        f"QueueData [brokerName={broker_name}, readQueueNums={queues.read_queue_nums}, "
+        f"writeQueueNums={queues.write_queue_nums}, perm={queues.perm}, topicSysFlag={queues.topic_sys_flag}]"
+    )

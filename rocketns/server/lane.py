@@ -1,0 +1,106 @@
+"""The asyncio lane: the listening socket and all its connections, with their idle limits and their number."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+
+from rocketns.config import Configuration
+from rocketns.errors import StartupError
+from rocketns.routeinfo.events import Cause
+from rocketns.server.channel import Channel
+from rocketns.server.control import Control
+
+log = logging.getLogger("rocketns.lane")
+
+BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
+HIGH_WATER_MARK_BYTES = 64 * 1024  # Netty's defaults
+LOW_WATER_MARK_BYTES = 32 * 1024
+IDLE_CHECK_INTERVAL_MS = 1_000
+
+
+class Lane:
+    """Accepts, counts and ends connections. Everything runs on the event loop's thread."""
+
+    def __init__(self, configuration: Configuration, control: Control) -> None:
+        self.control = control
+        self.netty = configuration.netty
+        self.limits = configuration.limits
+        self.incoming_bytes = 0
+        self.channels: set[Channel] = set()
+        self._closing: set[Channel] = set()
+        self._server: asyncio.Server | None = None
+        self._send_buffer_bytes = self.netty.server_socket_snd_buf_size
+        self._receive_buffer_bytes = self.netty.server_socket_rcv_buf_size
+        self._high_water_bytes = self.netty.write_buffer_high_water_mark or HIGH_WATER_MARK_BYTES
+        self._low_water_bytes = self.netty.write_buffer_low_water_mark or LOW_WATER_MARK_BYTES
+        first_ms = self.now_ms() + IDLE_CHECK_INTERVAL_MS
+        control.jobs.add("closeIdle", self.close_idle, first_ms=first_ms, every_ms=IDLE_CHECK_INTERVAL_MS)
+
+    def now_ms(self) -> int:
+        return self.control.clock.now().ms
+
+    async def listen(self) -> int:
+        """Bind and accept; the port. StartupError where that fails."""
+        host, port = self.netty.bind_address, self.netty.listen_port
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(
+                lambda: Channel(self), host, port, backlog=BACKLOG, reuse_address=True, family=_family(host)
+            )
+        except (OSError, OverflowError) as error:
+            raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
+        return int(self._server.sockets[0].getsockname()[1])
+
+    def opened(self, channel: Channel, transport: asyncio.Transport) -> None:
+        """A connection was accepted: over the limit it is closed at once."""
+        peer = transport.get_extra_info("peername")
+        channel.address = f"{peer[0]}:{peer[1]}" if peer else "?"
+        channel.last_active_ms = self.now_ms()
+        channel.idle_ms_max = self.netty.server_channel_max_idle_time_seconds * 1000
+        self.channels.add(channel)
+        if len(self.channels) > self.limits.connections_max:
+            channel.abort(Cause.CHANNEL_CLOSE, f"more than {self.limits.connections_max} connections")
+            return
+        self._set_options(transport)
+        log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", channel.address)
+
+    def _set_options(self, transport: asyncio.Transport) -> None:
+        low, high = sorted((self._low_water_bytes, self._high_water_bytes))
+        transport.set_write_buffer_limits(high=high, low=low)
+        connection: socket.socket = transport.get_extra_info("socket")
+        if self._send_buffer_bytes > 0:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
+        if self._receive_buffer_bytes > 0:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
+
+    def closed(self, channel: Channel, cause: Cause) -> None:
+        """A connection is gone, whoever ended it."""
+        self.channels.discard(channel)
+        self._closing.discard(channel)
+        log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", channel.address)
+        self.control.on_channel_closed(channel, cause)
+
+    def close_idle(self) -> None:
+        """End connections without a byte for their limit, and those that could not finish closing for a round."""
+        for channel in self._closing & self.channels:
+            channel.abort(Cause.CHANNEL_CLOSE, "its last answers were not taken")
+        now_ms = self.now_ms()
+        for channel in list(self.channels):
+            if 0 < channel.idle_ms_max <= now_ms - channel.last_active_ms:
+                log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", channel.address)
+                channel.abort(Cause.CHANNEL_IDLE)
+        self._closing = {channel for channel in self.channels if not channel.is_open}
+
+    async def stop(self) -> None:
+        """Stop accepting and end every connection."""
+        if self._server is not None:
+            self._server.close()
+        for channel in list(self.channels):
+            channel.abort(Cause.CHANNEL_CLOSE, "the server stops")
+        await asyncio.sleep(0)
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -1,0 +1,76 @@
+"""A real server on a real socket, in a thread of this process, whose clock the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from interop.harness.wire import Client
+from rocketns.config import Configuration
+from rocketns.controller import NamesrvController
+from rocketns.processor.context import Now
+from rocketns.server.clock import Clock
+
+Result = TypeVar("Result")
+
+
+class FakeClock(Clock):
+    """Time that only moves when told to."""
+
+    def __init__(self) -> None:
+        self._now = Now(1_000_000, 1_700_000_000_000)
+
+    def now(self) -> Now:
+        return self._now
+
+    def advance(self, ms: int) -> None:
+        self._now = Now(self._now.ms + ms, self._now.epoch_ms + ms)
+
+
+class TimedServer:
+    """Started on construction; every call runs on the server's own loop and returns when it is done."""
+
+    def __init__(self, home: Path, properties: dict[str, object] | None = None) -> None:
+        settings = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": home / "kv.json"} | (properties or {})
+        config_file = home / "timed.properties"
+        config_file.write_text("".join(f"{k}={v}\n" for k, v in settings.items()), "utf-8")
+        self.clock = FakeClock()
+        self.controller = NamesrvController(Configuration.build(str(config_file), home=home), self.clock)
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self.controller.start(), self.loop).result(10)
+
+    @property
+    def port(self) -> int:
+        return self.controller.configuration.netty.listen_port
+
+    def connect(self) -> Client:
+        return Client(self.port)
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        """Run a function on the server's thread."""
+
+        async def run() -> Result:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
+
+    def advance(self, ms: int) -> None:
+        """Move the clock, run the jobs that are due then, and let their consequences happen."""
+
+        def step() -> None:
+            self.clock.advance(ms)
+            self.controller.run_due_jobs()
+
+        self.call(step)
+        self.call(lambda: None)
+
+    def stop(self) -> None:
+        asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(10)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(10)
+        self.loop.close()
