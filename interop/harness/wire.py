@@ -177,13 +177,17 @@ class Client:
 
     def receive(self) -> Answer:
         """The next whole answer; ConnectionError if the server closed, TimeoutError if nothing came."""
-        (length,) = struct.unpack(">i", self._exactly(4))
-        data = self._exactly(length)
+        data = self.receive_frame()[4:]
         (word,) = struct.unpack(">I", data[:4])
         end = 4 + (word & 0xFFFFFF)
         header_bytes, body, kind = data[4:end], data[end:], word >> 24
         header = decode_binary_header(header_bytes) if kind == ROCKETMQ else json.loads(header_bytes)
         return Answer(header, header_bytes, body or None, kind)
+
+    def receive_frame(self) -> bytes:
+        """The bytes of the next whole frame, its length field included; errors as in ``receive``."""
+        size = self._exactly(4)
+        return size + self._exactly(struct.unpack(">i", size)[0])
 
     def _exactly(self, n: int) -> bytes:
         while len(self._buffer) < n:

@@ -1,0 +1,52 @@
+"""``python -m interop.capture [SCENARIO …]``: record the Java NameServer's answers to the script in tests/golden."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from interop.golden import store
+from interop.golden.play import play
+from interop.golden.scenarios import SCENARIOS
+from interop.harness.java import CURRENT
+from interop.harness.maven import cache_folder, classpath
+from interop.harness.servers import JavaNameServer
+
+COMMAND = "python -m interop.capture"
+# fastjson2 writes every JSON text of the answers.
+JARS = (f"rocketmq-namesrv-{CURRENT}", f"rocketmq-remoting-{CURRENT}", f"rocketmq-common-{CURRENT}", "fastjson2-2.0.59")
+
+
+def record(name: str) -> list[bytes]:
+    """What a fresh Java NameServer answers to one scenario."""
+    scenario = SCENARIOS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        server = JavaNameServer(Path(folder), scenario.properties, classpath=classpath(CURRENT))
+        try:
+            return play(scenario, server)
+        finally:
+            server.stop()
+
+
+def provenance() -> dict[str, object]:
+    """Which server the answers came from, so that they can be made again."""
+    lib = cache_folder() / f"rocketmq-{CURRENT}" / "lib"
+    jars = {f"{jar}.jar": hashlib.sha256((lib / f"{jar}.jar").read_bytes()).hexdigest() for jar in JARS}
+    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr.splitlines()[0]
+    return {"rocketmq": CURRENT, "java": java, "jars": jars, "command": COMMAND, "scenarios": sorted(SCENARIOS)}
+
+
+def main(names: list[str]) -> None:
+    for name in names or SCENARIOS:
+        store.save(SCENARIOS[name], record(name))
+        print(f"{store.path_of(name).name}: {len(SCENARIOS[name].steps)} steps", flush=True)
+    if not names:
+        (store.FOLDER / "provenance.json").write_text(json.dumps(provenance(), indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,47 @@
+"""What in an answer is not contractual: where the server's files lie, its port, Java's hash order, exception texts.
+
+Nothing else is forgiven: two answers are the same when their bytes are, after what the step names here is evened out.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+from interop.golden.steps import Step
+from interop.golden.tokens import parse, sort_at, write
+from interop.harness.wire import frame
+
+REMARK = re.compile(r'"remark":"(?:[^"\\]|\\.)+"')
+
+
+def settle(answer: bytes, home: Path) -> bytes:
+    """The answer as if the server's home folder were HOME and its port PORT (GET_NAMESRV_CONFIG shows both)."""
+    header, body, kind = split(answer)
+    body = body.replace(str(home).encode(), b"HOME")
+    body = re.sub(rb"(?m)^listenPort=[1-9]\d*$", b"listenPort=PORT", body)
+    return frame(header, body, kind)
+
+
+def split(answer: bytes) -> tuple[bytes, bytes, int]:
+    """Header, body and serialize type of one whole frame; AssertionError when its lengths do not add up."""
+    length, word = struct.unpack_from(">iI", answer)
+    end = 8 + (word & 0xFFFFFF)
+    assert length == len(answer) - 4, f"length field {length} of a frame of {len(answer)} bytes"
+    assert end <= len(answer), f"header length {end - 8} of a frame of {len(answer)} bytes"
+    return answer[8:end], answer[end:], word >> 24
+
+
+def comparable(step: Step, answer: bytes) -> dict[str, str]:
+    """The parts of an answer, evened out by what the step lets differ, as text with one character a byte."""
+    header, body, _ = split(answer)
+    parts = {"frame": answer[:8].hex(), "header": header.decode("latin-1"), "body": body.decode("latin-1")}
+    for path in step.unordered:
+        part, *names = path.split(".")
+        parts[part] = write(sort_at(parse(parts[part]), names))
+    if step.free_remark:
+        # Its length shows in both length fields, so they are free as well; split() has checked that they add up.
+        parts["frame"] = "any lengths"
+        parts["header"] = REMARK.sub('"remark":"any text"', parts["header"])
+    return parts

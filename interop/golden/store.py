@@ -1,0 +1,101 @@
+"""The recorded scenarios as text files: a ``name value`` line for each fact, lines of one name joined by a newline.
+
+Header and body stand as the text they are; what is not printable UTF-8 stands as ``.hex``. The frame line holds the
+two words before the header (the length, then serialize type and header length), so the bytes can be put together again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from interop.golden.compare import split
+from interop.golden.steps import Scenario, Step
+
+FOLDER = Path(__file__).parents[2] / "tests" / "golden"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One step as the file has it; both empty where the step closes its connection, no answer where none is due."""
+
+    request: bytes
+    answer: bytes
+
+
+def path_of(name: str) -> Path:
+    return FOLDER / f"{name}.txt"
+
+
+def save(scenario: Scenario, answers: list[bytes]) -> None:
+    path_of(scenario.name).write_text(rendered(scenario, answers), "utf-8")
+
+
+def rendered(scenario: Scenario, answers: list[bytes]) -> str:
+    """The text of a scenario's file."""
+    lines = [f"scenario {scenario.name}", f"shows {scenario.shows}"]
+    lines += [f"property {key}={value}" for key, value in scenario.properties.items()]
+    for step, answer in zip(scenario.steps, answers, strict=True):
+        lines += ["", *_step_lines(step), *_frame_lines("request", step.request), *_frame_lines("answer", answer)]
+    return "\n".join(lines) + "\n"
+
+
+def load(name: str) -> list[Recorded]:
+    """The steps of a recorded scenario."""
+    text = path_of(name).read_text("utf-8")
+    return [
+        Recorded(_frame(facts, "request"), _frame(facts, "answer")) for facts in map(_facts, text.split("\n\n")[1:])
+    ]
+
+
+def _step_lines(step: Step) -> list[str]:
+    lines = [f"step {step.name}", f"shows {step.shows}"]
+    if step.connection != "main":
+        lines.append(f"connection {step.connection}")
+    if step.until:
+        lines.append(f"until {step.until.decode()}")
+    lines += [f"unordered {path}" for path in step.unordered]
+    if step.free_remark:
+        lines.append("free header.remark")
+    return lines
+
+
+def _frame_lines(side: str, data: bytes) -> list[str]:
+    if not data:
+        return [f"{side} none"]
+    header, body, _ = split(data)
+    return [
+        f"{side}.frame {data[:8].hex(' ', 4)}",
+        *_text_lines(f"{side}.header", header),
+        *_text_lines(f"{side}.body", body),
+    ]
+
+
+def _text_lines(name: str, data: bytes) -> list[str]:
+    try:
+        lines = data.decode().split("\n")
+    except UnicodeDecodeError:
+        return [f"{name}.hex {data.hex()}"]
+    if any(character < " " for line in lines for character in line):
+        return [f"{name}.hex {data.hex()}"]
+    return [f"{name} {line}" for line in lines] if data else []
+
+
+def _facts(block: str) -> dict[str, str]:
+    facts: dict[str, str] = {}
+    for line in block.removesuffix("\n").split("\n"):
+        name, _, value = line.partition(" ")
+        facts[name] = f"{facts[name]}\n{value}" if name in facts else value
+    return facts
+
+
+def _frame(facts: dict[str, str], side: str) -> bytes:
+    if side in facts:
+        return b""
+    return bytes.fromhex(facts[f"{side}.frame"]) + _bytes(facts, f"{side}.header") + _bytes(facts, f"{side}.body")
+
+
+def _bytes(facts: dict[str, str], name: str) -> bytes:
+    if f"{name}.hex" in facts:
+        return bytes.fromhex(facts[f"{name}.hex"])
+    return facts.get(name, "").encode()
