@@ -1,7 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
 [errors, files, javatext, config] → protocol → [routeinfo, kvconfig] → processor → server (with _fast)
-→ controller → __main__
+→ controller → [cli, logs] → __main__
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ ORDER = (
     {"processor"},
     {"server", "_fast"},
     {"controller"},
+    {"cli", "logs"},
     {"__main__"},
 )
 # Beside the order: what they may import of it, and who may import them.
