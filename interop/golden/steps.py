@@ -70,7 +70,11 @@ class Scenario:
         """Add a GET_ROUTEINFO_BY_TOPIC."""
         self.ask(name, shows, 105, {"topic": topic} | (ext or {}), **how)
 
-    def both_dialects(self, name: str, shows: str, topic: str, **how: Any) -> None:
-        """The same route lookup for a client of today (quoted numeric keys) and for 4.9.3 (unquoted)."""
-        self.route(f"{name}, standard JSON", shows, topic, version=513, **how)
-        self.route(f"{name}, default JSON", shows, topic, version=400, **how)
+    def both_dialects(self, name: str, shows: str, topic: str, *, lists: tuple[str, ...] = (),
+                      maps: tuple[str, ...] = ()) -> None:  # fmt: skip
+        """The same route lookup for a client of today (numeric keys quoted, maps sorted) and for 4.9.3 (neither).
+
+        ``lists`` are unordered in both, ``maps`` in the older dialect only.
+        """
+        self.route(f"{name}, standard JSON", shows, topic, version=513, unordered=lists)
+        self.route(f"{name}, default JSON", shows, topic, version=400, unordered=lists + maps)

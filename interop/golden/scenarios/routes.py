@@ -22,10 +22,10 @@ def many_brokers() -> Scenario:
     s = Scenario("many-brokers", "Topics on several brokers, and a group with many ids")
     for number in (3, 1, 2, 10):
         s.register(f"broker {number}", "B109", register_body(TOPICS), header=broker(number))
-    s.both_dialects("four brokers", "B198, B199", "T1", unordered=LISTS)
+    s.both_dialects("four brokers", "B198, B199", "T1", lists=LISTS)
     for identity in (1, 2, 10, 100):
         slave = broker(1, addr=f"10.0.1.{identity + 1}:10911", broker_id=identity)
-        s.register(f"slave {identity}", "B113", register_body(TOPICS), header=slave, unordered=("header.extFields",))
+        s.register(f"slave {identity}", "B113", register_body(TOPICS), header=slave)
     members = {"clusterName": "C1", "brokerName": "broker-1"}
     s.ask("members", "B090, B217", codes.GET_BROKER_MEMBER_GROUP, members,
           unordered=("body.brokerMemberGroup.brokerAddrs",))  # fmt: skip
@@ -48,7 +48,7 @@ def filter_servers() -> Scenario:
     s.register("a broker without any", "B161", register_body(TOPICS), header=broker(2))
     s.route("only the first has some", "B202", "T1", unordered=LISTS)
     s.register("other ones", "B161", register_body(TOPICS, filters=servers[:1]), header=broker(2))
-    s.route("both have some", "B202", "T1", unordered=(*LISTS, "body.filterServerTable"))
+    s.both_dialects("both have some", "B202", "T1", lists=LISTS, maps=("body.filterServerTable",))
     s.register("an empty list", "B161: none", register_body(TOPICS), header=broker(1))
     s.route("after an empty list", "B202", "T1", unordered=LISTS)
     return s
@@ -82,12 +82,11 @@ def static_topics() -> Scenario:
     s.both_dialects("defaults of the rest", "B087, B162", "T1")
     second = {"T1": mapping_info(5, {"0": 0}, bname="broker-2")}
     s.register("a second broker", "B162", register_body(TOPICS, mapping=second), header=broker(2))
-    two = (*LISTS, "body.topicQueueMappingByBroker")
-    s.both_dialects("two brokers", "B162", "T1", unordered=two)
+    s.both_dialects("two brokers", "B162", "T1", lists=LISTS, maps=("body.topicQueueMappingByBroker",))
     s.ask("the first goes", "B178", codes.UNREGISTER_BROKER, {"brokerName": "broker-1", "clusterName": "C1",
           "brokerAddr": "10.0.1.1:10911", "brokerId": "0"})  # fmt: skip
     gone = b'"queueDatas":[{"brokerName":"broker-2","perm":7,"readQueueNums":8,"topicSysFlag":0,"writeQueueNums":8}]'
-    s.route("its mapping stays", "B164", "T1", unordered=("body.topicQueueMappingByBroker",), until=gone)
+    s.route("its mapping stays", "B164", "T1", until=gone)
     return s
 
 
@@ -95,22 +94,21 @@ def zones() -> Scenario:
     s = Scenario("zones", "Zone mode: whose brokers are left, always in default JSON")
     in_zone = {1: "z1", 2: "Z1", 3: "z2", 4: None}
     for number, zone in in_zone.items():
-        filters = [f"10.0.{number}.1:1000"] if number < 4 else []
-        body = register_body(TOPICS, filters=filters)
+        body = register_body(TOPICS, filters=[f"10.0.{number}.1:1000"] if number < 4 else [])
         s.register(f"broker {number} in zone {zone}", "B157", body, header=broker(number, __ZONE_NAME=zone))
-    everything = (*LISTS, "body.filterServerTable")
-    s.both_dialects("without zone mode", "B214", "T1", unordered=everything)
+    filters = ("body.filterServerTable",)
+    s.both_dialects("without zone mode", "B214", "T1", lists=LISTS, maps=filters)
 
     def asked(name: str, shows: str, mode: str, zone: str, **how: Any) -> None:
         s.route(name, shows, "T1", ext={"__ZONE_MODE": mode, "__ZONE_NAME": zone}, **how)
 
-    asked("zone z1", "B211", "true", "z1", unordered=everything)
+    asked("zone z1", "B211", "true", "z1", unordered=LISTS + filters)
     asked("zone z2", "B211: one broker, unquoted key", "true", "z2")
     asked("zone z2 in capitals", "B085, B211", "TRUE", "Z2")
     asked("zone z2, old client, binary", "B211", "true", "z2", version=400, binary=True)
     asked("no broker in the zone", "B212: empty lists", "true", "nowhere")
-    asked("blank zone", "B214", "true", " ", unordered=everything)
-    asked("zone mode false", "B214", "false", "z2", unordered=everything)
+    asked("blank zone", "B214", "true", " ", unordered=LISTS)
+    asked("zone mode false", "B214", "false", "z2", unordered=LISTS)
     standard = {"acceptStandardJsonOnly": "true", "__ZONE_MODE": "true", "__ZONE_NAME": "z2"}
     s.route("standard JSON wanted", "B215: still unquoted", "T1", ext=standard)
     s.register("a group without master", "B115", register_body(TOPICS), header=broker(5, broker_id=1))
