@@ -7,6 +7,7 @@ The ``as_…`` functions convert values the way fastjson2 fills a bean's fields.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -86,7 +87,7 @@ def _integer(value: Any, low: int, high: int) -> int:
     if type(value) is int:
         number = value
     elif isinstance(value, float):
-        return max(low, min(high, int(value))) if value == value and abs(value) != float("inf") else high
+        number = int(value) if math.isfinite(value) else high + 1
     else:
         number = _integer_of_other(value, low, high)
     if not low <= number <= high:

@@ -192,7 +192,7 @@ def _decode_compressed(body: bytes, version: int, now_ms: int) -> RegisterBroker
     except ConstructError as error:
         raise BodyDecodeError("End of compressed data has reached") from error
     topics = (_topic_line(line.data) for line in sections.topics.lines)
-    mappings = sections.mappings.items if sections.mappings else []
+    mappings = sections.mappings.infos if sections.mappings else []
     infos = (_compressed_mapping(item.data) for item in mappings)
     wrapper = TopicConfigWrapper(
         decode_data_version(sections.data_version.data, now_ms),

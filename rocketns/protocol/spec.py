@@ -83,5 +83,5 @@ COMPRESSED_REGISTRATION = Struct(
     "data_version" / _BLOCK,
     "topics" / Struct("count" / Int32sb, "lines" / Array(_count, _BLOCK)),
     "filter_servers" / _BLOCK,
-    "mappings" / If(this._params.mappings, Struct("count" / Int32sb, "items" / Array(_count, _BLOCK))),
+    "mappings" / If(this._params.mappings, Struct("count" / Int32sb, "infos" / Array(_count, _BLOCK))),
 )

@@ -27,12 +27,13 @@ class Channel(asyncio.Protocol):
     __slots__ = (
         "_buffer",
         "_cause",
+        "_detected",
         "_lane",
+        "_reading",
         "_replies",
         "_transport",
         "_writing_paused",
         "address",
-        "detected",
         "idle_ms_max",
         "in_flight",
         "last_active_ms",
@@ -43,10 +44,11 @@ class Channel(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._replies: list[bytes] = []
+        self._detected = False
+        self._reading = False
         self._writing_paused = False
         self._cause = Cause.CHANNEL_CLOSE
         self.address = "?"
-        self.detected = False
         self.in_flight = 0
         self.idle_ms_max = 0
         self.last_active_ms = 0
@@ -58,7 +60,7 @@ class Channel(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         cause = Cause.CHANNEL_EXCEPTION if error and self._cause is Cause.CHANNEL_CLOSE else self._cause
-        self._hold_incoming(0)
+        self._drop_incoming(len(self._buffer))
         self._transport = None
         self._lane.closed(self, cause)
 
@@ -68,30 +70,32 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.last_active_ms = self._lane.now_ms()
-        before = len(self._buffer)
         self._buffer += data
-        self._lane.incoming_bytes += len(self._buffer) - before
+        self._lane.incoming_bytes += len(data)
         self._read_frames()
 
     def _read_frames(self) -> None:
         """Hand over every whole frame, as long as the peer takes its answers; the rest waits in the buffer."""
-        if not self.detected:
-            if len(self._buffer) < DETECTION_BYTES:
-                return
-            self.detected = True
-        position = 0
+        if self._reading or not self._is_detected():
+            return
+        self._reading = True  # answering may make room, and making room leads here
+        taken = 0
         while self.is_open and not self._must_wait():
-            size = next_frame(self._buffer, position, self._lane.limits.frame_bytes_max)
+            size = next_frame(self._buffer, taken, self._lane.limits.frame_bytes_max)
             if size == NEED_MORE:
                 break
-            if size == MALFORMED or not self._submit(bytes(memoryview(self._buffer)[position : position + size])):
+            if size == MALFORMED or not self._submit(bytes(memoryview(self._buffer)[taken : taken + size])):
                 self.close("malformed frame")
-                return
-            position += size
-        if position:
-            del self._buffer[:position]
-            self._lane.incoming_bytes -= position
+                break
+            taken += size
+        self._reading = False
+        self._drop_incoming(min(taken, len(self._buffer)))
         self._hold_to_limits()
+
+    def _is_detected(self) -> bool:
+        """Whether the first bytes were enough to tell what the peer speaks; before that nothing is answered."""
+        self._detected = self._detected or len(self._buffer) >= DETECTION_BYTES
+        return self._detected
 
     def _submit(self, frame: bytes) -> bool:
         try:
@@ -107,16 +111,16 @@ class Channel(asyncio.Protocol):
         return self._writing_paused or self.in_flight >= self._lane.limits.in_flight_max
 
     def _hold_to_limits(self) -> None:
-        if self._transport is None:
+        if self._transport is None or self._transport.is_closing():
             return
         if self._lane.incoming_bytes > self._lane.limits.incoming_bytes_max:
             self.abort(self._cause, "too many bytes of unfinished frames")
         elif self._must_wait():
             self._transport.pause_reading()
 
-    def _hold_incoming(self, size: int) -> None:
-        self._lane.incoming_bytes -= len(self._buffer) - size
-        del self._buffer[size:]
+    def _drop_incoming(self, size: int) -> None:
+        self._lane.incoming_bytes -= size
+        del self._buffer[:size]
 
     def write(self, frame: bytes) -> None:
         """Add an answer; it is sent with the next `flush`."""
@@ -139,8 +143,7 @@ class Channel(asyncio.Protocol):
     def _read_on(self) -> None:
         assert self._transport is not None
         self._transport.resume_reading()
-        if len(self._buffer) >= DETECTION_BYTES or self.detected:
-            self._read_frames()
+        self._read_frames()
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -155,7 +158,7 @@ class Channel(asyncio.Protocol):
     def close(self, why: str) -> None:
         """End the connection after what was already written."""
         log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
-        self._hold_incoming(0)
+        self._drop_incoming(len(self._buffer))
         if self._transport is not None:
             self._transport.close()
 
