@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from interop.harness import maven
 from interop.harness.process import Process, ProcessFailed
 from interop.harness.wire import Client
 
@@ -42,8 +44,13 @@ class NameServer:
             self.process.kill()  # a start that failed leaves nothing behind
             raise
 
-    def command(self) -> list[str]:
+    @classmethod
+    def program(cls, options: Sequence[str] = ()) -> list[str]:
+        """What starts this kind of server, without arguments; ``options`` are system properties (-Dname=value)."""
         raise NotImplementedError
+
+    def command(self) -> list[str]:
+        return [*self.program([f"-Duser.home={self.home}", *self.options]), "-c", str(self.config_path)]
 
     @property
     def pid(self) -> int:
@@ -69,9 +76,9 @@ class RocketnsServer(NameServer):
 
     kind = "rocketns"
 
-    def command(self) -> list[str]:
-        self.env.setdefault("HOME", str(self.home))
-        return [sys.executable, "-m", "rocketns", "-c", str(self.config_path), *self.options]
+    @classmethod
+    def program(cls, options: Sequence[str] = ()) -> list[str]:
+        return [sys.executable, "-m", "rocketns", *options]
 
 
 class JavaNameServer(NameServer):
@@ -81,14 +88,12 @@ class JavaNameServer(NameServer):
 
     def __init__(self, home: Path, properties: dict[str, object] | None = None, *, classpath: str = "",
                  options: list[str] | None = None, env: dict[str, str] | None = None) -> None:  # fmt: skip
-        self.classpath = classpath or os.environ.get("ROCKETNS_JAVA_CLASSPATH", "")
-        super().__init__(home, properties, options=options, env=env)
+        # Java takes the last -cp; one of the caller's comes after the default of ``program``.
+        jars = ["-cp", classpath] if classpath else []
+        super().__init__(home, properties, options=[*(options or []), *jars], env=env)
 
-    def command(self) -> list[str]:
-        if not self.classpath:
-            from interop.harness.maven import classpath
-
-            self.classpath = classpath("5.5.0")
-        return ["java", "-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", f"-Duser.home={self.home}", *self.options,
-                "-cp", self.classpath, "org.apache.rocketmq.namesrv.NamesrvStartup",
-                "-c", str(self.config_path)]  # fmt: skip
+    @classmethod
+    def program(cls, options: Sequence[str] = ()) -> list[str]:
+        jars = os.environ.get("ROCKETNS_JAVA_CLASSPATH") or maven.classpath("5.5.0")
+        return ["java", "-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-cp", jars, *options,
+                "org.apache.rocketmq.namesrv.NamesrvStartup"]  # fmt: skip
