@@ -1,0 +1,189 @@
+"""GET_NAMESRV_CONFIG and UPDATE_NAMESRV_CONFIG: what is shown, what is changed, and the file behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client
+from tests.behaviour.calls import both_encodings, settings, update_settings
+
+DEFAULTS = {
+    "bindAddress": "127.0.0.1",
+    "clientRequestThreadPoolNums": "8",
+    "clientRequestThreadPoolQueueCapacity": "50000",
+    "clusterTest": "false",
+    "configBlackList": "configBlackList;configStorePath;kvConfigPath",
+    "defaultThreadPoolNums": "16",
+    "defaultThreadPoolQueueCapacity": "10000",
+    "deleteTopicWithBrokerRegistration": "false",
+    "enableAllTopicList": "true",
+    "enableControllerInNamesrv": "false",
+    "enableShutdownGracefully": "false",
+    "enableTopicList": "true",
+    "needWaitForService": "false",
+    "notifyMinBrokerIdChanged": "false",
+    "orderMessageEnable": "false",
+    "productEnvName": "center",
+    "returnOrderTopicConfigToBroker": "true",
+    "scanNotActiveBrokerInterval": "5000",
+    "serverAsyncSemaphoreValue": "64",
+    "serverCallbackExecutorThreads": "0",
+    "serverChannelMaxIdleTimeSeconds": "120",
+    "serverNettyWorkerGroupEnable": "true",
+    "serverOnewaySemaphoreValue": "256",
+    "serverPooledByteBufAllocatorEnable": "true",
+    "serverSelectorThreads": "3",
+    "serverSocketBacklog": "1024",
+    "serverSocketRcvBufSize": "0",
+    "serverSocketSndBufSize": "0",
+    "serverWorkerThreads": "8",
+    "shutdownWaitTimeSeconds": "30",
+    "supportActingMaster": "false",
+    "unRegisterBrokerQueueCapacity": "3000",
+    "useEpollNativeSelector": "false",
+    "waitSecondsForService": "45",
+    "writeBufferHighWaterMark": "0",
+    "writeBufferLowWaterMark": "0",
+}
+BLACK_LIST = ["configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"]
+
+
+@pytest.fixture(scope="module")
+def changed_server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
+    """A server whose settings the tests of this module change; ``customKey`` is known from its file alone."""
+    started = server_class(tmp_path_factory.mktemp("changed"), {"customKey": "abc", "shutdownWaitTimeSeconds": "x"})
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def connection(changed_server: NameServer) -> Iterator[Client]:
+    with changed_server.connect() as client:
+        yield client
+
+
+@both_encodings
+def test_all_properties_are_shown_sorted(server: NameServer, client: Client, binary: bool) -> None:
+    """B234: one key=value line each; on an unchanged server they have Java's defaults."""
+    answer = client.request(codes.GET_NAMESRV_CONFIG, binary=binary)
+    paths = {"kvConfigPath": server.home / "kvConfig.json", "configStorePath": server.config_path}
+    own = {"listenPort": server.port, "rocketmqHome": server.home} | paths
+    lines = [f"{key}={value}\n" for key, value in (DEFAULTS | own).items()]
+    assert (answer.code, answer.body) == (codes.SUCCESS, "".join(sorted(lines)).encode())
+
+
+def test_extra_keys_of_the_start_file_are_shown(start_server: Callable[..., NameServer]) -> None:
+    """B234: in the same order, unescaped, as UTF-8; file values that do not parse are passed over."""
+    extra = {"aCustom": "\\u00e9 1", "zCustom": "a\\tb", "scanNotActiveBrokerInterval": "soon"}
+    with start_server(extra).connect() as client:
+        shown = settings(client)
+    assert list(shown) == sorted(shown)
+    assert (shown["aCustom"], shown["zCustom"], shown["scanNotActiveBrokerInterval"]) == ("é 1", "a\tb", "5000")
+
+
+def test_a_known_key_is_applied_and_persisted(start_server: Callable[..., NameServer]) -> None:
+    """B235: the file becomes what 319 shows, the content before goes to .bak; each time anew."""
+    server = start_server({"customKey": "abc"})
+    copy = Path(f"{server.config_path}.bak")
+    original = server.config_path.read_bytes()
+    with server.connect() as client:
+        assert update_settings(client, "productEnvName=one\ncustomKey=xyz\nserverWorkerThreads=9\n").code == 0
+        shown = settings(client)
+        first = server.config_path.read_bytes()
+        assert (shown["productEnvName"], shown["customKey"], shown["serverWorkerThreads"]) == ("one", "xyz", "9")
+        assert first == client.request(codes.GET_NAMESRV_CONFIG).body
+        assert copy.read_bytes() == original
+        assert update_settings(client, "#nothing\n").code == codes.SUCCESS
+        assert (server.config_path.read_bytes(), copy.read_bytes()) == (first, first)
+
+
+def test_an_unknown_key_is_not_stored(changed_server: NameServer, connection: Client) -> None:
+    """B236: the others of the request are."""
+    answer = update_settings(connection, "nobodyKnows=1\nproductEnvName=b236\n")
+    assert (answer.code, answer.remark, answer.ext, answer.body) == (codes.SUCCESS, None, None, None)
+    assert "nobodyKnows" not in settings(connection)
+    assert "nobodyKnows" not in changed_server.config_path.read_text()
+    assert settings(connection)["productEnvName"] == "b236"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("waitSecondsForService", "abc"),
+        ("waitSecondsForService", "4.5"),
+        ("waitSecondsForService", "47 "),
+        ("waitSecondsForService", ""),
+        ("waitSecondsForService", "2147483648"),
+        ("serverWorkerThreads", "1_0"),
+        ("scanNotActiveBrokerInterval", "9223372036854775808"),
+    ],
+)
+def test_a_bad_number_changes_nothing(connection: Client, name: str, value: str) -> None:
+    """B237: success all the same, and the rest of the request is applied."""
+    before = settings(connection)
+    assert update_settings(connection, f"{name}={value}\ncustomKey=with {name}{value}\n").code == codes.SUCCESS
+    assert settings(connection) == before | {"customKey": f"with {name}{value}"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("waitSecondsForService", "+46", "46"),
+        ("serverWorkerThreads", "-1", "-1"),
+        ("scanNotActiveBrokerInterval", "99999999999", "99999999999"),
+        ("orderMessageEnable", "TRUE", "true"),
+        ("orderMessageEnable", "yes", "false"),
+        ("orderMessageEnable", "", "false"),
+        ("productEnvName", " a b  ", "a b"),
+        ("productEnvName", "", ""),
+    ],
+)
+def test_values_are_read_as_their_type(connection: Client, name: str, text: str, value: str) -> None:
+    """B235: signed numbers, longs, anything but "true" is false, text is trimmed."""
+    assert update_settings(connection, f"{name}={text}\n").code == codes.SUCCESS
+    assert settings(connection)[name] == value
+
+
+@pytest.mark.parametrize("key", BLACK_LIST)
+@pytest.mark.parametrize("rest", ["", "productEnvName=refused\n"], ids=["alone", "mixed"])
+def test_a_black_listed_key_refuses_the_whole_request(
+    changed_server: NameServer, connection: Client, key: str, rest: str
+) -> None:
+    """B238: nothing is applied, nothing written."""
+    before, file_before = settings(connection), changed_server.config_path.read_bytes()
+    answer = update_settings(connection, f"{rest}{key}=x\n")
+    assert (answer.code, answer.remark) == (codes.NO_PERMISSION, "Can not update config in black list.")
+    assert settings(connection) == before
+    assert changed_server.config_path.read_bytes() == file_before
+
+
+def test_the_black_list_can_be_extended_but_not_emptied(start_server: Callable[..., NameServer]) -> None:
+    """B238: the property adds names to the four fixed ones."""
+    with start_server({"configBlackList": "listenPort;productEnvName"}).connect() as client:
+        for key in ("listenPort", "productEnvName", *BLACK_LIST):
+            assert update_settings(client, f"{key}=1").code == codes.NO_PERMISSION
+        assert update_settings(client, "waitSecondsForService=1").code == codes.SUCCESS
+
+
+@pytest.mark.parametrize("text", ["productEnvName=\\u12", "productEnvName=good\nproductEnvName=\\u12zz\n"])
+def test_unparsable_text_is_an_error(connection: Client, text: str) -> None:
+    """B239: an escape that is cut short; nothing is applied."""
+    before = settings(connection)
+    answer = update_settings(connection, text)
+    assert (answer.code, answer.remark) == (codes.SYSTEM_ERROR, "string2Properties error")
+    assert settings(connection) == before
+
+
+def test_without_a_body_nothing_is_written(start_server: Callable[..., NameServer]) -> None:
+    """B240: the file keeps its own order, and no .bak appears."""
+    server = start_server()
+    original = server.config_path.read_bytes()
+    with server.connect() as client:
+        assert update_settings(client, "").code == codes.SUCCESS
+    assert server.config_path.read_bytes() == original
+    assert not Path(f"{server.config_path}.bak").exists()
