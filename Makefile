@@ -71,9 +71,11 @@ $(VENV)/dev: pyproject.toml | $(VENV)/installed
 	@$(PY) -m pip install -q -r $@.txt
 	@touch $@
 
-$(VENV)/built: setup.py $(FAST) $(VENV)/installed
+# An editable installation, so that rocketns starts from any folder; after that only what changed is compiled.
+$(VENV)/built: pyproject.toml setup.py $(FAST) $(VENV)/installed
 	@echo "compiling rocketns/_fast"
-	@$(PY) setup.py -q build_ext --inplace
+	@if [ -n "$(filter-out $(FAST),$?)" ]; then $(PY) -m pip install -q --no-deps --no-build-isolation -e .; \
+	else $(PY) setup.py -q build_ext --inplace; fi
 	@touch $@
 
 # Never made, so that the programs are looked for each time.
