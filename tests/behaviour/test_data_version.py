@@ -1,0 +1,151 @@
+"""QUERY_DATA_VERSION and BROKER_HEARTBEAT: what they answer. What they keep alive needs a fake clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import data_version
+from interop.harness.wire import Client, eventually
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import TWO_TOPICS, heartbeat, query_version, registered, unregister, unregister_ext
+from tests.behaviour.views import addrs, cluster_info, group, route
+
+STORED = data_version(counter=3, timestamp=1000, state=2)
+
+
+def test_same_version_is_not_changed(client: Client, names: Names) -> None:
+    """B168: 322 same: changed false, and the stored version."""
+    registered(client, names, version=STORED)
+    answer = query_version(client, names, STORED)
+    assert (answer.code, answer.remark, answer.ext) == (0, None, {"changed": "false"})
+    assert answer.body == b'{"counter":3,"stateVersion":2,"timestamp":1000}'
+
+
+def test_different_version_is_changed(client: Client, names: Names) -> None:
+    """B168: 322 different: changed true, and the stored version."""
+    registered(client, names, version=STORED)
+    answer = query_version(client, names, data_version(4, timestamp=1000, state=2))
+    assert (answer.code, answer.ext) == (0, {"changed": "true"})
+    assert answer.json() == STORED
+
+
+def test_unknown_broker_is_changed(client: Client, names: Names) -> None:
+    """B168: 322 unknown: changed true, no body; asking does not register."""
+    answer = query_version(client, names, STORED)
+    assert (answer.code, answer.ext, answer.body) == (0, {"changed": "true"}, None)
+    assert group(client, names.broker) is None
+
+
+@pytest.mark.parametrize("field", ["timestamp", "stateVersion", "counter"])
+@pytest.mark.parametrize("step", [1, -1])
+def test_every_field_of_the_version_counts(client: Client, names: Names, field: str, step: int) -> None:
+    """B169: 322 differing only in timestamp or stateVersion."""
+    registered(client, names, version=STORED)
+    assert query_version(client, names, STORED | {field: STORED[field] + step}).ext == {"changed": "true"}
+    assert query_version(client, names, STORED).ext == {"changed": "false"}
+
+
+@pytest.mark.parametrize("body", [b"", b"null"], ids=["none", "null"])
+def test_query_without_version_is_changed(client: Client, names: Names, body: bytes) -> None:
+    """B170: 322 without body."""
+    registered(client, names, version=STORED)
+    answer = client.request(codes.QUERY_DATA_VERSION, unregister_ext(names), body)
+    assert (answer.code, answer.ext) == (0, {"changed": "true"})
+    assert answer.json() == STORED
+
+
+def test_missing_keys_of_the_version_have_defaults(client: Client, names: Names) -> None:
+    """B169: stateVersion and counter are 0 where they are missing (4.9 sends no stateVersion); keys in any order."""
+    registered(client, names, version=data_version(0, timestamp=5, state=0))
+    answer = client.request(codes.QUERY_DATA_VERSION, unregister_ext(names), b'{"timestamp":5}')
+    assert answer.ext == {"changed": "false"}
+
+
+IGNORED = [{"brokerName": "other"}, {"brokerName": None}, {"brokerId": "7"}, {"brokerId": "x"}, {"brokerId": None}]
+
+
+@pytest.mark.parametrize("ext", IGNORED)
+def test_name_and_id_do_not_matter(client: Client, names: Names, ext: dict[str, str]) -> None:
+    """B171: 322 wrong brokerName or id."""
+    registered(client, names, version=STORED)
+    assert query_version(client, names, STORED, **ext).ext == {"changed": "false"}
+
+
+@pytest.mark.parametrize("ext", [{"clusterName": None}, {"brokerAddr": None}], ids=["cluster", "address"])
+def test_query_without_cluster_or_address_fails(client: Client, names: Names, ext: dict[str, None]) -> None:
+    """B172: 322 missing cluster/address."""
+    registered(client, names, version=STORED)
+    answer = query_version(client, names, STORED, **ext)
+    assert (answer.code, answer.ext, answer.body) == (1, None, None)
+    assert answer.remark
+
+
+@pytest.mark.parametrize("body", [b"x", b"[]", b'{"counter":', b'{"counter":"x"}'])
+def test_query_with_a_bad_body_fails(client: Client, names: Names, body: bytes) -> None:
+    """B172: 322 bad body."""
+    registered(client, names, version=STORED)
+    answer = client.request(codes.QUERY_DATA_VERSION, unregister_ext(names), body)
+    assert (answer.code, answer.ext, answer.body) == (1, None, None)
+    assert answer.remark
+
+
+def test_query_repeated_answers_the_same(client: Client, names: Names) -> None:
+    """B173: 322 repeated: nothing of the tables changes by it."""
+    registered(client, names, version=STORED)
+    before = group(client, names.broker)
+    for _ in range(5):
+        answer = query_version(client, names, dict(reversed(STORED.items())))
+        assert (answer.ext, answer.json()) == ({"changed": "false"}, STORED)
+    assert group(client, names.broker) == before
+
+
+def test_heartbeat_succeeds_for_known_and_unknown(client: Client, names: Names) -> None:
+    """B174: 904 known / unknown: code 0 both, and no registration."""
+    unknown = heartbeat(client, names)
+    assert group(client, names.broker) is None
+    registered(client, names)
+    for answer in (unknown, heartbeat(client, names)):
+        assert (answer.code, answer.remark, answer.ext, answer.body) == (0, None, None, None)
+
+
+@pytest.mark.parametrize(
+    "ext", [{"brokerName": None}, {"brokerId": None}, {"epoch": "x"}, {"heartbeatTimeoutMills": "0"}]
+)
+def test_heartbeat_ignores_the_rest(client: Client, names: Names, ext: dict[str, str]) -> None:
+    """B174: only cluster and address are read."""
+    registered(client, names)
+    assert heartbeat(client, names, **ext).code == 0
+    assert addrs(client, names.broker) == {"0": names.addr()}
+
+
+@pytest.mark.parametrize("ext", [{"clusterName": None}, {"brokerAddr": None}], ids=["cluster", "address"])
+def test_heartbeat_without_cluster_or_address_fails(client: Client, names: Names, ext: dict[str, None]) -> None:
+    """B175: 904 missing cluster or address."""
+    answer = heartbeat(client, names, **ext)
+    assert (answer.code, answer.ext) == (1, None)
+    assert answer.remark
+
+
+def test_heartbeat_without_any_field_fails(client: Client) -> None:
+    """B175: 904 without ext."""
+    answer = client.request(codes.BROKER_HEARTBEAT)
+    assert (answer.code, answer.ext) == (1, None)
+
+
+def test_heartbeat_of_a_wrong_cluster_succeeds(client: Client, names: Names) -> None:
+    """B176: 904 wrong cluster: code 0; no cluster appears."""
+    registered(client, names)
+    assert heartbeat(client, names, clusterName=names.cluster + "-2").code == 0
+    assert names.cluster + "-2" not in cluster_info(client)["clusterAddrTable"]
+
+
+def test_heartbeat_does_not_bring_a_broker_back(client: Client, names: Names) -> None:
+    """B177: 904 after unregistration."""
+    registered(client, names)
+    assert unregister(client, names).code == 0
+    eventually(lambda: route(client, names.topic("T")) is None)
+    assert heartbeat(client, names).code == 0
+    assert group(client, names.broker) is None
+    assert query_version(client, names, data_version()).body is None
+    assert [route(client, names.topic(topic)) for topic in TWO_TOPICS] == [None, None]

@@ -1,0 +1,146 @@
+"""GET_ROUTEINFO_BY_TOPIC: its body in both JSON dialects, and its refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import topic_config
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, frame
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.behaviour.views import ask_route, filter_servers, loads, route
+
+NOT_FOUND = (
+    "No topic route info in name server for the topic: {}\n"
+    "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+)
+ORDER = {"namespace": "ORDER_TOPIC_CONFIG"}
+
+
+def body_with(names: Names, addresses: str) -> bytes:
+    """The route of a topic of one broker with two addresses, whose map is written as given."""
+    return (
+        f'{{"brokerDatas":[{{"brokerAddrs":{addresses},"brokerName":"{names.broker}","cluster":"{names.cluster}",'
+        '"enableActingMaster":true,"zoneName":"z1"}],"filterServerTable":{},'
+        f'"queueDatas":[{{"brokerName":"{names.broker}","perm":6,"readQueueNums":4,"topicSysFlag":1,'
+        '"writeQueueNums":3}]}'
+    ).encode()
+
+
+def quoted(names: Names) -> bytes:
+    return body_with(names, f'{{"0":"{names.addr(1)}","1":"{names.addr(2)}"}}')
+
+
+def unquoted(names: Names) -> bytes:
+    return body_with(names, f'{{0:"{names.addr(1)}",1:"{names.addr(2)}"}}')
+
+
+@pytest.fixture
+def topic(client: Client, names: Names) -> str:
+    """A topic on a master with a slave."""
+    more: dict[str, Any] = {"enableActingMaster": "true", "__ZONE_NAME": "z1"}
+    registered(client, names, [topic_config(names.topic("T"), read=4, write=3, flag=1), "U"], **more)
+    registered(client, names, host=2, broker_id=1, **more)
+    return names.topic("T")
+
+
+@pytest.mark.parametrize(
+    ("ext", "printed"),
+    [({"topic": "nope"}, "nope"), ({"topic": "ü/<"}, "ü/<"), ({"topic": ""}, ""), ({}, "null"), (None, "null")],
+)
+def test_unknown_topic_is_not_found(client: Client, ext: dict[str, str] | None, printed: str) -> None:
+    """B197: 105 unknown topic / none / empty: the exact two-line remark."""
+    answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, ext)
+    assert (answer.code, answer.remark) == (17, NOT_FOUND.format(printed))
+    assert (answer.ext, answer.body) == (None, None)
+
+
+@pytest.mark.parametrize("version", [401, 513, 32767])
+def test_new_client_gets_quoted_keys(client: Client, names: Names, topic: str, version: int) -> None:
+    """B198: version 401 or more."""
+    answer = ask_route(client, topic, version=version)
+    assert (answer.code, answer.remark, answer.ext) == (0, None, None)
+    assert answer.body == quoted(names)
+
+
+@pytest.mark.parametrize("version", [400, 0, -1])
+def test_old_client_gets_unquoted_keys(client: Client, names: Names, topic: str, version: int) -> None:
+    """B199: version ≤ 400."""
+    assert ask_route(client, topic, version=version).body == unquoted(names)
+
+
+def test_client_without_version_gets_unquoted_keys(client: Client, names: Names, topic: str) -> None:
+    """B199: version absent."""
+    client.send(frame(json.dumps({"code": 105, "opaque": 5, "extFields": {"topic": topic}}).encode()))
+    assert client.receive().body == unquoted(names)
+
+
+@pytest.mark.parametrize("version", [0, 400, 513])
+@pytest.mark.parametrize("value", ["true", "TRUE"])
+def test_standard_json_gets_quoted_keys(client: Client, names: Names, topic: str, version: int, value: str) -> None:
+    """B200: acceptStandardJsonOnly true, any version."""
+    assert ask_route(client, topic, version=version, acceptStandardJsonOnly=value).body == quoted(names)
+
+
+@pytest.mark.parametrize("value", ["false", "1", "", "yes"])
+def test_other_values_do_not_ask_for_standard_json(client: Client, names: Names, topic: str, value: str) -> None:
+    """B200: anything but true leaves it to the version."""
+    assert ask_route(client, topic, version=0, acceptStandardJsonOnly=value).body == unquoted(names)
+
+
+def test_every_key_in_order(start_server: Callable[..., NameServer], names: Names) -> None:
+    """B201: 105 body keys."""
+    topic = names.topic("T")
+    mapping = {topic: {"bname": names.broker, "currIdMap": {}, "topic": topic}}
+    with start_server({"orderMessageEnable": "true"}).connect() as client:
+        registered(client, names, mapping=mapping)
+        assert list(route(client, topic)) == [
+            "brokerDatas", "filterServerTable", "queueDatas", "topicQueueMappingByBroker",
+        ]  # fmt: skip
+        assert client.request(codes.PUT_KV_CONFIG, ORDER | {"key": topic, "value": "v"}).code == 0
+        assert list(route(client, topic)) == [
+            "brokerDatas", "filterServerTable", "orderTopicConf", "queueDatas", "topicQueueMappingByBroker",
+        ]  # fmt: skip
+
+
+def test_only_addresses_that_have_filter_servers_are_listed(client: Client, names: Names) -> None:
+    """B202: 105 filter servers; of slaves and of other brokers of the topic too."""
+    registered(client, names)
+    registered(client, names, host=2, broker_id=1, filters=["10.9.9.9:2"])
+    registered(client, names, host=3, brokerName=names.broker + "-b", filters=["10.9.9.9:3", "10.9.9.9:4"])
+    table = {names.addr(2): ["10.9.9.9:2"], names.addr(3): ["10.9.9.9:3", "10.9.9.9:4"]}
+    assert filter_servers(client, names.topic("T")) == table
+
+
+def test_several_brokers_are_listed_once_each(client: Client, names: Names) -> None:
+    """B201: one brokerData and one queueData for each."""
+    others = [f"{names.broker}-{letter}" for letter in "ca"]
+    for host, broker in enumerate([names.broker, *others], 1):
+        registered(client, names, host=host, brokerName=broker)
+    body = loads(ask_route(client, names.topic("T")).body)
+    for key in ("brokerDatas", "queueDatas"):
+        assert sorted(one["brokerName"] for one in body[key]) == sorted([names.broker, *others])
+
+
+def test_order_configuration_is_shown_when_switched_on(start_server: Callable[..., NameServer], names: Names) -> None:
+    """B203: 105 order config, switch on; a topic without configuration has no key."""
+    with start_server({"orderMessageEnable": "true"}).connect() as client:
+        registered(client, names)
+        value = ORDER | {"key": names.topic("T"), "value": f"{names.broker}:4"}
+        assert client.request(codes.PUT_KV_CONFIG, value).code == 0
+        assert route(client, names.topic("T"))["orderTopicConf"] == f"{names.broker}:4"
+        assert "orderTopicConf" not in route(client, names.topic("U"))
+
+
+def test_order_configuration_is_not_shown_by_default(start_server: Callable[..., NameServer], names: Names) -> None:
+    """B204: 105 order config, switch off."""
+    with start_server().connect() as client:
+        registered(client, names)
+        assert client.request(codes.PUT_KV_CONFIG, ORDER | {"key": names.topic("T"), "value": "v"}).code == 0
+        assert "orderTopicConf" not in route(client, names.topic("T"))
