@@ -37,7 +37,7 @@ def _configure(options: cli.Options, home: Path) -> Configuration:
         options.config_file, home=home, rocketmq_home=rocketmq_home, system=options.system
     )
     if options.config_file is not None:
-        print(f"load config properties file OK, {options.config_file}", flush=True)
+        _say(f"load config properties file OK, {options.config_file}")
     return configuration
 
 
@@ -59,10 +59,16 @@ async def _serve(configuration: Configuration) -> int:
         loop.add_signal_handler(number, stop.set)
     controller = NamesrvController(configuration)
     await controller.start()
-    print(controller.boot_line(), flush=True)
+    _say(controller.boot_line())
     await stop.wait()
     await controller.stop()
     return 0
+
+
+def _say(line: str) -> None:
+    """One write for the whole line: the log's thread writes to standard output too."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

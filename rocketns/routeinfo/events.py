@@ -100,4 +100,19 @@ class TopicsDeleted:
     cause: Cause
 
 
-Event = BrokerRegistered | BrokerConflict | BrokerRefused | BrokerDown | TopicsPut | TopicsDeleted
+@dataclass(slots=True, frozen=True)
+class MinBrokerIdChanged:
+    """A broker group has another smallest id. ``receivers`` are the addresses that are to be told.
+
+    ``offline_addr`` is who left, ``ha_addr`` the HA address of who joined; one of them is None.
+    """
+
+    broker_name: str
+    min_broker_id: int
+    min_broker_addr: str
+    offline_addr: str | None
+    ha_addr: str | None
+    receivers: list[str]
+
+
+Event = BrokerRegistered | BrokerConflict | BrokerRefused | BrokerDown | TopicsPut | TopicsDeleted | MinBrokerIdChanged

@@ -20,6 +20,7 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     Cause,
     Event,
+    MinBrokerIdChanged,
     TopicChange,
     TopicsDeleted,
     TopicsPut,
@@ -83,6 +84,7 @@ class _Registration:
     def apply(self) -> RegisterBrokerResult:
         self.tables.cluster_addr_table.setdefault(self.key.cluster, set()).add(self.name)
         group, first = self.join_group()
+        previous_min = min(group.broker_addrs, default=MASTER_ID)
         self.leave_other_ids(group)
         wrapper = self.asked.wrapper
         if self.loses_against_holder(group) or self.is_refused(group):
@@ -94,6 +96,8 @@ class _Registration:
         self.put_live_entry(wrapper)
         self.put_filter_servers()
         self.tell_master(group)
+        if self.asked.broker_id < previous_min:
+            self.note_min_broker_id(group)
         return self.result
 
     def join_group(self) -> tuple[BrokerData, bool]:
@@ -237,3 +241,11 @@ class _Registration:
         if master is not None:
             self.result.ha_server_addr = master.ha_server_addr
             self.result.master_addr = master_addr
+
+    def note_min_broker_id(self, group: BrokerData) -> None:
+        """chooseBrokerAddrsToNotify: everyone but the newcomer, or the newcomer itself where it is alone."""
+        addrs, newcomer = group.broker_addrs, self.asked.broker_id
+        others = [addr for broker_id, addr in addrs.items() if broker_id != newcomer]
+        ha_addr = self.asked.ha_server_addr
+        receivers = others or [self.key.addr]
+        self.result.events.append(MinBrokerIdChanged(self.name, newcomer, self.key.addr, None, ha_addr, receivers))

@@ -8,11 +8,19 @@ the broker registered anew (apache/rocketmq issue 11043).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rocketns.protocol.codes import PERM_WRITE
 from rocketns.protocol.route import BrokerData
-from rocketns.routeinfo.events import BrokerDown, Cause, Event, TopicChange, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.events import (
+    BrokerDown,
+    Cause,
+    Event,
+    MinBrokerIdChanged,
+    TopicChange,
+    TopicsDeleted,
+    TopicsPut,
+)
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 
 
@@ -30,39 +38,46 @@ class UnregisterRequest:
 
 def unregister_brokers(tables: RouteTables, batch: Iterable[UnregisterRequest], now_ms: int) -> list[Event]:
     """Apply a batch and clean the topics once at its end. Java's set has no order; here it is the queue's."""
-    events: list[Event] = []
-    removed: dict[str, Cause] = {}
-    reduced: dict[str, Cause] = {}
+    outcome = _Outcome()
     for request in batch:
-        _unregister(tables, request, now_ms, events, removed, reduced)
-    for broker_name, cause in removed.items():
+        _unregister(tables, request, now_ms, outcome)
+    events = outcome.events
+    for broker_name, cause in outcome.removed.items():
         events += _delete_topics(tables, broker_name, cause)
-    for broker_name, cause in reduced.items():
+    for broker_name, cause in outcome.reduced.items():
         events += _wipe_acting_group(tables, broker_name, cause)
+    for broker_name, addr in outcome.left_as_min.items():
+        events += _note_min_broker_id(tables, broker_name, addr)
     return events
 
 
-def _unregister(
-    tables: RouteTables,
-    request: UnregisterRequest,
-    now_ms: int,
-    events: list[Event],
-    removed: dict[str, Cause],
-    reduced: dict[str, Cause],
-) -> None:
+@dataclass(slots=True)
+class _Outcome:
+    """What a batch has done so far: groups removed or reduced and why, and who left as the smallest id of a group."""
+
+    events: list[Event] = field(default_factory=list)
+    removed: dict[str, Cause] = field(default_factory=dict)
+    reduced: dict[str, Cause] = field(default_factory=dict)
+    left_as_min: dict[str, str] = field(default_factory=dict)
+
+
+def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, outcome: _Outcome) -> None:
     if request.cluster is None or request.addr is None or _is_outdated(tables, request):
         return
-    events.append(_remove_live_entry(tables, request, BrokerAddrInfo(request.cluster, request.addr), now_ms))
+    outcome.events.append(_remove_live_entry(tables, request, BrokerAddrInfo(request.cluster, request.addr), now_ms))
     name = request.broker_name
     group = None if name is None else tables.broker_addr_table.get(name)
     if name is None or group is None or (request.broker_id is None and group.broker_addrs):
         return
+    is_min = request.broker_id == min(group.broker_addrs, default=None)
     _leave_group(group, request.addr)
-    if group.broker_addrs:
-        reduced[name] = request.cause
-    else:
+    if not group.broker_addrs:
         _remove_group(tables, name, request.cluster)
-        removed[name] = request.cause
+        outcome.removed[name] = request.cause
+        return
+    outcome.reduced[name] = request.cause
+    if is_min:
+        outcome.left_as_min[name] = request.addr
 
 
 def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
@@ -113,3 +128,13 @@ def _wipe_acting_group(tables: RouteTables, broker_name: str, cause: Cause) -> l
     for change in changes:
         tables.topic_queue_table[change.topic][broker_name] = change.new
     return [TopicsPut(broker_name, changes, cause)] if changes else []
+
+
+def _note_min_broker_id(tables: RouteTables, broker_name: str, offline_addr: str) -> list[Event]:
+    """Only groups that know acting masters are told that their smallest id left."""
+    group = tables.broker_addr_table.get(broker_name)
+    if group is None or not group.enable_acting_master or not group.broker_addrs:
+        return []
+    smallest = min(group.broker_addrs)
+    receivers = list(group.broker_addrs.values())
+    return [MinBrokerIdChanged(broker_name, smallest, group.broker_addrs[smallest], offline_addr, None, receivers)]
