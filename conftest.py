@@ -1,4 +1,4 @@
-"""Options shared by all tests."""
+"""Options shared by tests and interop, so that both run in one call."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--against",
         choices=("rocketns", "java"),
         default="rocketns",
-        help="which name server the behaviour tests talk to (java: 5.5.0 from Maven)",
+        help="which name server the tests talk to (java: 5.5.0 from Maven)",
     )
