@@ -1,0 +1,121 @@
+"""A real broker as a process on free loopback ports, with small files in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import psutil
+
+from interop.harness.java import CURRENT, Java
+from interop.harness.ports import free_port
+from interop.harness.wire import Client
+
+CLUSTER = "InteropCluster"
+HEAP_MB = 256
+BOOT_TIMEOUT_S = 120.0
+# The broker accepts no shorter period between registrations (BrokerController.start clamps it to 10-60 s).
+REGISTRATION_PERIOD_S = 10.0
+BOOT_LINE = r"The broker\[.*\] boot success"
+GET_BROKER_RUNTIME_INFO = 28
+
+SMALL_FILES = {
+    "mappedFileSizeCommitLog": 8 << 20,
+    "mappedFileSizeConsumeQueue": 60_000,
+    "messageIndexEnable": "false",
+    "timerWheelEnable": "false",
+    "diskMaxUsedSpaceRatio": 99,
+}
+
+
+class Broker:
+    """Started on construction, until its boot line. ``properties`` are added to its configuration file.
+
+    It listens on ``port``, on ``fast_port`` (for other brokers) and on ``ha_port`` (replication).
+    The boot line does not promise a registration: a 5.x broker registers at boot only with the name servers that its
+    client has connected to by then, and with the others at its first timer, after 10 s (``registered_within_s``).
+    """
+
+    registered_within_s = 10.0 + REGISTRATION_PERIOD_S + 10.0
+
+    def __init__(self, home: Path, name: str, name_servers: str, *, version: str = CURRENT,
+                 properties: dict[str, object] | None = None) -> None:  # fmt: skip
+        self.name, self.home, self.version = name, home, version
+        home.mkdir(parents=True, exist_ok=True)
+        self.port = free_port((0, -2, 1))
+        settings = self._settings(name_servers) | (properties or {})
+        self.broker_id = int(str(settings.get("brokerId", 0)))
+        self.config_path = home / "broker.properties"
+        self.config_path.write_text("".join(f"{k}={v}\n" for k, v in settings.items()), "utf-8")
+        self.start()
+
+    @property
+    def fast_port(self) -> int:
+        return self.port - 2
+
+    @property
+    def ha_port(self) -> int:
+        return self.port + 1
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self.process = Java(self.home, self.version).start(
+            "org.apache.rocketmq.broker.BrokerStartup", "-c", str(self.config_path),
+            output="stdout.log", heap_mb=HEAP_MB,
+        )  # fmt: skip
+        self.process.wait_for(BOOT_LINE, BOOT_TIMEOUT_S)
+
+    def stop(self) -> int:
+        return self.process.stop()
+
+    def ask_to_stop(self) -> None:
+        """SIGTERM without waiting; ``stop`` waits."""
+        self.process.signal(signal.SIGTERM)
+
+    def kill(self) -> int:
+        return self.process.kill()
+
+    def freeze(self) -> None:
+        self.process.signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.signal(signal.SIGCONT)
+
+    def is_running(self) -> bool:
+        return self.process.popen.poll() is None
+
+    def log(self) -> str:
+        return Java(self.home, self.version).log.read_text("utf-8", "replace")
+
+    def stored_bytes(self) -> int:
+        """The end of the commit log (GET_BROKER_RUNTIME_INFO); -1 in the first second, when the answer is an error."""
+        with Client(self.port) as client:
+            answer = client.request(GET_BROKER_RUNTIME_INFO)
+        if answer.code != 0:
+            return -1
+        return int(json.loads(answer.body or b"{}")["table"]["commitLogMaxOffset"])
+
+    def connected_ports(self) -> set[int]:
+        """The remote ports of the connections that the broker has made or accepted."""
+        connections = psutil.Process(self.process.pid).net_connections("tcp")
+        return {c.raddr.port for c in connections if c.raddr and c.status == psutil.CONN_ESTABLISHED}
+
+    def _settings(self, name_servers: str) -> dict[str, object]:
+        store = self.home / "store"
+        return SMALL_FILES | {
+            "brokerName": self.name,
+            "brokerClusterName": CLUSTER,
+            "brokerIP1": "127.0.0.1",
+            "brokerIP2": "127.0.0.1",
+            "bindAddress": "127.0.0.1",
+            "listenPort": self.port,
+            "haListenPort": self.ha_port,
+            "namesrvAddr": name_servers,
+            "storePathRootDir": store,
+            "storePathCommitLog": store / "commitlog",
+            "registerNameServerPeriod": int(REGISTRATION_PERIOD_S * 1000),
+        }

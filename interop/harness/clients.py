@@ -1,0 +1,89 @@
+"""The Java producer and push consumer of ``interop/java``: compiled when first used, one printed line an event."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from interop.harness.java import CURRENT, Java
+from interop.harness.maven import cache_folder, classpath
+from interop.harness.process import Process
+from interop.harness.wire import eventually
+
+SOURCES = Path(__file__).parents[1] / "java"
+COMPILE_TIMEOUT_S = 120
+# The defaults (20 s and 30 s) only make a test slow.
+QUICK_REBALANCE = ("-Drocketmq.client.rebalance.waitInterval=1000",)
+
+
+@dataclass
+class JavaClient:
+    """A running client and the lines that it prints: a word, then its value."""
+
+    process: Process
+
+    def values(self, word: str) -> list[str]:
+        """The values of all complete lines that begin with the word, in the order printed."""
+        lines = self.process.text().split("\n")[:-1]
+        return [line[len(word) :].strip() for line in lines if line.split(" ", 1)[0] == word]
+
+    def wait_for(self, word: str, count: int = 1, within_s: float = 60.0) -> list[str]:
+        """Wait until so many lines of the word were printed; all values."""
+
+        def enough() -> bool:
+            assert len(self.values(word)) >= count or self.process.popen.poll() is None, self.process.text()[-4000:]
+            return len(self.values(word)) >= count
+
+        eventually(enough, within_s, every_s=0.1)
+        return self.values(word)
+
+    def stop(self) -> int:
+        """End it as an operator would; everything that it did is then printed."""
+        return self.process.stop()
+
+    def kill(self) -> int:
+        return self.process.kill()
+
+
+def start_producer(home: Path, name_servers: str, topic: str, count: int, *, pause_ms: int = 0,
+                   version: str = CURRENT) -> JavaClient:  # fmt: skip
+    """READY, SENT n or FAILED n reason, DONE."""
+    return _start(home, "Producer", [name_servers, topic, str(count), str(pause_ms)], version)
+
+
+def start_consumer(home: Path, name_servers: str, topic: str, group: str, *, version: str = CURRENT) -> JavaClient:
+    """READY, GOT text for each message from the topic's beginning, DONE."""
+    return _start(home, "PushConsumer", [name_servers, topic, group], version)
+
+
+def _start(home: Path, main: str, arguments: list[str], version: str) -> JavaClient:
+    process = Java(home, version).start(
+        main, *arguments, output=f"{main}.log", more_classes=compiled(version), options=QUICK_REBALANCE
+    )
+    return JavaClient(process)
+
+
+def compiled(version: str) -> Path:
+    """The folder of class files for one RocketMQ version, from the cache if the sources are still the same."""
+    sources = sorted(SOURCES.glob("*.java"))
+    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    folder = cache_folder() / f"rocketmq-{version}" / f"classes-{digest}"
+    if not folder.exists():
+        _compile(sources, version, folder)
+    return folder
+
+
+def _compile(sources: list[Path], version: str, folder: Path) -> None:
+    libraries = classpath(version)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+    command = ["javac", "-nowarn", "-d", str(fresh), "-cp", libraries, *map(str, sources)]
+    subprocess.run(command, check=True, timeout=COMPILE_TIMEOUT_S)
+    try:
+        os.rename(fresh, folder)  # noqa: PTH104  whole or not at all, also beside another run
+    except OSError:
+        shutil.rmtree(fresh)
