@@ -1,0 +1,116 @@
+"""Fixtures of the scenarios with real brokers. Where a tool is missing the whole folder is left out, with reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from interop.harness.brokers import Broker
+from interop.harness.clients import JavaClient, compiled, start_consumer, start_producer
+from interop.harness.java import CURRENT, OLD
+from interop.harness.maven import missing_tools
+from interop.harness.ports import free_port
+from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.views import wait_until_registered
+
+SCENARIO_TIMEOUT_S = 300
+HERE = Path(__file__).parent
+
+
+def _left_out() -> str:
+    """Why no scenario can run here, or nothing."""
+    missing = missing_tools()
+    return f"interop left out, no real broker is run: not found on the PATH: {', '.join(missing)}" if missing else ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reason = _left_out()
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.java)
+            item.add_marker(pytest.mark.timeout(SCENARIO_TIMEOUT_S))
+            if reason:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if reason := _left_out():
+        terminalreporter.section(reason.upper(), sep="!")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Fetch the jars before the first test, so that a first run's download counts against no test's time."""
+    wanted = any(item.path.is_relative_to(HERE) for item in session.items)
+    if wanted and not _left_out() and not session.config.option.collectonly:
+        for version in (CURRENT, OLD):
+            compiled(version)
+
+
+@pytest.fixture(scope="session")
+def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
+    return JavaNameServer if request.config.getoption("--against") == "java" else RocketnsServer
+
+
+@pytest.fixture
+def start_name_server(server_class: type[NameServer], tmp_path: Path) -> Iterator[Callable[..., NameServer]]:
+    """Start a name server, on a port that it has again after a restart; killed after the test."""
+    started: list[NameServer] = []
+
+    def start(properties: dict[str, object] | None = None) -> NameServer:
+        settings = {"listenPort": free_port()} | (properties or {})
+        started.append(server_class(tmp_path / f"ns{len(started)}", settings))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+
+
+@pytest.fixture
+def start_broker(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
+    """Start a broker that knows the given name servers and wait until they show it; killed after the test."""
+    started: list[Broker] = []
+
+    def start(name: str, *servers: NameServer, **more: object) -> Broker:
+        home = tmp_path / f"{name}-{len(started)}"
+        started.append(Broker(home, name, name_server_list(*servers), **more))  # type: ignore[arg-type]
+        wait_until_registered(started[-1], *servers)
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+
+
+@pytest.fixture
+def produce(tmp_path: Path) -> Iterator[Callable[..., JavaClient]]:
+    """Start the Java producer; killed after the test if it still runs."""
+    yield from _clients(start_producer, tmp_path, "producer")
+
+
+@pytest.fixture
+def consume(tmp_path: Path) -> Iterator[Callable[..., JavaClient]]:
+    """Start the Java push consumer; killed after the test if it still runs."""
+    yield from _clients(start_consumer, tmp_path, "consumer")
+
+
+def _clients(start_client: Callable[..., JavaClient], folder: Path, name: str) -> Iterator[Callable[..., JavaClient]]:
+    started: list[JavaClient] = []
+
+    def start(servers: list[NameServer], *arguments: object, **more: object) -> JavaClient:
+        home = folder / f"{name}{len(started)}"
+        home.mkdir()
+        started.append(start_client(home, name_server_list(*servers), *arguments, **more))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+
+
+def name_server_list(*servers: NameServer) -> str:
+    """The list as brokers, clients and mqadmin take it."""
+    return ";".join(f"127.0.0.1:{server.port}" for server in servers)

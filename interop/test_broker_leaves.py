@@ -1,0 +1,72 @@
+"""The three ways in which a broker leaves, and how soon the name server forgets it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from interop.harness import views
+from interop.harness.brokers import REGISTRATION_PERIOD_S, Broker
+from interop.harness.servers import NameServer
+from interop.harness.wire import eventually
+
+# Only a broker with acting master on tells its timeout (the others get 120 s), and it beats once a second.
+TIMEOUT_S, BEAT_S, SCAN_S = 3.0, 1.0, 0.5
+QUICK_EXPIRY = {
+    "enableSlaveActingMaster": "true",
+    "brokerHeartbeatInterval": int(BEAT_S * 1000),
+    "brokerNotActiveTimeoutMillis": int(TIMEOUT_S * 1000),
+}
+# Far below the 120 s after which these brokers would expire, far above any hiccup of the machine.
+AT_ONCE_S = 20.0
+
+
+def test_stopped_broker_is_gone_while_it_still_shuts_down(
+    start_name_server: Callable[..., NameServer], start_broker: Callable[..., Broker]
+) -> None:
+    """B179: the broker unregisters first and then takes seconds to stop."""
+    server = start_name_server()
+    broker = start_broker("broker-a", server)
+    assert views.routes(server)
+    running = []
+
+    def gone() -> bool:
+        running.append(broker.is_running())
+        return not views.brokers(server)
+
+    broker.ask_to_stop()
+    eventually(gone, AT_ONCE_S)
+    assert running[-1], "its connection was still open: it was the unregistration that removed it"
+    assert not views.routes(server)
+    eventually(lambda: "unregisterBroker OK" in broker.log(), AT_ONCE_S)
+
+
+def test_killed_broker_is_gone_when_its_connection_closes(
+    start_name_server: Callable[..., NameServer], start_broker: Callable[..., Broker]
+) -> None:
+    """B187: nothing is sent, the closed connection is enough; the other broker stays."""
+    server = start_name_server()
+    killed, other = start_broker("broker-a", server), start_broker("broker-b", server)
+
+    killed.kill()
+    eventually(lambda: views.brokers(server) == {"broker-b": {0: other.address}}, AT_ONCE_S)
+    assert {q["brokerName"] for r in views.routes(server).values() for q in r["queueDatas"]} == {"broker-b"}
+
+
+def test_frozen_broker_expires_and_returns_when_it_thaws(
+    start_name_server: Callable[..., NameServer], start_broker: Callable[..., Broker]
+) -> None:
+    """B190: its connection stays open, only the heartbeats stop."""
+    server = start_name_server({"scanNotActiveBrokerInterval": int(SCAN_S * 1000)})
+    broker = start_broker("broker-a", server, properties=QUICK_EXPIRY)
+
+    broker.freeze()
+    frozen_at = time.monotonic()
+    eventually(lambda: not views.brokers(server), TIMEOUT_S + AT_ONCE_S)
+    # The last beat came at most one interval (and some delay of the machine) before the freeze.
+    assert time.monotonic() - frozen_at > TIMEOUT_S - 2 * BEAT_S
+    assert not views.routes(server)
+    assert broker.is_running()
+
+    broker.thaw()
+    eventually(lambda: views.brokers(server) == {"broker-a": {0: broker.address}}, REGISTRATION_PERIOD_S + AT_ONCE_S)

@@ -1,0 +1,48 @@
+"""A master and its slave: who knows whom, and what clients are told while the master is away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from interop.harness import views
+from interop.harness.brokers import Broker
+from interop.harness.clients import JavaClient
+from interop.harness.servers import NameServer
+from interop.harness.wire import eventually
+
+TOPIC = "Replicated"
+MESSAGES = 50
+# With its timer wheel a slave asks its master for the timer's checkpoint every 3 s, from 10 s after its boot.
+# All else that it asks for comes a minute later.
+MASTER = {"brokerRole": "ASYNC_MASTER", "brokerId": 0, "timerWheelEnable": "true"}
+SLAVE = {"brokerRole": "SLAVE", "brokerId": 1, "timerWheelEnable": "true"}
+
+
+def test_slave_finds_its_master_and_the_route_follows_the_master(
+    start_name_server: Callable[..., NameServer],
+    start_broker: Callable[..., Broker],
+    produce: Callable[..., JavaClient],
+) -> None:
+    """B113, B153, B187: the slave knows only the name server, whose answer names its master."""
+    server = start_name_server()
+    master = start_broker("broker-a", server, properties=MASTER)
+    assert len(produce([server], TOPIC, MESSAGES).wait_for("SENT", MESSAGES)) == MESSAGES
+    slave = start_broker("broker-a", server, properties=SLAVE)
+    both = {"broker-a": {0: master.address, 1: slave.address}}
+    assert views.addresses(server, TOPIC) == both
+    _wait_until_it_knows_its_master(slave, master)
+
+    master.kill()
+    eventually(lambda: views.addresses(server, TOPIC) == {"broker-a": {1: slave.address}})
+    assert views.brokers(server) == {"broker-a": {1: slave.address}}
+
+    master.start()
+    eventually(lambda: views.addresses(server, TOPIC) == both, master.registered_within_s)
+    assert views.perms(server, TOPIC)["broker-a"] & 2, "the topic is writable again"
+
+
+def _wait_until_it_knows_its_master(slave: Broker, master: Broker) -> None:
+    """The slave copies the messages (from the answer's haServerAddr) and asks its master (masterAddr) for the rest."""
+    eventually(lambda: 0 < master.stored_bytes() == slave.stored_bytes(), slave.registered_within_s, every_s=0.2)
+    asked = {master.fast_port, master.ha_port}
+    eventually(lambda: slave.connected_ports() >= asked, slave.registered_within_s, every_s=0.2)

@@ -1,0 +1,42 @@
+"""A broker, a Java producer and a Java push consumer that know nothing but the name server."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from interop.harness import views
+from interop.harness.brokers import Broker
+from interop.harness.clients import JavaClient
+from interop.harness.java import CURRENT, OLD
+from interop.harness.servers import NameServer
+
+MESSAGES = 1000
+TOPIC = "Orders"
+
+
+@pytest.mark.parametrize("version", [CURRENT, OLD])
+def test_each_of_1000_messages_arrives_exactly_once(
+    version: str,
+    start_name_server: Callable[..., NameServer],
+    start_broker: Callable[..., Broker],
+    produce: Callable[..., JavaClient],
+    consume: Callable[..., JavaClient],
+) -> None:
+    """B109, B111: the topic is created by the first message, so the broker announces it to the name server alone."""
+    server = start_name_server()
+    broker = start_broker("broker-a", server, version=version)
+    assert views.brokers(server) == {"broker-a": {0: broker.address}}
+
+    producer = produce([server], TOPIC, MESSAGES, version=version)
+    consumer = consume([server], TOPIC, "readers", version=version)
+    producer.wait_for("DONE", within_s=120)
+    assert not producer.values("FAILED")
+    consumer.wait_for("GOT", MESSAGES, within_s=120)
+    consumer.stop()
+
+    assert consumer.values("DONE"), consumer.process.text()[-2000:]
+    assert Counter(consumer.values("GOT")) == Counter(str(n) for n in range(MESSAGES))
+    assert views.addresses(server, TOPIC) == {"broker-a": {0: broker.address}}
