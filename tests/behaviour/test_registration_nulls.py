@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -35,6 +36,16 @@ def test_null_table_of_a_known_id_still_brings_its_version(client: Client, names
     registered(client, names)
     assert register_with(client, names, NO_TABLE["table"]).code == 0
     assert query_version(client, names, data_version(2)).ext == {"changed": "false"}
+
+
+def test_null_wrapper_brings_a_version_of_now(client: Client, names: Names) -> None:
+    """B138: topicConfigSerializeWrapper:null is stored as a new DataVersion: 0/now/0, of the wall clock."""
+    registered(client, names)
+    before_ms = int(time.time() * 1000)
+    assert register_with(client, names, NO_TABLE["wrapper"]).code == 0
+    stored = query_version(client, names).json()
+    assert (stored["counter"], stored["stateVersion"]) == (0, 0)
+    assert before_ms <= stored["timestamp"] <= time.time() * 1000
 
 
 @pytest.mark.parametrize("body", NO_TABLE.values(), ids=NO_TABLE)

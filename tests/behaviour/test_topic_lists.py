@@ -65,7 +65,7 @@ def test_topics_of_a_cluster(client: Client, names: Names) -> None:
     """B230: 224 known cluster: topics of any of its brokers."""
     second = names.cluster + "-2"
     registered(client, names, ["T", "U"])
-    registered(client, names, ["V", "W"], host=2, brokerName=names.broker + "-b")
+    registered(client, names, ["T", "V", "W"], host=2, brokerName=names.broker + "-b")
     registered(client, names, ["U", "X"], host=3, brokerName=names.broker + "-c", clusterName=second)
     first = topic_list(client, codes.GET_TOPICS_BY_CLUSTER, cluster=names.cluster)
     assert own(names, first) == ["T", "U", "V", "W"]

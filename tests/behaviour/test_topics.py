@@ -119,7 +119,10 @@ def test_existing_topic_with_an_unknown_broker_takes_the_earlier_ones(client: Cl
     assert perms(client, names.topic("T")) == {names.broker: 2, other: 6}
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b'{"queueDatas":[]}', b'{"queueDatas":null}', b"null", b'{"x":1}'])
+NO_QUEUES = [b"", b"{}", b'{"queueDatas":[]}', b'{"queueDatas":null}', b'{"queueDatas":[null]}', b"null", b'{"x":1}']
+
+
+@pytest.mark.parametrize("body", NO_QUEUES)
 def test_body_without_queues_registers_nothing(client: Client, names: Names, body: bytes) -> None:
     """B228: 217 no body / empty."""
     registered(client, names)
