@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from interop.harness import maven
-from interop.harness.process import Process, ProcessFailed
+from interop.harness.process import Process
 from interop.harness.wire import Client
 
 BOOT_LINE = r"The Name Server boot success\. serializeType=\w+, address \S*:(\d+)"
@@ -40,8 +40,8 @@ class NameServer:
         )
         try:
             self.port = int(self.process.wait_for(BOOT_LINE)[1])
-        except ProcessFailed:
-            self.process.kill()  # a start that failed leaves nothing behind
+        except BaseException:
+            self.process.kill()  # a start that failed leaves nothing behind, neither does one cut short by Ctrl-C
             raise
 
     @classmethod
