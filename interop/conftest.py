@@ -102,7 +102,6 @@ def _clients(start_client: Callable[..., JavaClient], folder: Path, name: str) -
 
     def start(servers: list[NameServer], *arguments: object, **more: object) -> JavaClient:
         home = folder / f"{name}{len(started)}"
-        home.mkdir()
         started.append(start_client(home, name_server_list(*servers), *arguments, **more))
         return started[-1]
 

@@ -67,7 +67,11 @@ class Broker:
             "org.apache.rocketmq.broker.BrokerStartup", "-c", str(self.config_path),
             output="stdout.log", heap_mb=HEAP_MB,
         )  # fmt: skip
-        self.process.wait_for(BOOT_LINE, BOOT_TIMEOUT_S)
+        try:
+            self.process.wait_for(BOOT_LINE, BOOT_TIMEOUT_S)
+        except BaseException:
+            self.process.kill()  # also on Ctrl-C: nobody else knows it yet
+            raise
 
     def stop(self) -> int:
         return self.process.stop()

@@ -62,6 +62,7 @@ def start_consumer(home: Path, name_servers: str, topic: str, group: str, *, ver
 
 
 def _start(home: Path, main: str, arguments: list[str], version: str) -> JavaClient:
+    home.mkdir(parents=True, exist_ok=True)
     process = Java(home, version).start(
         main, *arguments, output=f"{main}.log", more_classes=compiled(version), options=QUICK_REBALANCE
     )
