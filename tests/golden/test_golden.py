@@ -41,7 +41,8 @@ def test_answers_are_the_recorded_bytes(name: str, server_class: type[NameServer
         server.stop()
     recorded = [step.answer for step in store.load(name)]
     differing = [difference(*one) for one in zip(scenario.steps, answers, recorded, strict=True)]
-    assert "\n\n".join(filter(None, differing)) == ""
+    found = "\n\n".join(filter(None, differing))
+    assert not found, found
 
 
 def difference(step: Step, answer: bytes, recorded: bytes) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from interop.golden.steps import Scenario
 from interop.harness import codes
-from interop.harness.payloads import data_version, register_body, topic_config
+from interop.harness.payloads import data_version, dumps, register_body, topic_config, wrapper
 
 TOPICS = [topic_config("T1", perm=7), topic_config("T2", read=4, write=2)]
 # Java lists both in the hash order of broker names.
@@ -87,6 +87,9 @@ def static_topics() -> Scenario:
           "brokerAddr": "10.0.1.1:10911", "brokerId": "0"})  # fmt: skip
     gone = b'"queueDatas":[{"brokerName":"broker-2","perm":7,"readQueueNums":8,"topicSysFlag":0,"writeQueueNums":8}]'
     s.route("its mapping stays", "B164", "T1", until=gone)
+    old = dumps(wrapper(TOPICS, mapping={"T2": mapping_info(5, {"0": 0}, bname="broker-3", topic="T2")}))
+    s.register("a mapping in a bare body of an old broker", "B122", old, header=broker(3), version=36)
+    s.route("is not read", "B122", "T2", unordered=LISTS)
     return s
 
 
