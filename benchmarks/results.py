@@ -25,7 +25,7 @@ class Results:
     """Values in the order in which things were first measured."""
 
     def __init__(self) -> None:
-        # what → (unit) and what → server → one value a round
+        # units by what was measured; values by what, then by server, one a round
         self.units: dict[str, str] = {}
         self.values: dict[str, dict[str, list[float]]] = {}
 
@@ -73,7 +73,7 @@ def markdown(results: Results, facts: dict[str, str], method: str) -> str:
     lines += ["| " + " | ".join(HEADINGS) + " |", "|---|---|" + "---:|" * 5]
     lines += ["| " + " | ".join(row) + " |" for row in results.rows()]
     lines += ["", "## Machine", "", *(f"- {name}: {value}" for name, value in facts.items())]
-    lines += ["", "## Method", "", method, ""]
+    lines += ["", "## Method", "", *(f"- {line}" for line in method.split("\n")), ""]
     return "\n".join(lines)
 
 
@@ -83,5 +83,8 @@ def write(name: str, results: Results, facts: dict[str, str], method: str) -> li
     report, raw = FOLDER / f"{name}.md", FOLDER / f"{name}.json"
     report.write_text(markdown(results, facts, method), "utf-8")
     measured = {what: {"unit": results.units[what], **values} for what, values in results.values.items()}
-    raw.write_text(json.dumps({"machine": facts, "method": method, "values": measured}, indent=1) + "\n", "utf-8")
+    raw.write_text(
+        json.dumps({"machine": facts, "method": method, "values": measured}, indent=1, ensure_ascii=False) + "\n",
+        "utf-8",
+    )
     return [report, raw]
