@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if reason := _left_out():
-        terminalreporter.section(reason.upper(), sep="!")
+        terminalreporter.section(reason, sep="!")
 
 
 @pytest.hookimpl(tryfirst=True)
