@@ -1,19 +1,25 @@
 """Logging as the Java name server's log reads: GMT+8 times, to standard output or to Java's log files.
 
-Records go through a bounded queue to a thread of their own, so that a reader who is slow or gone never holds the
-server; what does not fit is dropped and counted, as Java's asynchronous appenders do.
+Records wait in a bounded queue for a thread of their own, so that a reader who is slow or gone never holds the
+server, neither while it runs nor when it stops; what does not fit is dropped and counted, as Java's asynchronous
+appenders do.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import queue
 import sys
+import threading
 import time
-from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
+from logging.handlers import QueueHandler, RotatingFileHandler
 from pathlib import Path
 
-RECORDS_MAX = 20_000
+WAITING_RECORDS_MAX = 20_000
+WAITING_CHARACTERS_MAX = 16 * 1024 * 1024
+STOP_SECONDS_MAX = 1.0
 FILE_BYTES_MAX = 100 * 1024 * 1024  # rmq.namesrv.logback.xml
 FILES_KEPT_MAX = 10
 GMT_8_SECONDS = 8 * 3600
@@ -25,20 +31,77 @@ def _gmt_8(seconds: float | None) -> time.struct_time:
     return time.gmtime((time.time() if seconds is None else seconds) + GMT_8_SECONDS)
 
 
-class _DroppingQueueHandler(QueueHandler):
-    """Counts what the full queue could not take, and says so as soon as there is room."""
+class LogWriter:
+    """Writes records in a daemon thread. ``put`` never waits, and ``stop`` not for long."""
 
-    dropped = 0
+    def __init__(self, handler: logging.Handler) -> None:
+        self._handler = handler
+        self._waiting: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._records = self._characters = self._dropped = 0
+        self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, record: logging.LogRecord) -> None:
+        """Queue a record whose message is complete, or count it as dropped."""
+        with self._lock:
+            characters = self._characters + len(record.msg)
+            if self._records >= WAITING_RECORDS_MAX or characters > WAITING_CHARACTERS_MAX:
+                self._dropped += 1
+                return
+            self._records, self._characters = self._records + 1, characters
+        self._waiting.put(record)
+
+    def stop(self) -> None:
+        """Write out what waits, as far as the reader takes it within STOP_SECONDS_MAX."""
+        self._waiting.put(None)
+        self._thread.join(STOP_SECONDS_MAX)
+
+    def _run(self) -> None:
+        while (record := self._waiting.get()) is not None:
+            dropped = self._taken(record)
+            if dropped:
+                self._emit(_notice(dropped))
+            self._emit(record)
+
+    def _taken(self, record: logging.LogRecord) -> int:
+        """Make room; the number of records dropped since the last call."""
+        with self._lock:
+            self._records, self._characters = self._records - 1, self._characters - len(record.msg)
+            dropped, self._dropped = self._dropped, 0
+        return dropped
+
+    def _emit(self, record: logging.LogRecord) -> None:
+        # Not `handle`, whose lock would stay held while a reader is waited for, and then hold up the exit.
+        with contextlib.suppress(OSError):  # nobody reads, or the disk is full: there is nowhere to say so
+            self._handler.emit(record)
+
+
+def _notice(dropped: int) -> logging.LogRecord:
+    text = f"{dropped} log records were dropped: their reader is too slow"
+    return logging.LogRecord("rocketns.logs", logging.WARNING, "", 0, text, None, None)
+
+
+class _ToWriter(QueueHandler):
+    def __init__(self, writer: LogWriter) -> None:
+        super().__init__(queue.SimpleQueue())  # stays empty
+        self._writer = writer
 
     def enqueue(self, record: logging.LogRecord) -> None:
-        try:
-            self.queue.put_nowait(record)
-        except queue.Full:
-            self.dropped += 1
-            return
-        if self.dropped:
-            count, self.dropped = self.dropped, 0
-            logging.getLogger("rocketns.logs").warning("%d log records were dropped: their reader is too slow", count)
+        self._writer.put(record)
+
+
+class _DescriptorHandler(logging.Handler):
+    """Whole lines straight to a descriptor: a buffer that waits for its reader would be flushed, and wait, at exit."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = memoryview(f"{self.format(record)}\n".encode("utf-8", "backslashreplace"))
+        while line:
+            line = line[os.write(self._descriptor, line) :]
 
 
 def log_folder(home: Path) -> Path:
@@ -46,27 +109,32 @@ def log_folder(home: Path) -> Path:
     return home / "logs" / "rocketmqlogs"
 
 
-def start_logging(level: str, files_under: Path | None = None) -> QueueListener:
-    """Log to standard output, or to ``files_under``/namesrv.log. Stop the listener to write out the rest.
+def start_logging(level: str, files_under: Path | None = None) -> LogWriter:
+    """Log to standard output, or to ``files_under``/namesrv.log. Stop the writer to write out the rest.
 
     OSError if the log file cannot be written.
     """
     logging.addLevelName(logging.WARNING, "WARN")
     formatter = logging.Formatter(FORMAT, "%Y-%m-%d %H:%M:%S")
     formatter.converter = _gmt_8
-    handler = logging.StreamHandler(sys.stdout) if files_under is None else _file_handler(files_under)
+    handler = _stdout_handler() if files_under is None else _file_handler(files_under)
     handler.setFormatter(formatter)
-    waiting: queue.Queue[logging.LogRecord] = queue.Queue(RECORDS_MAX)
+    writer = LogWriter(handler)
     root = logging.getLogger()
-    root.handlers = [_DroppingQueueHandler(waiting)]
+    root.handlers = [_ToWriter(writer)]
     root.setLevel(level)
-    listener = QueueListener(waiting, handler)
-    listener.start()
-    return listener
+    return writer
+
+
+def _stdout_handler() -> logging.Handler:
+    if sys.stdout is None:  # closed before the start; its descriptor may be anything by now
+        return logging.NullHandler()
+    return _DescriptorHandler(sys.stdout.fileno())
 
 
 def _file_handler(folder: Path) -> logging.Handler:
     folder.mkdir(parents=True, exist_ok=True)
     return RotatingFileHandler(
-        folder / "namesrv.log", maxBytes=FILE_BYTES_MAX, backupCount=FILES_KEPT_MAX, encoding="utf-8"
-    )
+        folder / "namesrv.log", maxBytes=FILE_BYTES_MAX, backupCount=FILES_KEPT_MAX, encoding="utf-8",
+        errors="backslashreplace",
+    )  # fmt: skip
