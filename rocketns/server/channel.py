@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rocketns.channel")
 
+# Answers are joined up to here and sent together; more of them go out before the turn is over.
+JOINED_BYTES_MAX = 64 * 1024
 # HandshakeHandler waits for as many bytes before it looks whether a PROXY protocol header comes.
 DETECTION_BYTES = 12
 
@@ -31,6 +33,7 @@ class Channel(asyncio.Protocol):
         "_lane",
         "_reading",
         "_replies",
+        "_reply_bytes",
         "_transport",
         "_writing_paused",
         "address",
@@ -44,6 +47,7 @@ class Channel(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._replies: list[bytes] = []
+        self._reply_bytes = 0
         self._detected = False
         self._reading = False
         self._writing_paused = False
@@ -67,6 +71,15 @@ class Channel(asyncio.Protocol):
     @property
     def is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._transport is None
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Answers that the peer has not taken yet."""
+        return self._reply_bytes + (0 if self._transport is None else self._transport.get_write_buffer_size())
 
     def data_received(self, data: bytes) -> None:
         self.last_active_ms = self._lane.now_ms()
@@ -103,8 +116,11 @@ class Channel(asyncio.Protocol):
         except MalformedFrame as error:
             log.info("decode error, close %s: %s", self.address, error)
             return False
+        except Exception:
+            log.exception("decode exception, close %s", self.address)
+            return False
         if not request.is_response:
-            self._lane.control.submit(self, request)
+            self._lane.control.submit(self, request, len(frame))
         return True
 
     def _must_wait(self) -> bool:
@@ -123,22 +139,27 @@ class Channel(asyncio.Protocol):
         del self._buffer[:size]
 
     def write(self, frame: bytes) -> None:
-        """Add an answer; it is sent with the next `flush`."""
+        """Add an answer; it is sent with the next `flush`, or now if much has come together."""
         self._replies.append(frame)
+        self._reply_bytes += len(frame)
+        if self._reply_bytes >= JOINED_BYTES_MAX:
+            self._send()
 
     def flush(self) -> None:
         """Send the answers added so far, and read on if that made room."""
-        replies, self._replies = self._replies, []
-        if self._transport is None or self._transport.is_closing():
-            return
-        if replies:
-            self.last_active_ms = self._lane.now_ms()
-            self._transport.write(replies[0] if len(replies) == 1 else b"".join(replies))
-            if self._transport.get_write_buffer_size() > self._lane.limits.outgoing_bytes_max:
-                self.abort(self._cause, "too many unsent bytes")
-                return
-        if not self._must_wait():
+        self._send()
+        if self.is_open and not self._must_wait():
             self._read_on()
+
+    def _send(self) -> None:
+        replies, self._replies, self._reply_bytes = self._replies, [], 0
+        if not replies or self._transport is None or self._transport.is_closing():
+            return
+        self.last_active_ms = self._lane.now_ms()
+        answers = replies[0] if len(replies) == 1 else b"".join(replies)
+        self._transport.write(answers)
+        if self.unsent_bytes > self._lane.limits.outgoing_bytes_max:
+            self.abort(self._cause, "too many unsent bytes")
 
     def _read_on(self) -> None:
         assert self._transport is not None
@@ -152,6 +173,7 @@ class Channel(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._writing_paused = False
+        self.last_active_ms = self._lane.now_ms()  # a write counts for the idle limit when the peer took it
         if self.is_open and not self._must_wait():
             self._read_on()
 

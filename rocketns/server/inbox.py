@@ -1,46 +1,86 @@
 """The two bounded queues in front of the processors: route look-ups, and everything else.
 
 Java has a thread pool behind each, so that neither starves the other; here the control takes from both in turn.
+Within a queue the connections take turns too, so that one that asks for much delays the others by one request each.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
 from rocketns.config import NamesrvConfig
 from rocketns.protocol.codes import RequestCode
 
+Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
 
 
-class Inbox(Generic[Item]):
-    """Waiting requests. A capacity of 0 or less still lets one wait, as a pool's free thread would."""
+class Inbox(Generic[Key, Item]):
+    """Waiting requests by connection, at most ``bytes_max`` of frames in all.
 
-    def __init__(self, config: NamesrvConfig) -> None:
-        self._client: deque[Item] = deque()
-        self._default: deque[Item] = deque()
-        self._client_max = max(1, config.client_request_thread_pool_queue_capacity)
-        self._default_max = max(1, config.default_thread_pool_queue_capacity)
+    A capacity of 0 or less still lets one wait, as a pool's free thread would.
+    """
+
+    def __init__(self, config: NamesrvConfig, bytes_max: int) -> None:
+        self._client = _TurnQueue[Key, tuple[Item, int]](config.client_request_thread_pool_queue_capacity)
+        self._default = _TurnQueue[Key, tuple[Item, int]](config.default_thread_pool_queue_capacity)
+        self._order = deque((self._client, self._default))
+        self._bytes = 0
+        self._bytes_max = bytes_max
 
     def __len__(self) -> int:
         return len(self._client) + len(self._default)
 
-    def submit(self, code: int, item: Item) -> bool:
-        """Queue a request by its code; False where its queue is full."""
-        is_lookup = code == RequestCode.GET_ROUTEINFO_BY_TOPIC
-        queue, limit = (self._client, self._client_max) if is_lookup else (self._default, self._default_max)
-        if len(queue) >= limit:
+    def submit(self, code: int, key: Key, item: Item, size: int) -> bool:
+        """Queue a request of ``size`` bytes by its code; False where its queue is full."""
+        queue = self._client if code == RequestCode.GET_ROUTEINFO_BY_TOPIC else self._default
+        if self._bytes + size > self._bytes_max or not queue.add(key, (item, size)):
             return False
-        queue.append(item)
+        self._bytes += size
         return True
 
-    def take(self, most: int) -> Iterator[Item]:
-        """Up to ``most`` requests, alternating between the queues while both have some."""
-        taken = 0
-        while taken < most and (self._client or self._default):
-            for queue in (self._client, self._default):
-                if queue and taken < most:
-                    taken += 1
-                    yield queue.popleft()
+    def take(self, most: int) -> Iterator[tuple[Key, Item]]:
+        """Up to ``most`` requests with their connections, alternating between the queues while both have some."""
+        for _ in range(min(most, len(self))):
+            self._order.rotate()
+            queue = self._order[0] if self._order[0] else self._order[1]
+            key, (item, size) = queue.pop()
+            self._bytes -= size
+            yield key, item
+
+
+class _TurnQueue(Generic[Key, Item]):
+    """First come, first served for one key; the keys take turns."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = max(1, capacity)
+        self._turns: deque[Key] = deque()
+        self._waiting: dict[Key, deque[Item]] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, key: Key, item: Item) -> bool:
+        if self._size >= self._capacity:
+            return False
+        self._size += 1
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            self._turns.append(key)
+            waiting = self._waiting[key] = deque()
+        waiting.append(item)
+        return True
+
+    def pop(self) -> tuple[Key, Item]:
+        key = self._turns.popleft()
+        waiting = self._waiting[key]
+        item = waiting.popleft()
+        if waiting:
+            self._turns.append(key)
+        else:
+            del self._waiting[key]
+        self._size -= 1
+        return key, item
