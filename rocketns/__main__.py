@@ -6,11 +6,12 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rocketns import cli
 from rocketns.config import Configuration
+from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
 from rocketns.logs import log_folder, start_logging
@@ -19,9 +20,10 @@ from rocketns.logs import log_folder, start_logging
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until a signal; the exit status."""
     options = cli.parse(sys.argv[1:] if arguments is None else arguments)
-    home = Path(options.system.get("user.home") or Path.home())
+    system = system_properties(os.environ, options.system)
+    home = Path(system.get("user.home") or Path.home())
     try:
-        configuration = _configure(options, home)
+        configuration = _configure(options, system, home)
         if options.print_config_items:
             print(configuration.text(), end="")
             return 0
@@ -31,11 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_status
 
 
-def _configure(options: cli.Options, home: Path) -> Configuration:
-    rocketmq_home = options.system.get("rocketmq.home.dir") or os.environ.get("ROCKETMQ_HOME")
-    configuration = Configuration.build(
-        options.config_file, home=home, rocketmq_home=rocketmq_home, system=options.system
-    )
+def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:
+    configuration = Configuration.build(options.config_file, home=home, system=system, environment=os.environ)
     if options.config_file is not None:
         _say(f"load config properties file OK, {options.config_file}")
     return configuration
@@ -61,6 +60,8 @@ async def _serve(configuration: Configuration) -> int:
     await controller.start()
     _say(controller.boot_line())
     await stop.wait()
+    stop.clear()  # a second signal cuts a graceful shutdown short
+    await controller.go_away(stop)
     await controller.stop()
     return 0
 

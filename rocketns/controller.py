@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import resource
 from pathlib import Path
@@ -13,6 +14,7 @@ from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.server.clock import Clock
 from rocketns.server.control import Control
 from rocketns.server.lane import Lane
+from rocketns.server.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.controller")
 
@@ -31,8 +33,10 @@ class NamesrvController:
             KVConfigManager(Path(config.kv_config_path)),
             UnregisterQueue(config.un_register_broker_queue_capacity),
             started_ms=self.clock.now().ms,
+            cluster_test=config.cluster_test,
         )
-        self.control = Control(configuration, self.context, self.clock)
+        self.client = RemotingClient(configuration.read_tls)
+        self.control = Control(configuration, self.context, self.clock, self.client)
         self.lane = Lane(configuration, self.control)
         self._timer: asyncio.TimerHandle | None = None
 
@@ -46,8 +50,9 @@ class NamesrvController:
 
     def boot_line(self) -> str:
         """What scripts wait for."""
-        netty = self.configuration.netty
-        return f"The Name Server boot success. serializeType=JSON, address {netty.bind_address}:{netty.listen_port}"
+        netty, serialize_type = self.configuration.netty, self.configuration.serialize_type
+        address = f"{netty.bind_address}:{netty.listen_port}"
+        return f"The Name Server boot success. serializeType={serialize_type}, address {address}"
 
     def run_due_jobs(self) -> None:
         """Run the periodic jobs whose time has come."""
@@ -68,10 +73,20 @@ class NamesrvController:
         for name, doc in self.configuration.unused().items():
             log.warning("%s is accepted but not used by rocketns (%s)", name, doc)
 
+    async def go_away(self, hurry: asyncio.Event) -> None:
+        """With ``enableShutdownGracefully``, ask peers to leave for ``shutdownWaitTimeSeconds``, or until ``hurry``."""
+        netty = self.configuration.netty
+        if netty.enable_shutdown_gracefully:
+            self.control.going_away = True
+            log.info("answering GO_AWAY for %d s before stopping", netty.shutdown_wait_time_seconds)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(hurry.wait(), netty.shutdown_wait_time_seconds)
+
     async def stop(self) -> None:
         """Close everything. Waiting requests and unregistrations are dropped, as in Java."""
         if self._timer is not None:
             self._timer.cancel()
+        self.client.close()
         await self.lane.stop()
 
 

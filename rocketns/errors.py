@@ -73,6 +73,12 @@ class QueryNotFound(RequestError):
     response_code = 22  # QUERY_NOT_FOUND
 
 
+class GoAway(RequestError):
+    """The server is stopping; peers that understand it connect to another one."""
+
+    response_code = 1500  # GO_AWAY
+
+
 class StartupError(RocketnsError):
     """The server cannot start. ``exit_status`` is what Java's NamesrvStartup exits with."""
 

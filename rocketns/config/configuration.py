@@ -11,7 +11,15 @@ from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
 from rocketns.config.properties import Effect
+from rocketns.config.tls import TlsConfig
 from rocketns.errors import NoPermission, RequestError, StartupError
+
+SERIALIZE_TYPES = ("JSON", "ROCKETMQ")
+CONTROLLER_REFUSED = (
+    "enableControllerInNamesrv=true asks for a DLedger controller in this process, which rocketns is not: run "
+    "RocketMQ's own controller (bin/mqcontroller -c conf/controller.conf), give brokers its address as controllerAddr, "
+    "and take the property out of this file"
+)
 
 _ALWAYS_BLACK = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome")
 
@@ -25,37 +33,51 @@ class Configuration:
         self.limits = limits or Limits()
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
+        self._system: dict[str, str] = {}
+        self.serialize_type = "JSON"
+        self.product_name_servers: list[str] = []
         self._black_list = self._read_black_list()
 
     @classmethod
     def build(
-        cls, config_file: str | None = None, *, home: Path, rocketmq_home: str | None = None,
-        system: Mapping[str, str] | None = None,
+        cls, config_file: str | None = None, *, home: Path, system: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Configuration:  # fmt: skip
         """Defaults, then the file. ``home`` stands for Java's user.home, ``system`` for its system properties.
 
-        StartupError if the file cannot be read. Without a file none is read, not even an existing default one.
+        StartupError if the file cannot be read or asks for what rocketns is not. Without a file none is read, not even
+        an existing default one.
         """
+        system, environment = system or {}, environment or {}
         namesrv = NamesrvConfig(
-            rocketmq_home=rocketmq_home,
+            rocketmq_home=system.get("rocketmq.home.dir") or environment.get("ROCKETMQ_HOME"),
             kv_config_path=str(home / "namesrv" / "kvConfig.json"),
             config_store_path=str(home / "namesrv" / "namesrv.properties"),
         )
         configuration = cls(namesrv, NettyServerConfig())
         given = _read(config_file) if config_file is not None else {}
-        configuration._take(given, system or {})
+        configuration._take(given, system, environment)
         if config_file is not None:
             namesrv.config_store_path = config_file
         return configuration
 
-    def _take(self, given: Mapping[str, str], system: Mapping[str, str]) -> None:
+    def _take(self, given: Mapping[str, str], system: Mapping[str, str], environment: Mapping[str, str]) -> None:
         for config in (self.namesrv, self.netty):
             properties.update(config, given)
         self.limits.update(given, system)
         known = self._declared_names()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)
+        self._system = dict(system)
+        self.serialize_type = _serialize_type(system, environment)
+        self.product_name_servers = _product_name_servers(system, environment)
+        if self.namesrv.enable_controller_in_namesrv:
+            raise StartupError(CONTROLLER_REFUSED)
         self._black_list = self._read_black_list()
+
+    def read_tls(self) -> TlsConfig:
+        """The TLS properties; their own file is read anew at every call."""
+        return TlsConfig.read(self._system, self._given)
 
     def _declared_names(self) -> set[str]:
         return set(properties.declared(self.namesrv)) | set(properties.declared(self.netty))
@@ -102,6 +124,22 @@ class Configuration:
             for name, declaration in declared.items()
             if name in self._given and declaration.metadata["effect"] is Effect.UNUSED
         }
+
+
+def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    """RemotingCommand's static block: the property, then the environment; an unknown name stops the start."""
+    text = system.get("rocketmq.serialize.type", environment.get("ROCKETMQ_SERIALIZE_TYPE", ""))
+    if not text.strip():
+        return "JSON"
+    if text not in SERIALIZE_TYPES:
+        raise StartupError(f"rocketmq.serialize.type is {text}, but must be one of {', '.join(SERIALIZE_TYPES)}")
+    return text
+
+
+def _product_name_servers(system: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
+    """NameServerAddressUtils.getNameServerAddresses, for the cluster-test mode."""
+    text = system.get("rocketmq.namesrv.addr", environment.get("NAMESRV_ADDR", ""))
+    return [addr.strip() for addr in text.split(";") if addr.strip()]
 
 
 def _read(config_file: str) -> dict[str, str]:

@@ -21,8 +21,8 @@ class NamesrvConfig:
         "properties that request 318 may not change, split at ';'",
         START,
     )
-    product_env_name: str = prop("center", "environment of the cluster-test mode", UNUSED)
-    cluster_test: bool = prop(False, "treat every request as a route look-up in a product environment", UNUSED)
+    product_env_name: str = prop("center", "environment that the cluster-test mode stands in for; shown", UNUSED)
+    cluster_test: bool = prop(False, "answer every request as a route look-up, missing topics from NAMESRV_ADDR", START)
     order_message_enable: bool = prop(False, "add the order configuration of a topic to its route", LIVE)
     return_order_topic_config_to_broker: bool = prop(True, "tell registering brokers the ordered topics", LIVE)
     client_request_thread_pool_nums: int = prop(8, "threads for route look-ups", UNUSED)
@@ -36,8 +36,10 @@ class NamesrvConfig:
     support_acting_master: bool = prop(False, "show the smallest slave as master while there is none", LIVE)
     enable_all_topic_list: bool = prop(True, "answer request 206, the list of all topics", LIVE)
     enable_topic_list: bool = prop(True, "answer requests 224, 311, 312 and 313, topic lists", LIVE)
-    notify_min_broker_id_changed: bool = prop(False, "tell a broker group when its smallest broker id changes", UNUSED)
-    enable_controller_in_namesrv: bool = prop(False, "run a controller in this process", UNUSED)
+    notify_min_broker_id_changed: bool = prop(False, "tell a broker group when its smallest broker id changes", LIVE)
+    enable_controller_in_namesrv: bool = prop(
+        False, "run a controller in this process: refused, run RocketMQ's own", START
+    )
     need_wait_for_service: bool = prop(False, "refuse route look-ups for the first waitSecondsForService", LIVE)
     wait_seconds_for_service: int = prop(45, "s after start in which needWaitForService refuses", LIVE)
     delete_topic_with_broker_registration: bool = prop(False, "drop topics that a registration no longer has", LIVE)

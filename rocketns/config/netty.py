@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rocketns.config.properties import Effect, prop
 
-CONNECTION, START, UNUSED = Effect.CONNECTION, Effect.START, Effect.UNUSED
+CONNECTION, LIVE, START, UNUSED = Effect.CONNECTION, Effect.LIVE, Effect.START, Effect.UNUSED
 
 
 @dataclass(slots=True)
@@ -30,6 +30,6 @@ class NettyServerConfig:
     server_socket_backlog: int = prop(1024, "never used by Java either: the backlog is 1024", UNUSED)
     server_netty_worker_group_enable: bool = prop(True, "Netty's own worker group", UNUSED)
     server_pooled_byte_buf_allocator_enable: bool = prop(True, "Netty's pooled buffers", UNUSED)
-    enable_shutdown_gracefully: bool = prop(False, "send GO_AWAY before stopping", UNUSED)
-    shutdown_wait_time_seconds: int = prop(30, "s in which a graceful shutdown sends GO_AWAY", UNUSED)
+    enable_shutdown_gracefully: bool = prop(False, "answer GO_AWAY for a while before stopping", LIVE)
+    shutdown_wait_time_seconds: int = prop(30, "s in which a graceful shutdown answers GO_AWAY", LIVE)
     use_epoll_native_selector: bool = prop(False, "Netty's native epoll", UNUSED)

@@ -7,16 +7,17 @@ import logging
 from rocketns.errors import RequestError, TopicNotExist
 from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol import bodies
-from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, V4_9_4
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, V4_9_4, RequestCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import GetRouteInfoRequestHeader, decode_header, requested_zone
+from rocketns.protocol.route import TopicRouteData
 from rocketns.routeinfo import view
 
 log = logging.getLogger("rocketns.client")
 
 
 def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
-    """GET_ROUTEINFO_BY_TOPIC. A zone-filtered answer is always in default mode, whatever the client can read."""
+    """GET_ROUTEINFO_BY_TOPIC."""
     check_ready(context, now)
     header = decode_header(command, GetRouteInfoRequestHeader)
     config = context.configuration.namesrv
@@ -25,8 +26,12 @@ def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, _
         raise TopicNotExist(header.topic)
     if config.order_message_enable:
         route.order_topic_conf = context.kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, header.topic)
-    standard = command.version >= V4_9_4 or header.accept_standard_json_only
-    zone = requested_zone(command)
+    return route_reply(command, route, standard=command.version >= V4_9_4 or header.accept_standard_json_only)
+
+
+def route_reply(command: RemotingCommand, route: TopicRouteData, *, standard: bool) -> Reply:
+    """A route as an answer. A zone-filtered one is always in default mode, whatever the client can read."""
+    zone = requested_zone(command) if command.code == RequestCode.GET_ROUTEINFO_BY_TOPIC else None
     if zone is not None:
         view.filter_by_zone(route, zone)
     return Reply(body=bodies.topic_route_data(route, standard=standard and zone is None))

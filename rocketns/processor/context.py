@@ -51,12 +51,16 @@ class UnregisterQueue:
 
 @dataclass(slots=True)
 class NamesrvContext:
-    """The state of one name server. ``events`` collects what mutations caused until the caller takes it."""
+    """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
+
+    ``cluster_test`` is the property of that name as it was at start: a later change is only shown.
+    """
 
     configuration: Configuration
     kv_config: KVConfigManager
     unregister_queue: UnregisterQueue
     started_ms: int
+    cluster_test: bool = False
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from rocketns.errors import RequestCodeNotSupported, RequestError
-from rocketns.processor import admin, broker, client, settings
+from rocketns.processor import admin, broker, client, cluster_test, settings
 from rocketns.processor.admin import Processor, topic_list_processor
 from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol.codes import RequestCode
@@ -44,15 +44,21 @@ PROCESSORS: dict[int, Processor] = {
 def process(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
     """Answer one request. Never raises: an unforeseen error is logged with its stack and answered SYSTEM_ERROR."""
     try:
-        processor = PROCESSORS.get(command.code)
-        if processor is None:
-            raise RequestCodeNotSupported(command.code)
-        return processor(context, command, peer, now)
+        return _processor(context, command.code)(context, command, peer, now)
     except RequestError as error:
         return reply_of(error)
     except Exception as error:
         log.exception("process request exception, remoteAddr: %s, request code %d", peer.address, command.code)
         return reply_of(RequestError(f"{type(error).__name__}: {error}"))
+
+
+def _processor(context: NamesrvContext, code: int) -> Processor:
+    if context.cluster_test:
+        return cluster_test.get_route_info_by_topic
+    processor = PROCESSORS.get(code)
+    if processor is None:
+        raise RequestCodeNotSupported(code)
+    return processor
 
 
 def reply_of(error: RequestError) -> Reply:

@@ -34,6 +34,7 @@ class RequestCode(IntEnum):
     ADD_WRITE_PERM_OF_BROKER = 327
     GET_BROKER_MEMBER_GROUP = 901
     BROKER_HEARTBEAT = 904
+    NOTIFY_MIN_BROKER_ID_CHANGE = 905  # sent by the name server
 
 
 class ResponseCode(IntEnum):
@@ -46,6 +47,7 @@ class ResponseCode(IntEnum):
     NO_PERMISSION = 16
     TOPIC_NOT_EXIST = 17
     QUERY_NOT_FOUND = 22
+    GO_AWAY = 1500
 
 
 class SerializeType(IntEnum):
@@ -77,6 +79,7 @@ class LanguageCode(IntEnum):
 V3_0_11 = 37  # from here REGISTER_BROKER carries a RegisterBrokerBody
 V4_9_4 = 401  # from here route answers have quoted numeric keys
 V5_0_0 = 413  # from here a compressed registration ends with static-topic mappings
+V5_3_1 = 475  # peers after it understand GO_AWAY
 V5_5_0 = 513  # MQVersion.CURRENT_VERSION
 VERSION_ORDINALS = 613  # MQVersion.value2Version clamps to the last one
 

@@ -1,6 +1,6 @@
-"""RemotingCommand: one frame as a value, decoded from bytes and encoded to the bytes that Java writes.
+"""RemotingCommand: one frame as a value, decoded from bytes; `encoding` is the way back.
 
-Sources: RemotingCommand.decode and encodeHeader, RocketMQSerializable, LanguageCode of RocketMQ 5.5.0.
+Sources: RemotingCommand.decode, RocketMQSerializable, LanguageCode of RocketMQ 5.5.0.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from construct import ConstructError
 
 from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol import fastjson, spec
-from rocketns.protocol.codes import V5_5_0, LanguageCode, SerializeType
+from rocketns.protocol.codes import LanguageCode, SerializeType
 from rocketns.protocol.lenient import NumberText
 
 FLAG_RESPONSE = 1 << 0
 FLAG_ONEWAY = 1 << 1
 
-# RemotingCommand.requestId: what a header without `opaque` gets.
-_request_id = itertools.count()
+# RemotingCommand.requestId: what a header without `opaque` gets, and every request of the server's own.
+_request_ids = itertools.count()
+
+
+def next_request_id() -> int:
+    """RemotingCommand.createNewRequestId; wraps around as a Java int."""
+    return next(_request_ids) & 0x7FFFFFFF
 
 
 @dataclass(slots=True)
@@ -108,7 +113,7 @@ def _needs_number_text(ext: Any) -> bool:
 
 
 def _command_of(fields: dict[str, Any]) -> RemotingCommand:
-    opaque = fastjson.as_int(fields["opaque"]) if "opaque" in fields else next(_request_id)
+    opaque = fastjson.as_int(fields["opaque"]) if "opaque" in fields else next_request_id()
     ext = fastjson.as_object(fields.get("extFields"))
     _check_enum(fields.get("serializeTypeCurrentRPC"), len(SerializeType))
     return RemotingCommand(
@@ -134,42 +139,3 @@ def _check_enum(value: Any, ordinals: int) -> str | None:
     if not 0 <= ordinal < ordinals:
         raise BodyDecodeError(f"no enum ordinal {ordinal}")
     return LanguageCode(ordinal).name
-
-
-def encode_reply(reply: Reply, opaque: int, serialize_type: SerializeType) -> bytes:
-    """The whole frame of an answer: flag 1, language JAVA, version 513, as RemotingCommand.encode writes it."""
-    body = reply.body or b""
-    header = _json_header(reply, opaque) if serialize_type == SerializeType.JSON else _binary_header(reply, opaque)
-    head = spec.FRAME_HEAD.build(
-        {
-            "length": 4 + len(header) + len(body),
-            "serialize_type": serialize_type,
-            "header_length": len(header),
-        }
-    )
-    return b"".join((head, header, body))
-
-
-def _json_header(reply: Reply, opaque: int) -> bytes:
-    fields: dict[str, Any] = {"code": reply.code}
-    if reply.ext_fields is not None:
-        fields["extFields"] = {key: value for key, value in reply.ext_fields.items() if value is not None}
-    fields |= {"flag": FLAG_RESPONSE, "language": "JAVA", "opaque": opaque}
-    if reply.remark is not None:
-        fields["remark"] = reply.remark
-    fields |= {"serializeTypeCurrentRPC": "JSON", "version": V5_5_0}
-    return fastjson.dumps(fields)
-
-
-def _binary_header(reply: Reply, opaque: int) -> bytes:
-    ext = (reply.ext_fields or {}).items()
-    fields = {
-        "code": reply.code,
-        "language": LanguageCode.JAVA,
-        "version": V5_5_0,
-        "opaque": opaque,
-        "flag": FLAG_RESPONSE,
-        "remark": (reply.remark or "").encode("utf-8", "replace"),
-        "ext": [{"key": k.encode(), "value": v.encode("utf-8", "replace")} for k, v in ext if v is not None],
-    }
-    return bytes(spec.BINARY_HEADER.build(fields, header_length=spec.HEADER_MAX))

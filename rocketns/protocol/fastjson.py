@@ -2,20 +2,23 @@
 
 Reading: orjson first; text that it refuses gets its numeric keys quoted and a second try, then the lenient parser.
 Writing: orjson's escapes are fastjson2's; the default mode's unquoted numeric keys are put in with orjson.Fragment.
-The ``as_…`` functions convert values the way fastjson2 fills a bean's fields.
+The ``as_…`` functions convert values the way fastjson2 fills a bean's fields; numbers are in `jsonnumbers`.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import orjson
 
 from rocketns.errors import BodyDecodeError
-from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 from rocketns.protocol import lenient
+from rocketns.protocol.jsonnumbers import as_bool as as_bool
+from rocketns.protocol.jsonnumbers import as_int as as_int
+from rocketns.protocol.jsonnumbers import as_long as as_long
+from rocketns.protocol.jsonnumbers import number_text
 from rocketns.protocol.lenient import NumberText
 
 SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWriter.Feature.BrowserCompatible)
@@ -23,31 +26,51 @@ SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWrite
 # Inserting quotes inside a string always makes the text invalid (a digit would follow its end), so this pass can
 # turn a refused text into an accepted one only where the digits really were a key.
 _NUMERIC_KEY = re.compile(rb"([{,]\s*)(-?\d+)(\s*:)")
-_DECIMAL = re.compile(r"[+-]?\d+(?:\.\d*)?")
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+Value = TypeVar("Value")
 
 
 class JsonSyntaxError(BodyDecodeError):
     """Text that fastjson2 refuses."""
 
 
-def loads(data: bytes) -> Any:
-    """The value of a JSON text as fastjson2 takes it. JsonSyntaxError where fastjson2 throws."""
+class InexactNumber(BodyDecodeError):
+    """A number is wanted as it was written, which orjson does not tell."""
+
+
+def read(data: bytes, build: Callable[[Any], Value], *, numeric_keys: bool = True) -> Value:
+    """What ``build`` makes of the value of a JSON text. If it meets an InexactNumber it is called a second time."""
+    try:
+        return build(loads(data, numeric_keys=numeric_keys))
+    except InexactNumber:
+        return build(loads_lenient(data, numeric_keys=numeric_keys))
+
+
+def loads(data: bytes, *, numeric_keys: bool = True) -> Any:
+    """The value of a JSON text as fastjson2 takes it. JsonSyntaxError where fastjson2 throws.
+
+    ``numeric_keys`` says whether keys may be numbers without quotes: in maps of beans, but not in beans and not in
+    maps of strings.
+    """
     try:
         return orjson.loads(data)
     except ValueError:
         pass
-    try:
-        return orjson.loads(_NUMERIC_KEY.sub(rb'\1"\2"\3', data))
-    except ValueError:
-        return loads_lenient(data)
+    if numeric_keys:
+        try:
+            return orjson.loads(_NUMERIC_KEY.sub(rb'\1"\2"\3', data))
+        except ValueError:
+            pass
+    return loads_lenient(data, numeric_keys=numeric_keys)
 
 
-def loads_lenient(data: bytes) -> Any:
+def loads_lenient(data: bytes, *, numeric_keys: bool = True) -> Any:
     """Like `loads`, with every number as the text it was written with (NumberText)."""
     if len(data) > lenient.LENIENT_BYTES_MAX:
         raise JsonSyntaxError(f"not JSON, and longer than the {lenient.LENIENT_BYTES_MAX} bytes read leniently")
     try:
-        return lenient.loads(data.decode("utf-8"))
+        return lenient.loads(data.decode("utf-8"), numeric_keys=numeric_keys)
     except ValueError as error:  # UnicodeDecodeError is one
         raise JsonSyntaxError(str(error)) from error
 
@@ -62,7 +85,7 @@ def dumps(value: Any) -> bytes:
 
 def _without_surrogates(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\ufffd", "?")
+        return _LONE_SURROGATE.sub("?", value)
     if isinstance(value, dict):
         return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -83,57 +106,13 @@ def long_value(value: int, *, standard: bool) -> int | str:
     return str(value) if standard and not -SAFE_LONG_MAX <= value <= SAFE_LONG_MAX else value
 
 
-def _integer(value: Any, low: int, high: int) -> int:
-    if type(value) is int:
-        number = value
-    elif isinstance(value, float):
-        number = int(value) if math.isfinite(value) else high + 1
-    else:
-        number = _integer_of_other(value, low, high)
-    if not low <= number <= high:
-        raise BodyDecodeError(f"integer overflow {number}")
-    return number
-
-
-def _integer_of_other(value: Any, low: int, high: int) -> int:
-    if value is None or value == "" or value == {}:
-        return 0
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, NumberText) and not _DECIMAL.fullmatch(value):
-        return _integer(float(value), low, high)
-    if isinstance(value, str) and _DECIMAL.fullmatch(value):
-        return int(value.split(".")[0] or "0")
-    if isinstance(value, list) and len(value) == 1:
-        return _integer(value[0], low, high)
-    raise BodyDecodeError(f"not a number: {str(value)[:64]}")
-
-
-def as_int(value: Any) -> int:
-    """JSONReader.readInt32Value: null, "" and {} are 0, fractions are cut off. BodyDecodeError outside 32 bits."""
-    if type(value) is int and INT_MIN <= value <= INT_MAX:
-        return value
-    return _integer(value, INT_MIN, INT_MAX)
-
-
-def as_long(value: Any) -> int:
-    """JSONReader.readInt64Value, likewise for 64 bits."""
-    return _integer(value, LONG_MIN, LONG_MAX)
-
-
-def as_bool(value: Any) -> bool:
-    """JSONReader.readBoolValue: numbers by zero, text only by its words."""
-    if isinstance(value, bool):
-        return value
+def as_object(value: Any) -> dict[str, Any] | None:
+    """A JSON object, or None for null and "". BodyDecodeError for anything else."""
     if value is None or value == "":
-        return False
-    if isinstance(value, str) and not isinstance(value, NumberText):
-        if value.lower() in ("true", "1", "y", "t"):
-            return True
-        if value.lower() in ("false", "0", "n", "f"):
-            return False
-        raise BodyDecodeError(f"not a boolean: {value[:64]}")
-    return as_long(value) != 0
+        return None
+    if isinstance(value, dict):
+        return value
+    raise BodyDecodeError(f"expect {{, but {str(value)[:16]}")
 
 
 def as_text(value: Any) -> str | None:
@@ -142,26 +121,32 @@ def as_text(value: Any) -> str | None:
         return value
     if isinstance(value, NumberText):
         return number_text(value)
-    if isinstance(value, str):
-        return str(value)
-    return orjson.dumps(value).decode("utf-8")
+    return dumps(_shown(value, 0)).decode("utf-8")
 
 
-def number_text(number: str) -> str:
-    """How Java shows a number that was read from text: as written, without a plus, exponents as Double.toString."""
-    if "e" not in number and "E" not in number:
-        plain = number.lstrip("+")
-        return "0" if plain == "-0" else plain
-    mantissa, _, exponent = repr(float(number)).partition("e")
-    if not exponent:
-        return mantissa
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
+def exact_text(value: Any) -> str | None:
+    """Like `as_text`; InexactNumber where a number's own text counts and only its value is there."""
+    if type(value) is not str and _has_float(value, 0):
+        raise InexactNumber("a number is wanted as text")
+    return as_text(value)
 
 
-def as_object(value: Any) -> dict[str, Any] | None:
-    """A JSON object, or None for null and "". BodyDecodeError for anything else."""
-    if value is None or value == "":
-        return None
+def _has_float(value: Any, depth: int) -> bool:
+    _check_depth(depth)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, float) or any(_has_float(item, depth + 1) for item in inner)
+
+
+def _shown(value: Any, depth: int) -> Any:
+    """What fastjson2 writes of a nested value: numbers as it shows them, and no null members."""
+    _check_depth(depth)
+    if isinstance(value, NumberText):
+        return orjson.Fragment(number_text(value))
     if isinstance(value, dict):
-        return value
-    raise BodyDecodeError(f"expect {{, but {str(value)[:16]}")
+        return {key: _shown(item, depth + 1) for key, item in value.items() if item is not None}
+    return [_shown(item, depth + 1) for item in value] if isinstance(value, list) else value
+
+
+def _check_depth(depth: int) -> None:
+    if depth > lenient.NESTING_MAX:
+        raise BodyDecodeError(f"more than {lenient.NESTING_MAX} levels")

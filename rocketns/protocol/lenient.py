@@ -1,9 +1,9 @@
 """A parser for the JSON that fastjson2 2.0.59 takes and orjson refuses.
 
-Beyond the standard it takes: comments, single quotes, raw control characters, `\\x41`, `\\v`, `\\0` and `\\'` escapes,
+Beyond the standard it takes: comments, single quotes, raw control characters, escapes such as `\\x41`, `\\v` and `\\'`,
 lone surrogates, a comma too few between members or one too many after the last, numbers such as `05`, `+5`, `.5`,
 `5.` and `5L`, and unquoted numbers as keys. What fastjson2 refuses (unquoted words, text after the value) is refused
-here too.
+here too. Unlike fastjson2, which refuses some of it in some places (a comment before a comma), it takes it anywhere.
 It is plain Python and slow: it is only reached by text that orjson refused, and only up to LENIENT_BYTES_MAX.
 """
 
@@ -16,12 +16,14 @@ LENIENT_BYTES_MAX = 256 * 1024
 NESTING_MAX = 128
 
 _BLANK = re.compile(r"(?:[ \t\r\n\f\b]+|/\*.*?\*/|//[^\n]*(?:\n|$))*", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NUMBER_SUFFIX = re.compile(r"[LBSFD]")
 _PLAIN = {'"': re.compile(r'[^"\\]*'), "'": re.compile(r"[^'\\]*")}
-_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "v": "\v", "0": "\0"}
-_ESCAPES |= {c: c for c in "\"'\\/"}
+_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "F": "\f", "r": "\r", "v": "\v"}
+_ESCAPES |= {str(code): chr(code) for code in range(8)}
+_ESCAPES |= {c: c for c in "\"'\\/ #&(),.@[]_~"}
 _HEX = {"u": re.compile(r"[0-9a-fA-F]{4}"), "x": re.compile(r"[0-9a-fA-F]{2}")}
+_SURROGATES = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -31,9 +33,9 @@ class NumberText(str):
     __slots__ = ()
 
 
-def loads(text: str) -> Any:
+def loads(text: str, *, numeric_keys: bool = True) -> Any:
     """The value of a whole text; numbers come back as NumberText. ValueError says where it stopped."""
-    parser = _Parser(text)
+    parser = _Parser(text, numeric_keys)
     value = parser.value(0)
     parser.skip_blank()
     if parser.at != len(text):
@@ -41,9 +43,15 @@ def loads(text: str) -> Any:
     return value
 
 
+def _joined(pair: re.Match[str]) -> str:
+    """One character from the two halves that two escapes made."""
+    return pair[0].encode("utf-16-be", "surrogatepass").decode("utf-16-be")
+
+
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, numeric_keys: bool) -> None:
         self.text = text
+        self.numeric_keys = numeric_keys
         self.at = 0
 
     def error(self, what: str) -> ValueError:
@@ -58,20 +66,20 @@ class _Parser:
         return self.text[self.at : self.at + 1]
 
     def value(self, depth: int) -> Any:
-        if depth > NESTING_MAX:
-            raise self.error(f"more than {NESTING_MAX} levels")
         self.skip_blank()
         first = self.peek()
+        if first in ("{", "[") and depth == NESTING_MAX:
+            raise self.error(f"more than {NESTING_MAX} levels")
         if first == "{":
             return self.object(depth)
         if first == "[":
             return self.array(depth)
-        if first in ('"', "'") and first:
+        if first in ('"', "'"):
             return self.string()
         return self.word_or_number()
 
-    def object(self, depth: int) -> dict[str | None, Any]:
-        members: dict[str | None, Any] = {}
+    def object(self, depth: int) -> dict[str, Any]:
+        members: dict[str, Any] = {}
         self.at += 1
         while True:
             self.skip_blank()
@@ -86,13 +94,13 @@ class _Parser:
             members[key] = self.value(depth + 1)
             self.skip_comma()
 
-    def key(self) -> str | None:
-        if self.peek() in ('"', "'") and self.peek():
+    def key(self) -> str:
+        if self.peek() in ('"', "'"):
             return self.string()
-        value = self.word_or_number()
-        if value is None or isinstance(value, NumberText):
-            return value
-        raise self.error("a key may not be a word")
+        key = self.word_or_number()
+        if self.numeric_keys and isinstance(key, NumberText):
+            return str(key)
+        raise self.error("unquoted key")
 
     def array(self, depth: int) -> list[Any]:
         items: list[Any] = []
@@ -138,7 +146,7 @@ class _Parser:
             end = self.peek()
             self.at += 1
             if end == quote:
-                return "".join(parts)
+                return _SURROGATES.sub(_joined, "".join(parts))
             if not end:
                 raise self.error("the string does not end")
             parts.append(self.escape())
@@ -146,12 +154,12 @@ class _Parser:
     def escape(self) -> str:
         kind = self.peek()
         self.at += 1
-        if kind in _HEX and kind:
+        if kind in _HEX:
             digits = _HEX[kind].match(self.text, self.at)
             if digits is None:
                 raise self.error("hexadecimal digits expected")
             self.at = digits.end()
             return chr(int(digits[0], 16))
-        if kind not in _ESCAPES or not kind:
+        if kind not in _ESCAPES:
             raise self.error("unknown escape")
         return _ESCAPES[kind]

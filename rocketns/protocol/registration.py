@@ -75,14 +75,19 @@ def decode_queue_datas(body: bytes | None) -> list[tuple[str | None, QueueData]]
     """The queueDatas of a TopicRouteData; empty where there are none. Missing numbers are 0 here."""
     route = None if body is None else fastjson.as_object(fastjson.loads(body))
     items = [] if route is None else _array(route.get("queueDatas"))
-    return [_queue_data(fastjson.as_object(item)) for item in items or []]
+    return [_named_queue_data(fastjson.as_object(item)) for item in items or []]
 
 
-def _queue_data(item: dict[str, Any] | None) -> tuple[str | None, QueueData]:
-    if item is None:
+def _named_queue_data(fields: dict[str, Any] | None) -> tuple[str | None, QueueData]:
+    if fields is None:
         raise BodyDecodeError("a queue data is null")
-    numbers = [fastjson.as_int(item.get(key)) for key in ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")]
-    return fastjson.as_text(item.get("brokerName")), queue_data(*numbers)
+    return fastjson.as_text(fields.get("brokerName")), decode_queue_data(fields)
+
+
+def decode_queue_data(fields: dict[str, Any]) -> QueueData:
+    """QueueData from its JSON object; missing numbers are 0."""
+    keys = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
+    return queue_data(*(fastjson.as_int(fields.get(key)) for key in keys))
 
 
 def _array(value: Any) -> list[Any] | None:
@@ -150,13 +155,12 @@ def _topic_config(value: Any) -> TopicConfig:
 
 
 def _mapping_infos(mappings: dict[str, Any]) -> dict[str, TopicQueueMappingInfo]:
-    infos = {key: _mapping_info(fastjson.as_object(value)) for key, value in mappings.items()}
-    return {key: info for key, info in infos.items() if info is not None}
+    present = {key: fastjson.as_object(value) for key, value in mappings.items()}
+    return {key: decode_mapping_info(fields) for key, fields in present.items() if fields is not None}
 
 
-def _mapping_info(fields: dict[str, Any] | None) -> TopicQueueMappingInfo | None:
-    if fields is None:
-        return None
+def decode_mapping_info(fields: dict[str, Any]) -> TopicQueueMappingInfo:
+    """TopicQueueMappingInfo from its JSON object; missing fields keep the class defaults."""
     ids = fastjson.as_object(fields.get("currIdMap", {}))
     return TopicQueueMappingInfo(
         topic=fastjson.as_text(fields.get("topic")),
@@ -203,7 +207,8 @@ def _decode_compressed(body: bytes, version: int, now_ms: int) -> RegisterBroker
 
 
 def _compressed_mapping(data: bytes) -> tuple[str, TopicQueueMappingInfo]:
-    info = _mapping_info(fastjson.as_object(fastjson.loads(data)))
+    fields = fastjson.as_object(fastjson.loads(data))
+    info = None if fields is None else decode_mapping_info(fields)
     if info is None or info.topic is None:
         raise BodyDecodeError("a static-topic mapping names no topic")
     return info.topic, info

@@ -11,16 +11,18 @@ from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
+from rocketns.server.handshake import Handshake
+from rocketns.server.tls import TlsError, TlsStream
 
 if TYPE_CHECKING:
+    from OpenSSL.SSL import Context
+
     from rocketns.server.lane import Lane
 
 log = logging.getLogger("rocketns.channel")
 
 # Answers are joined up to here and sent together; more of them go out before the turn is over.
 JOINED_BYTES_MAX = 64 * 1024
-# HandshakeHandler waits for as many bytes before it looks whether a PROXY protocol header comes.
-DETECTION_BYTES = 12
 
 
 class Channel(asyncio.Protocol):
@@ -29,11 +31,12 @@ class Channel(asyncio.Protocol):
     __slots__ = (
         "_buffer",
         "_cause",
-        "_detected",
+        "_handshake",
         "_lane",
         "_reading",
         "_replies",
         "_reply_bytes",
+        "_tls",
         "_transport",
         "_writing_paused",
         "address",
@@ -45,10 +48,11 @@ class Channel(asyncio.Protocol):
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
         self._transport: asyncio.Transport | None = None
+        self._handshake: Handshake | None = Handshake(lane.tls.mode)
+        self._tls: TlsStream | None = None
         self._buffer = bytearray()
         self._replies: list[bytes] = []
         self._reply_bytes = 0
-        self._detected = False
         self._reading = False
         self._writing_paused = False
         self._cause = Cause.CHANNEL_CLOSE
@@ -83,17 +87,52 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.last_active_ms = self._lane.now_ms()
-        self._buffer += data
-        self._lane.incoming_bytes += len(data)
-        self._read_frames()
+        try:
+            self._add_incoming(data if self._tls is None else self._decrypt(self._tls, data))
+            if self._handshake is not None:
+                self._shake_hands(self._handshake)
+            self._read_frames()
+        except (MalformedFrame, TlsError) as error:
+            self.close(str(error))
+
+    def _shake_hands(self, handshake: Handshake) -> None:
+        """Take off what comes before the frames. The reading of frames waits for its end."""
+        taken = handshake.take(self._buffer)
+        self._drop_incoming(taken)
+        self.address = handshake.source or self.address
+        if handshake.is_plain:
+            self._handshake = None
+        elif handshake.is_tls and not handshake.is_waiting:
+            handshake.is_waiting = True
+            self._lane.tls.when_ready(self._start_tls)
+
+    def _start_tls(self, context: Context | None) -> None:
+        if not self.is_open:
+            return
+        if context is None:
+            self.close("it wants TLS, and there is no usable certificate")
+            return
+        self._handshake = None
+        self._tls = TlsStream(context)
+        received = bytes(self._buffer)
+        self._drop_incoming(len(received))
+        self.data_received(received)
+
+    def _decrypt(self, stream: TlsStream, data: bytes) -> bytes:
+        plain, outgoing, ended = stream.receive(data)
+        if self._transport is not None:
+            self._transport.write(outgoing)
+            if ended:
+                self._transport.close()
+        return plain
 
     def _read_frames(self) -> None:
         """Hand over every whole frame, as long as the peer takes its answers; the rest waits in the buffer."""
-        if self._reading or not self._is_detected():
+        if self._reading:
             return
         self._reading = True  # answering may make room, and making room leads here
         taken = 0
-        while self.is_open and not self._must_wait():
+        while self.is_open and self._handshake is None and not self._must_wait():
             size = next_frame(self._buffer, taken, self._lane.limits.frame_bytes_max)
             if size == NEED_MORE:
                 break
@@ -104,11 +143,6 @@ class Channel(asyncio.Protocol):
         self._reading = False
         self._drop_incoming(min(taken, len(self._buffer)))
         self._hold_to_limits()
-
-    def _is_detected(self) -> bool:
-        """Whether the first bytes were enough to tell what the peer speaks; before that nothing is answered."""
-        self._detected = self._detected or len(self._buffer) >= DETECTION_BYTES
-        return self._detected
 
     def _submit(self, frame: bytes) -> bool:
         try:
@@ -134,6 +168,10 @@ class Channel(asyncio.Protocol):
         elif self._must_wait():
             self._transport.pause_reading()
 
+    def _add_incoming(self, data: bytes) -> None:
+        self._buffer += data
+        self._lane.incoming_bytes += len(data)
+
     def _drop_incoming(self, size: int) -> None:
         self._lane.incoming_bytes -= size
         del self._buffer[:size]
@@ -157,7 +195,7 @@ class Channel(asyncio.Protocol):
             return
         self.last_active_ms = self._lane.now_ms()
         answers = replies[0] if len(replies) == 1 else b"".join(replies)
-        self._transport.write(answers)
+        self._transport.write(answers if self._tls is None else self._tls.send(answers))
         if self.unsent_bytes > self._lane.limits.outgoing_bytes_max:
             self.abort(self._cause, "too many unsent bytes")
 

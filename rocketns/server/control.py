@@ -6,19 +6,22 @@ import asyncio
 import logging
 
 from rocketns.config import Configuration
-from rocketns.errors import RequestError, SystemBusy
+from rocketns.errors import GoAway, RequestError, SystemBusy
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext
-from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.command import RemotingCommand, Reply, encode_reply
+from rocketns.protocol.codes import V5_3_1, RequestCode, ResponseCode, SerializeType
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.protocol.encoding import encode_reply, encode_request
 from rocketns.routeinfo import liveness
-from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.events import Cause, Event, MinBrokerIdChanged
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.channel import Channel
 from rocketns.server.clock import Clock
 from rocketns.server.eventlog import log_events
 from rocketns.server.inbox import Inbox
 from rocketns.server.jobs import Jobs
+from rocketns.server.product import ProductRoutes
+from rocketns.server.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.control")
 
@@ -28,6 +31,7 @@ KV_PRINT_INTERVAL_MS = 10 * 60_000
 # After so long sockets are looked at again, whatever turnRequestsMax would still allow.
 TURN_MS_MAX = 20
 
+GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
 TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame"))
 
@@ -35,10 +39,16 @@ TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame
 class Control:
     """Runs on the event loop's thread, and nothing here waits."""
 
-    def __init__(self, configuration: Configuration, context: NamesrvContext, clock: Clock) -> None:
+    def __init__(
+        self, configuration: Configuration, context: NamesrvContext, clock: Clock, client: RemotingClient
+    ) -> None:
         self.context = context
         self.clock = clock
         self.jobs = Jobs()
+        self.going_away = False
+        self._client = client
+        self._serialize_type = SerializeType[configuration.serialize_type]
+        self._product = ProductRoutes(client, configuration.product_name_servers, self._serialize_type)
         self._turn_requests_max = configuration.limits.turn_requests_max
         self._inbox: Inbox[Channel, RemotingCommand] = Inbox(
             configuration.namesrv, configuration.limits.incoming_bytes_max
@@ -56,7 +66,10 @@ class Control:
     def submit(self, channel: Channel, command: RemotingCommand, size: int) -> None:
         """Take a request that came as ``size`` bytes; what does not fit its queue is answered at once."""
         channel.in_flight += 1
-        if self._inbox.submit(command.code, channel, command, size):
+        if self.going_away and command.version > V5_3_1:
+            self._answer(channel, command, dispatch.reply_of(GO_AWAY))
+            channel.flush()
+        elif self._inbox.submit(command.code, channel, command, size):
             self._want_turn()
         else:
             self._answer(channel, command, dispatch.reply_of(OVERLOAD))
@@ -85,8 +98,11 @@ class Control:
         for channel, command in self._inbox.take(self._turn_requests_max):
             now = self.clock.now()
             reply = dispatch.process(self.context, command, channel, now)
-            log_events(self.context.take_events())
-            self._answer(channel, command, reply)
+            self._publish(self.context.take_events())
+            if self.context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
+                self._answer_from_product(channel, command, reply)
+            else:
+                self._answer(channel, command, reply)
             touched.add(channel)
             if now.ms >= ends_ms:
                 break
@@ -95,13 +111,50 @@ class Control:
     def _answer(self, channel: Channel, command: RemotingCommand, reply: Reply) -> None:
         channel.in_flight -= 1
         if not command.is_oneway and channel.is_open:
-            channel.write(_encode(reply, command))
+            channel.write(self._encode(reply, command))
+
+    def _encode(self, reply: Reply, command: RemotingCommand) -> bytes:
+        """The answer's frame; where it has none (a header of 16 MiB), that of an error."""
+        try:
+            return encode_reply(reply, command.opaque, self._serialize_type)
+        except Exception:
+            log.exception("the answer to request code %d cannot be encoded", command.code)
+            return encode_reply(TOO_LARGE, command.opaque, self._serialize_type)
+
+    def _answer_from_product(self, channel: Channel, command: RemotingCommand, reply: Reply) -> None:
+        """Cluster-test mode: ask the product environment, and answer ``reply`` where it does not know either."""
+
+        def answer(found: Reply | None) -> None:
+            self._answer(channel, command, found or reply)
+            channel.flush()
+
+        self._product.ask(command, answer)
+
+    def _publish(self, events: list[Event]) -> None:
+        """Let the world know, before the broker that caused it is answered."""
+        log_events(events)
+        if self.context.configuration.namesrv.notify_min_broker_id_changed:
+            for event in events:
+                if isinstance(event, MinBrokerIdChanged):
+                    self._notify_min_broker_id_changed(event)
+
+    def _notify_min_broker_id_changed(self, event: MinBrokerIdChanged) -> None:
+        ext = {
+            "haBrokerAddr": event.ha_addr,
+            "minBrokerAddr": event.min_broker_addr,
+            "minBrokerId": str(event.min_broker_id),
+            "offlineBrokerAddr": event.offline_addr,
+        }
+        code = RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE
+        _, frame = encode_request(code, ext, self._serialize_type, oneway=True)
+        for addr in event.receivers:
+            self._client.invoke_oneway(addr, frame)
 
     def apply_unregistrations(self) -> None:
         """BatchUnregistrationService: everything that waits, as one batch."""
         batch = self.context.unregister_queue.take_all()
         if batch:
-            log_events(unregister_brokers(self.context.tables, batch, self.clock.now().ms))
+            self._publish(unregister_brokers(self.context.tables, batch, self.clock.now().ms))
 
     def on_channel_closed(self, channel: Channel, cause: Cause) -> None:
         """BrokerHousekeepingService: a broker whose connection ended is unregistered."""
@@ -131,11 +184,3 @@ class Control:
         )  # fmt: skip
         self._want_turn()
 
-
-def _encode(reply: Reply, command: RemotingCommand) -> bytes:
-    """The answer's frame; where it has none (a header of 16 MiB), that of an error."""
-    try:
-        return encode_reply(reply, command.opaque, SerializeType.JSON)
-    except Exception:
-        log.exception("the answer to request code %d cannot be encoded", command.code)
-        return encode_reply(TOO_LARGE, command.opaque, SerializeType.JSON)

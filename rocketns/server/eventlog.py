@@ -12,6 +12,7 @@ from rocketns.routeinfo.events import (
     BrokerRefused,
     BrokerRegistered,
     Event,
+    MinBrokerIdChanged,
     TopicChange,
     TopicsPut,
 )
@@ -53,6 +54,11 @@ def _log_broker(event: Event) -> None:
             log.warning(
                 "Can't register topicConfigWrapper= because broker[%d]=%s has not registered.",
                 event.broker_id, event.addr,
+            )  # fmt: skip
+        case MinBrokerIdChanged():
+            log.info(
+                "min broker id changed to %d, notify %s, offline broker addr %s",
+                event.min_broker_id, event.receivers, event.offline_addr,
             )  # fmt: skip
         case BrokerDown():
             log.info(

@@ -11,6 +11,7 @@ from rocketns.errors import StartupError
 from rocketns.routeinfo.events import Cause
 from rocketns.server.channel import Channel
 from rocketns.server.control import Control
+from rocketns.server.tls_contexts import WATCH_INTERVAL_MS, TlsContexts
 
 log = logging.getLogger("rocketns.lane")
 
@@ -29,6 +30,7 @@ class Lane:
         self.limits = configuration.limits
         self.incoming_bytes = 0
         self.channels: set[Channel] = set()
+        self.tls = TlsContexts(configuration.read_tls)
         self._closing: set[Channel] = set()
         self._server: asyncio.Server | None = None
         self._send_buffer_bytes = self.netty.server_socket_snd_buf_size
@@ -37,6 +39,8 @@ class Lane:
         self._low_water_bytes = self.netty.write_buffer_low_water_mark or LOW_WATER_MARK_BYTES
         first_ms = self.now_ms() + IDLE_CHECK_INTERVAL_MS
         control.jobs.add("closeIdle", self.close_idle, first_ms=first_ms, every_ms=IDLE_CHECK_INTERVAL_MS)
+        first_ms = self.now_ms() + WATCH_INTERVAL_MS
+        control.jobs.add("FileWatchService", self.tls.check_files, first_ms=first_ms, every_ms=WATCH_INTERVAL_MS)
 
     def now_ms(self) -> int:
         return self.control.clock.now().ms
