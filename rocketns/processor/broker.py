@@ -58,6 +58,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
             wrapper=body.topic_config_wrapper,
             filter_servers=body.filter_server_list,
             channel=peer,
+            epoch_ms=now.epoch_ms,
         ),
         now.ms,
     )

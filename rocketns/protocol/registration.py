@@ -68,11 +68,14 @@ def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigW
     """What a broker from before 3.0.11 sends: the bare wrapper; None for the text ``null``."""
     if body is None:
         return TopicConfigWrapper(NO_VERSION)
-    return _wrapper(fastjson.loads(body), now_ms)
+    wrapper = _wrapper(fastjson.loads(body), now_ms)
+    if wrapper is not None:
+        wrapper.topic_queue_mapping_info_map = {}  # TopicConfigSerializeWrapper does not know static topics
+    return wrapper
 
 
 def decode_queue_datas(body: bytes | None) -> list[tuple[str | None, QueueData]]:
-    """The queueDatas of a TopicRouteData; empty where there are none. Missing numbers are 0 here."""
+    """The queueDatas of a TopicRouteData; empty where there are none. A null among them names no broker."""
     route = None if body is None else fastjson.as_object(fastjson.loads(body))
     items = [] if route is None else _array(route.get("queueDatas"))
     return [_named_queue_data(fastjson.as_object(item)) for item in items or []]
@@ -80,7 +83,7 @@ def decode_queue_datas(body: bytes | None) -> list[tuple[str | None, QueueData]]
 
 def _named_queue_data(fields: dict[str, Any] | None) -> tuple[str | None, QueueData]:
     if fields is None:
-        raise BodyDecodeError("a queue data is null")
+        return None, queue_data(0, 0, 0, 0)
     return fastjson.as_text(fields.get("brokerName")), decode_queue_data(fields)
 
 

@@ -36,7 +36,10 @@ from rocketns.routeinfo.tables import (
 
 @dataclass(slots=True)
 class BrokerRegistration:
-    """Everything a broker says of itself. ``filter_servers`` None makes no statement; ids are longs."""
+    """Everything a broker says of itself. ``filter_servers`` None makes no statement; ids are longs.
+
+    ``epoch_ms`` is the wall clock, the time stamp of the version that stands in for a null wrapper's.
+    """
 
     cluster: str | None
     addr: str | None
@@ -49,6 +52,7 @@ class BrokerRegistration:
     wrapper: TopicConfigWrapper | None
     filter_servers: list[str | None] | None
     channel: Channel | None
+    epoch_ms: int = 0
 
 
 @dataclass(slots=True)
@@ -206,7 +210,7 @@ class _Registration:
 
     def put_live_entry(self, wrapper: TopicConfigWrapper | None) -> None:
         asked = self.asked
-        version = DataVersion(0, self.now_ms, 0) if wrapper is None else wrapper.data_version
+        version = DataVersion(0, asked.epoch_ms, 0) if wrapper is None else wrapper.data_version
         timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
         previous = self.tables.broker_live_table.get(self.key)
         gap_ms = None if previous is None else self.now_ms - previous.last_update_ms
