@@ -1,0 +1,57 @@
+"""What the property tests of the protocol feed: JSON values, JSON texts, and bytes that were valid once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
+
+ints = st.integers(INT_MIN, INT_MAX)
+longs = st.integers(LONG_MIN, LONG_MAX)
+texts = st.text(max_size=12)  # never a lone surrogate: those are no UTF-8
+scalars = st.one_of(st.none(), st.booleans(), longs, st.floats(allow_nan=False, allow_infinity=False), texts)
+json_values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)),
+    max_leaves=12,
+)
+
+
+@st.composite
+def json_texts(draw: st.DrawFn, values: st.SearchStrategy[Any] = json_values) -> bytes:
+    """A value as some writer would write it: with or without blanks, raw or escaped beyond ASCII."""
+    value = draw(values)
+    indent = draw(st.sampled_from([None, 0, 2]))
+    separators = draw(st.sampled_from([(",", ":"), (", ", " : ")]))
+    text = json.dumps(value, ensure_ascii=draw(st.booleans()), indent=indent, separators=separators)
+    return text.encode()
+
+
+@st.composite
+def mutated(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
+    """Bytes that were valid: cut, with bytes replaced, with bytes put in, or left alone."""
+    data = bytearray(draw(whole))
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(data)))
+        match draw(st.sampled_from(["cut", "replace", "insert"])):
+            case "cut":
+                del data[at:]
+            case "replace":
+                data[at : at + 1] = draw(st.binary(min_size=1, max_size=1))
+            case _:
+                data[at:at] = draw(st.one_of(st.binary(max_size=4), st.sampled_from(JSON_BITS)))
+    return bytes(data)
+
+
+# Pieces that lead a parser of lenient JSON into its corners.
+JSON_BITS = [
+    b'"', b"'", b"{", b"}", b"[", b"]", b":", b",", b"\\", b"\\u", b"\\ud83d", b"\\x4", b"/*", b"*/", b"//", b"\n",
+    b"null", b"true", b"nul", b"-", b"+", b".", b"1e", b"1E400", b"0x", b"5:", b"{5:", b"null:", b"L", b"\xff", b"\xed",
+]  # fmt: skip
+
+json_like = st.one_of(mutated(json_texts()), st.lists(st.sampled_from(JSON_BITS), max_size=12).map(b"".join))
+any_bytes = st.one_of(json_like, st.binary(max_size=60))

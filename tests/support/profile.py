@@ -1,0 +1,18 @@
+"""How hard the property tests try: one Hypothesis profile for all of them.
+
+Imported by the conftest of every folder with such tests. ``--hypothesis-profile=thorough`` tries fifty times harder.
+"""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "rocketns",
+    max_examples=40,
+    deadline=None,  # a busy machine is no failure
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("thorough", settings.get_profile("rocketns"), max_examples=2000)
+settings.load_profile("rocketns")
