@@ -65,24 +65,31 @@ class Reply:
 
 def decode(frame: bytes | memoryview) -> RemotingCommand:
     """A whole frame, length field included, whose size `next_frame` found. MalformedFrame where Java closes."""
-    head = spec.FRAME_HEAD.parse(bytes(frame[:8]))
     data = bytes(frame[8:])
-    if head.serialize_type == SerializeType.ROCKETMQ:
-        return _decode_binary(data, head.header_length)
-    command = _decode_json(data[: head.header_length])
+    try:
+        head = spec.FRAME_HEAD.parse(bytes(frame[:8]))
+        if head.header_length > len(data):
+            raise MalformedFrame("the header is longer than the frame")
+        if head.serialize_type == SerializeType.ROCKETMQ:
+            return _decode_binary(data, head.header_length)
+        command = fastjson.read(data[: head.header_length], _command_of, numeric_keys=False)
+    except ConstructError as error:
+        raise MalformedFrame(f"header: {error}") from error
+    except BodyDecodeError as error:
+        raise MalformedFrame(f"JSON header: {error}") from error
     command.body = data[head.header_length :] or None
     return command
 
 
 def _decode_binary(data: bytes, header_length: int) -> RemotingCommand:
-    try:
-        header = spec.BINARY_HEADER.parse(data, header_length=header_length)
-    except ConstructError as error:
-        raise MalformedFrame(f"binary header: {error}") from error
+    header = spec.BINARY_HEADER.parse(data, header_length=header_length)
     pairs = header.ext or ()
     # a zero length is Java's null: such a value is as good as absent, such a key can never be asked for
     ext = {_utf8(p.key): _utf8(p.value) or None for p in pairs if p.key} if header.ext_length > 0 else None
-    body = data[header.end : header.end + len(data) - header_length]
+    body_length = len(data) - header_length
+    body = data[header.end : header.end + body_length]
+    if len(body) < body_length:
+        raise MalformedFrame("the header's fields reach into the body")
     return RemotingCommand(
         header.code, header.version, header.opaque, header.flag, ext, body or None, _language(header.language)
     )
@@ -96,32 +103,19 @@ def _language(code: int) -> str | None:
     return LanguageCode(code).name if code in LanguageCode._value2member_map_ else None
 
 
-def _decode_json(header: bytes) -> RemotingCommand:
-    try:
-        fields = fastjson.as_object(fastjson.loads(header))
-        if fields is None:
-            raise MalformedFrame("the header is null")
-        if _needs_number_text(fields.get("extFields")):
-            fields = fastjson.loads_lenient(header)
-        return _command_of(fields)
-    except BodyDecodeError as error:
-        raise MalformedFrame(f"JSON header: {error}") from error
-
-
-def _needs_number_text(ext: Any) -> bool:
-    return isinstance(ext, dict) and any(type(v) in (float, int) for v in ext.values())
-
-
-def _command_of(fields: dict[str, Any]) -> RemotingCommand:
-    opaque = fastjson.as_int(fields["opaque"]) if "opaque" in fields else next_request_id()
+def _command_of(value: Any) -> RemotingCommand:
+    fields = fastjson.as_object(value)
+    if fields is None:
+        raise MalformedFrame("the header is null")
     ext = fastjson.as_object(fields.get("extFields"))
+    ext_texts = None if ext is None else {key: fastjson.exact_text(item) for key, item in ext.items()}
     _check_enum(fields.get("serializeTypeCurrentRPC"), len(SerializeType))
     return RemotingCommand(
         code=fastjson.as_int(fields.get("code")),
         version=fastjson.as_int(fields.get("version")),
-        opaque=opaque,
+        opaque=fastjson.as_int(fields["opaque"]) if "opaque" in fields else next_request_id(),
         flag=fastjson.as_int(fields.get("flag")),
-        ext_fields=None if ext is None else {key: fastjson.as_text(value) for key, value in ext.items()},
+        ext_fields=ext_texts,
         body=None,
         language=_check_enum(fields.get("language", "JAVA"), len(LanguageCode)),
     )

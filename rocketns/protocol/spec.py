@@ -13,6 +13,7 @@ from construct import (
     Bytes,
     Check,
     Default,
+    ExplicitError,
     If,
     Int8ub,
     Int16sb,
@@ -30,8 +31,12 @@ from construct import (
 FRAME_HEAD = Struct(
     "length" / Int32sb,
     "serialize_type" / Int8ub,
+    Check(this.serialize_type <= 1),
     "header_length" / Int24ub,
 )
+
+# Java takes as many as a frame holds, but a request has a dozen, and each costs some microseconds here.
+EXT_PAIRS_MAX = 1024
 
 # RocketMQSerializable.readStr: every length is checked against a limit, the whole section that the string is in.
 EXT_PAIR = Struct(
@@ -48,7 +53,9 @@ def _ext_bytes(context: Any) -> int:
     return sum(6 + len(pair["key"]) + len(pair["value"]) for pair in context.ext)
 
 
-def _ext_complete(_pair: Any, _pairs: Any, context: Any) -> bool:
+def _ext_complete(_pair: Any, pairs: Any, context: Any) -> bool:
+    if len(pairs) > EXT_PAIRS_MAX:
+        raise ExplicitError(f"more than {EXT_PAIRS_MAX} fields")
     return bool(context._io.tell() >= context.ext_start + context.ext_length)
 
 

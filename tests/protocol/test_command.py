@@ -1,0 +1,204 @@
+"""Frames as commands: both header forms, and what of them Java takes."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
+from rocketns.errors import MalformedFrame
+from rocketns.protocol import command, fastjson, spec
+from rocketns.protocol.codes import LanguageCode
+from rocketns.protocol.command import RemotingCommand
+from tests.protocol.java_headers import DECODED, FORGIVEN, REFUSED
+from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_values, mutated, texts
+
+shorts = st.integers(-(2**15), 2**15 - 1)
+ext_fields = st.dictionaries(texts.filter(bool), texts, max_size=4)
+json_frames = st.builds(
+    frame,
+    st.builds(json_header, ints, st.none() | ext_fields, opaque=ints, version=ints, flag=ints),
+    st.binary(max_size=20),
+)
+binary_frames = st.builds(
+    lambda header, body: frame(header, body, ROCKETMQ),
+    st.builds(binary_header, shorts, st.none() | ext_fields, opaque=ints, version=shorts, flag=ints,
+              language=st.integers(0, 127), remark=st.binary(max_size=10)),
+    st.binary(max_size=20),
+)  # fmt: skip
+any_headers = st.builds(frame, any_bytes, st.binary(max_size=20), st.integers(0, 255))
+
+
+def test_a_json_header_is_read_field_by_field() -> None:
+    """B001, B003, B015."""
+    header = json_header(105, {"topic": "T", "e": ""}, opaque=-7, version=401, flag=2, language="GO")
+    read = command.decode(frame(header.replace(b'"JSON"', b'"ROCKETMQ"'), b"body"))
+    assert read == RemotingCommand(105, 401, -7, 2, {"topic": "T", "e": ""}, b"body", "GO")
+    assert (read.ext("topic"), read.ext("e"), read.ext("none")) == ("T", "", None)
+
+
+def test_a_binary_header_is_read_field_by_field() -> None:
+    """B003, B022, B023, B024: an empty value is as good as none."""
+    header = binary_header(105, {"topic": "T", "e": ""}, opaque=-7, version=401, flag=2, language=9, remark=b"r")
+    read = command.decode(frame(header, b"body", ROCKETMQ))
+    assert read == RemotingCommand(105, 401, -7, 2, {"topic": "T", "e": None}, b"body", "GO")
+    assert len(binary_header(1)) == 21
+    assert command.decode(frame(binary_header(1), b"", ROCKETMQ)).ext_fields is None
+
+
+@pytest.mark.parametrize("flag", [0, 1, 2, 3, 4, -1, INT_MIN])
+def test_the_flag_tells_answers_and_oneway_requests(flag: int) -> None:
+    read = command.decode(frame(json_header(1, flag=flag)))
+    assert (read.is_response, read.is_oneway) == (bool(flag & 1), bool(flag & 2))
+
+
+@pytest.mark.parametrize(("header", "expected"), DECODED, ids=[header[:50] for header, _ in DECODED])
+def test_a_json_header_is_taken_as_java_takes_it(header: str, expected: Any) -> None:
+    """B010, B011, B013, B014, B016, B017, B018, B019, B020, B021."""
+    if expected is None:
+        with pytest.raises(MalformedFrame):
+            command.decode(frame(header.encode()))
+    else:
+        read = command.decode(frame(header.encode()))
+        assert (read.code, read.version, read.flag, read.ext_fields) == expected
+
+
+@pytest.mark.parametrize("header", FORGIVEN)
+def test_fields_that_nobody_reads_may_be_anything(header: str) -> None:
+    assert command.decode(frame(header.encode())).code == 5
+
+
+@pytest.mark.parametrize("header", REFUSED, ids=[repr(header[:30]) for header in REFUSED])
+def test_bytes_that_nobody_sends_close_the_connection(header: bytes) -> None:
+    with pytest.raises(MalformedFrame):
+        command.decode(frame(header))
+
+
+def test_a_missing_opaque_gets_the_next_of_the_servers_own() -> None:
+    """B009: an explicit null is 0."""
+    first, second = (command.decode(frame(b'{"code":1,"extFields":{"a":1.5}}')).opaque for _ in range(2))
+    assert second == first + 1
+    assert command.decode(frame(b'{"opaque":null}')).opaque == 0
+
+
+def test_the_servers_own_opaque_stays_an_int(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_request_ids", iter([INT_MAX, INT_MAX + 1]))
+    assert [command.next_request_id(), command.next_request_id()] == [INT_MAX, 0]
+
+
+def binary(code: int = 105, remark: int = 0, ext: int = 0, rest: bytes = b"", header_length: int = -1) -> bytes:
+    """A binary frame whose lengths say what they like."""
+    header = struct.pack(">hBhiiii", code, 0, 513, 1, 0, remark, ext) + rest
+    length = len(header) if header_length < 0 else header_length
+    return struct.pack(">iI", 4 + len(header), ROCKETMQ << 24 | length) + header
+
+
+PAIR = b"\x00\x01k\x00\x00\x00\x01v"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        binary(ext=30, rest=PAIR),
+        binary(ext=9, rest=PAIR + b"\x00"),
+        binary(ext=8, rest=b"\x00\x09k\x00\x00\x00\x01v"),
+        binary(ext=8, rest=b"\xff\xffk\x00\x00\x00\x01v"),
+        binary(ext=8, rest=b"\x00\x01k\x00\x00\x00\x09v"),
+        binary(ext=8, rest=b"\x00\x01k\xff\xff\xff\xffv"),
+        binary(ext=8, rest=b"\x00\x01k\x7f\xff\xff\xffv"),
+        binary(remark=-1),
+        binary(remark=22),
+        binary(remark=INT_MAX),
+        binary(ext=INT_MAX),
+        binary(header_length=20),
+        binary(header_length=0),
+        frame(b"", b"", ROCKETMQ),
+        frame(b"\x00" * 20, b"", ROCKETMQ),
+    ],
+)
+def test_wrong_lengths_in_a_binary_header_close_the_connection(data: bytes) -> None:
+    """B027, B029."""
+    with pytest.raises(MalformedFrame):
+        command.decode(data)
+
+
+def test_a_negative_ext_length_is_none() -> None:
+    """B028."""
+    assert command.decode(binary(ext=-1)).ext_fields is None
+    assert command.decode(binary(ext=INT_MIN)).ext_fields is None
+
+
+def test_a_binary_header_that_ends_early_leaves_its_rest_to_the_body() -> None:
+    read = command.decode(binary(rest=b"abc", header_length=23))
+    assert read.body == b"a"  # one byte of body was announced, and it is read from where the fields ended
+
+
+def test_a_binary_header_that_ends_late_has_no_bytes_for_its_body() -> None:
+    with pytest.raises(MalformedFrame):
+        command.decode(binary(ext=8, rest=PAIR, header_length=25))
+
+
+def test_a_binary_key_without_bytes_can_never_be_asked_for() -> None:
+    read = command.decode(binary(ext=7, rest=b"\x00\x00\x00\x00\x00\x01v"))
+    assert read.ext_fields == {}
+
+
+def test_a_binary_header_has_a_limit_of_pairs() -> None:
+    """Java takes as many as fit a frame, but each costs time here and no request has more than a dozen."""
+    most = spec.EXT_PAIRS_MAX
+    pairs = b"".join(b"\x00\x04%04d\x00\x00\x00\x01v" % i for i in range(most + 1))
+    size = len(PAIR) + 3
+    assert len(command.decode(binary(ext=most * size, rest=pairs[: most * size])).ext_fields or ()) == most
+    with pytest.raises(MalformedFrame, match="fields"):
+        command.decode(binary(ext=(most + 1) * size, rest=pairs))
+
+
+@pytest.mark.parametrize(("byte", "name"), [*((c.value, c.name) for c in LanguageCode), (14, None), (255, None)])
+def test_languages_are_known_by_their_byte(byte: int, name: str | None) -> None:
+    """B025."""
+    assert command.decode(frame(binary_header(1, language=byte), b"", ROCKETMQ)).language == name
+
+
+def test_bad_utf8_in_a_binary_header_is_replaced() -> None:
+    read = command.decode(binary(ext=8, rest=PAIR.replace(b"v", b"\xff")))
+    assert read.ext_fields == {"k": "\ufffd"}
+
+
+@given(ints, ext_fields, ints, ints, ints, st.binary(max_size=20))
+def test_json_frames_survive_the_way(code: int, ext: dict[str, str], o: int, v: int, f: int, body: bytes) -> None:
+    read = command.decode(frame(json_header(code, ext, opaque=o, version=v, flag=f), body, JSON))
+    assert (read.code, read.ext_fields, read.opaque, read.version, read.flag) == (code, ext, o, v, f)
+    assert read.body == (body or None)
+
+
+@given(shorts, ext_fields, ints, shorts, ints, st.binary(max_size=20))
+def test_binary_frames_survive_the_way(code: int, ext: dict[str, str], o: int, v: int, f: int, body: bytes) -> None:
+    """B024, B026."""
+    read = command.decode(frame(binary_header(code, ext, opaque=o, version=v, flag=f), body, ROCKETMQ))
+    assert (read.code, read.opaque, read.version, read.flag) == (code, o, v, f)
+    assert read.ext_fields == ({key: value or None for key, value in ext.items()} or None)
+    assert read.body == (body or None)
+
+
+@given(st.one_of(mutated(json_frames), mutated(binary_frames), any_headers, st.binary(max_size=40)))
+@example(b"")
+@example(b"\x00" * 7)
+@example(frame(b'{"code":' + b"9" * 5000 + b"}"))
+def test_any_bytes_are_a_command_or_a_malformed_frame(data: bytes) -> None:
+    with suppress(MalformedFrame):
+        read = command.decode(data)
+        assert INT_MIN <= read.code <= INT_MAX
+        assert INT_MIN <= read.opaque <= INT_MAX
+        assert read.body is None or read.body
+
+
+@given(st.dictionaries(st.sampled_from(["code", "flag", "opaque", "version", "language", "extFields"]), json_values))
+def test_any_json_value_in_any_header_field(fields: dict[str, Any]) -> None:
+    with suppress(MalformedFrame):
+        read = command.decode(frame(fastjson.dumps(fields)))
+        assert all(value is None or type(value) is str for value in (read.ext_fields or {}).values())
