@@ -23,7 +23,8 @@ from rocketns.kvconfig import KVConfigManager
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
 from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.command import Reply, decode, encode_reply
+from rocketns.protocol.command import Reply, decode
+from rocketns.protocol.encoding import encode_reply
 from rocketns.protocol.frame import next_frame
 from rocketns.protocol.registration import decode_register_broker_body
 
