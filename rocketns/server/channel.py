@@ -81,6 +81,11 @@ class Channel(asyncio.Protocol):
         return self._transport is None
 
     @property
+    def unfinished_bytes(self) -> int:
+        """What came of a frame that is not complete, or of frames that must wait."""
+        return len(self._buffer)
+
+    @property
     def unsent_bytes(self) -> int:
         """Answers that the peer has not taken yet."""
         return self._reply_bytes + (0 if self._transport is None else self._transport.get_write_buffer_size())
@@ -161,11 +166,9 @@ class Channel(asyncio.Protocol):
         return self._writing_paused or self.in_flight >= self._lane.limits.in_flight_max
 
     def _hold_to_limits(self) -> None:
-        if self._transport is None or self._transport.is_closing():
-            return
         if self._lane.incoming_bytes > self._lane.limits.incoming_bytes_max:
-            self.abort(self._cause, "too many bytes of unfinished frames")
-        elif self._must_wait():
+            self._lane.hold_to_incoming_bytes()
+        if self._transport is not None and self._must_wait():
             self._transport.pause_reading()
 
     def _add_incoming(self, data: bytes) -> None:
@@ -227,4 +230,5 @@ class Channel(asyncio.Protocol):
         if self._transport is not None:
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
             self._cause = cause
+            self._drop_incoming(len(self._buffer))
             self._transport.abort()

@@ -29,7 +29,7 @@ FIRST_SCAN_MS = 5_000
 FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # After so long sockets are looked at again, whatever turnRequestsMax would still allow.
-TURN_MS_MAX = 20
+TURN_MS_MAX = 10
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
@@ -96,15 +96,14 @@ class Control:
         touched: set[Channel] = set()
         ends_ms = self.clock.now().ms + TURN_MS_MAX
         for channel, command in self._inbox.take(self._turn_requests_max):
-            now = self.clock.now()
-            reply = dispatch.process(self.context, command, channel, now)
+            reply = dispatch.process(self.context, command, channel, self.clock.now())
             self._publish(self.context.take_events())
             if self.context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
                 self._answer_from_product(channel, command, reply)
             else:
                 self._answer(channel, command, reply)
             touched.add(channel)
-            if now.ms >= ends_ms:
+            if self.clock.now().ms >= ends_ms:
                 break
         return touched
 
@@ -183,4 +182,3 @@ class Control:
             request.cluster, request.addr, request.broker_name, request.broker_id, str(accepted).lower(),
         )  # fmt: skip
         self._want_turn()
-

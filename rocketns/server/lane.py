@@ -16,6 +16,8 @@ from rocketns.server.tls_contexts import WATCH_INTERVAL_MS, TlsContexts
 log = logging.getLogger("rocketns.lane")
 
 BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
+# Few enough that those beyond connectionsMax are closed before the files in reserve for them run out.
+ACCEPTED_AT_ONCE_MAX = 16
 HIGH_WATER_MARK_BYTES = 64 * 1024  # Netty's defaults
 LOW_WATER_MARK_BYTES = 32 * 1024
 IDLE_CHECK_INTERVAL_MS = 1_000
@@ -50,9 +52,10 @@ class Lane:
         host, port = self.netty.bind_address, self.netty.listen_port
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(
-                lambda: Channel(self), host, port, backlog=BACKLOG, reuse_address=True, family=_family(host)
-            )
+            listening = socket.create_server((host, port), family=_family(host))
+            # asyncio takes its backlog for the number of connections to accept in one go as well
+            self._server = await loop.create_server(lambda: Channel(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX)
+            listening.listen(BACKLOG)
         except (OSError, OverflowError) as error:
             raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
         return int(self._server.sockets[0].getsockname()[1])
@@ -85,6 +88,13 @@ class Lane:
         self._closing.discard(channel)
         log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", channel.address)
         self.control.on_channel_closed(channel, cause)
+
+    def hold_to_incoming_bytes(self) -> None:
+        """Over the limit, end the connection that holds the most: what others send in small pieces gets through."""
+        while self.incoming_bytes > self.limits.incoming_bytes_max:
+            largest = max(self.channels, key=lambda channel: channel.unfinished_bytes)
+            assert largest.unfinished_bytes, "incoming_bytes is the sum of all"
+            largest.abort(Cause.CHANNEL_CLOSE, "it holds the most of too many bytes of unfinished frames")
 
     def close_idle(self) -> None:
         """End connections without a byte for their limit, and those that could not finish closing for a round."""
