@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import plan as plans
 from benchmarks import results as written
-from benchmarks.machine import facts
+from benchmarks.machine import facts, load_average
 from benchmarks.plan import FULL, QUICK, Plan
 from benchmarks.whole import measure
 from interop.harness.maven import missing_tools
@@ -24,12 +24,12 @@ def main() -> None:
     if missing := missing_tools():
         print(f"RATIOS LEFT OUT, only rocketns is measured: not found on the PATH: {', '.join(missing)}")
         kinds = [RocketnsServer]
-    machine = facts(JavaNameServer.program() if JavaNameServer in kinds else None)
-    began = time.monotonic()
+    load_before, began = load_average(), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         results = measure(
             plan, kinds, Path(folder), lambda what: print(f"[{time.monotonic() - began:5.0f} s] {what}", flush=True)
         )
+    machine = facts(JavaNameServer.program() if JavaNameServer in kinds else None, load_before)
     method = described(plan)
     print("", written.text_table(results), "", sep="\n")
     print(*(f"{name}: {value}" for name, value in machine.items()), "", method, "", sep="\n")

@@ -11,14 +11,20 @@ from pathlib import Path
 import psutil
 
 
-def facts(java_command: list[str] | None) -> dict[str, str]:
-    """What the numbers depend on. ``java_command`` is the started command, whose options count."""
+def load_average() -> str:
+    """Over 1, 5 and 15 minutes: more than the benchmark's own two or three means that others disturbed it."""
+    return " ".join(f"{load:.2f}" for load in os.getloadavg())
+
+
+def facts(java_command: list[str] | None, load_before: str) -> dict[str, str]:
+    """What the numbers depend on, asked for at the end. ``java_command`` is the started one, whose options count."""
     known = {
         "processor": _processor(),
         "cores": f"{os.cpu_count()}",
         "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}",
-        "load average at the start": " ".join(f"{load:.2f}" for load in os.getloadavg()),
+        "load average before": load_before,
+        "load average after": load_average(),
         "Python": platform.python_version(),
     }
     if java_command:

@@ -32,5 +32,5 @@ class Plan:
 
 
 # Java gets faster for a minute or so, however its heap is set.
-FULL = Plan("full", rounds=7, route_s=2.0, warm_up_s=15.0, registrations=10, warm_up_registration_rounds=8, starts=5)
+FULL = Plan("full", rounds=5, route_s=2.0, warm_up_s=15.0, registrations=10, warm_up_registration_rounds=8, starts=5)
 QUICK = Plan("quick", rounds=3, route_s=0.5, warm_up_s=3.0, registrations=3, warm_up_registration_rounds=2, starts=2)
