@@ -123,3 +123,14 @@ def test_zone_of_the_last_registration_counts_for_the_group(client: Client, name
     assert group(client, names.broker)["zoneName"] == "z2"
     registered(client, names, host=2, broker_id=1)
     assert "zoneName" not in group(client, names.broker)
+
+
+@pytest.mark.parametrize("last", [None, "false"], ids=["old version", "switched off"])
+def test_acting_switch_of_the_last_registration_counts_for_the_group(
+    client: Client, names: Names, last: str | None
+) -> None:
+    """B157: enableActingMaster as the zone: whoever of the group registers last decides."""
+    registered(client, names, enableActingMaster="true")
+    assert group(client, names.broker)["enableActingMaster"] is True
+    registered(client, names, host=2, broker_id=1, enableActingMaster=last)
+    assert group(client, names.broker)["enableActingMaster"] is False
