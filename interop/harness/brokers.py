@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -40,11 +41,11 @@ class Broker:
     registered_within_s = 10.0 + REGISTRATION_PERIOD_S + 10.0
 
     def __init__(self, home: Path, name: str, name_servers: str, *, version: str = CURRENT,
-                 properties: dict[str, object] | None = None) -> None:  # fmt: skip
+                 properties: Mapping[str, object] | None = None) -> None:  # fmt: skip
         self.name, self.home, self.version = name, home, version
         home.mkdir(parents=True, exist_ok=True)
         self.port = free_port((0, -2, 1))
-        settings = self._settings(name_servers) | (properties or {})
+        settings = self._settings(name_servers) | dict(properties or {})
         self.broker_id = int(str(settings.get("brokerId", 0)))
         self.config_path = home / "broker.properties"
         self.config_path.write_text("".join(f"{k}={v}\n" for k, v in settings.items()), "utf-8")

@@ -45,7 +45,9 @@ class Java:
                    "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *OPEN_MODULES, f"-Duser.home={self.home}",
                    f"-Drmq.logback.configurationFile={self._logback()}", *options, "-cp", classes, main,
                    *arguments]  # fmt: skip
-        return Process(command, self.home / output, {"ROCKETMQ_HOME": str(self.home)}, cwd=self.home)
+        # Java decodes its arguments by the locale, and some of ours are not ASCII.
+        env = {"ROCKETMQ_HOME": str(self.home), "LC_ALL": "C.UTF-8"}
+        return Process(command, self.home / output, env, cwd=self.home)
 
     def _logback(self) -> Path:
         """The logging configuration, where 5.x is told to look and where 4.9 brokers and tools insist on finding it."""
