@@ -126,7 +126,9 @@ def as_text(value: Any) -> str | None:
 
 def exact_text(value: Any) -> str | None:
     """Like `as_text`; InexactNumber where a number's own text counts and only its value is there."""
-    if type(value) is not str and _has_float(value, 0):
+    if type(value) is str:
+        return value
+    if _has_float(value, 0):
         raise InexactNumber("a number is wanted as text")
     return as_text(value)
 

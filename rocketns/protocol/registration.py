@@ -15,9 +15,10 @@ from rocketns.errors import BodyDecodeError
 from rocketns.javatext import parse_int
 from rocketns.protocol import fastjson, spec
 from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL, PERM_READ, PERM_WRITE, V5_0_0
+from rocketns.protocol.lenient import NumberText
 from rocketns.protocol.route import DataVersion, QueueData, TopicConfig, TopicQueueMappingInfo, queue_data
 
-INFLATED_BYTES_MAX = 128 * 1024 * 1024
+INFLATED_BYTES_MAX = 32 * 1024 * 1024  # twice the largest plain body
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
 DEFAULT_PERM = PERM_READ | PERM_WRITE
 _FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")  # TopicFilterType
@@ -68,7 +69,7 @@ def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigW
     """What a broker from before 3.0.11 sends: the bare wrapper; None for the text ``null``."""
     if body is None:
         return TopicConfigWrapper(NO_VERSION)
-    wrapper = _wrapper(fastjson.loads(body), now_ms)
+    wrapper = fastjson.read(body, lambda value: _wrapper(value, now_ms))
     if wrapper is not None:
         wrapper.topic_queue_mapping_info_map = {}  # TopicConfigSerializeWrapper does not know static topics
     return wrapper
@@ -76,15 +77,20 @@ def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigW
 
 def decode_queue_datas(body: bytes | None) -> list[tuple[str | None, QueueData]]:
     """The queueDatas of a TopicRouteData; empty where there are none. A null among them names no broker."""
-    route = None if body is None else fastjson.as_object(fastjson.loads(body))
-    items = [] if route is None else _array(route.get("queueDatas"))
-    return [_named_queue_data(fastjson.as_object(item)) for item in items or []]
+    return [] if body is None else fastjson.read(body, _queue_datas)
+
+
+def _queue_datas(value: Any) -> list[tuple[str | None, QueueData]]:
+    items = (fastjson.as_object(value) or {}).get("queueDatas")
+    if items is None or items == "":
+        return []
+    return [_named_queue_data(fastjson.as_object(item)) for item in (items if isinstance(items, list) else [items])]
 
 
 def _named_queue_data(fields: dict[str, Any] | None) -> tuple[str | None, QueueData]:
     if fields is None:
         return None, queue_data(0, 0, 0, 0)
-    return fastjson.as_text(fields.get("brokerName")), decode_queue_data(fields)
+    return fastjson.exact_text(fields.get("brokerName")), decode_queue_data(fields)
 
 
 def decode_queue_data(fields: dict[str, Any]) -> QueueData:
@@ -93,14 +99,12 @@ def decode_queue_data(fields: dict[str, Any]) -> QueueData:
     return queue_data(*(fastjson.as_int(fields.get(key)) for key in keys))
 
 
-def _array(value: Any) -> list[Any] | None:
-    if value is None or value == "" or value == {}:
-        return None
-    return value if isinstance(value, list) else [value]
-
-
 def _decode_plain(body: bytes, now_ms: int) -> RegisterBrokerBody:
-    fields = fastjson.as_object(fastjson.loads(body))
+    return fastjson.read(body, lambda value: _register_broker_body(value, now_ms))
+
+
+def _register_broker_body(value: Any, now_ms: int) -> RegisterBrokerBody:
+    fields = fastjson.as_object(value)
     if fields is None:
         raise BodyDecodeError("the body is null")
     wrapper = (
@@ -112,8 +116,10 @@ def _decode_plain(body: bytes, now_ms: int) -> RegisterBrokerBody:
 
 
 def _filter_servers(value: Any) -> list[str | None] | None:
-    items = value if isinstance(value, list) else _array(value)
-    return None if items is None else [fastjson.as_text(item) for item in items]
+    """A list of strings: text stands for itself, and what is neither for null."""
+    if isinstance(value, str) and not isinstance(value, NumberText):
+        return [value] if value else []
+    return [fastjson.exact_text(item) for item in value] if isinstance(value, list) else None
 
 
 def _wrapper(value: Any, now_ms: int) -> TopicConfigWrapper | None:
@@ -147,7 +153,7 @@ def _topic_config(value: Any) -> TopicConfig:
         raise BodyDecodeError("a topic is null")
     fastjson.as_object(fields.get("attributes"))
     return TopicConfig(
-        fastjson.as_text(fields.get("topicName")),
+        fastjson.exact_text(fields.get("topicName")),
         queue_data(
             fastjson.as_int(fields.get("readQueueNums", DEFAULT_QUEUE_NUMS)),
             fastjson.as_int(fields.get("writeQueueNums", DEFAULT_QUEUE_NUMS)),
@@ -166,18 +172,18 @@ def decode_mapping_info(fields: dict[str, Any]) -> TopicQueueMappingInfo:
     """TopicQueueMappingInfo from its JSON object; missing fields keep the class defaults."""
     ids = fastjson.as_object(fields.get("currIdMap", {}))
     return TopicQueueMappingInfo(
-        topic=fastjson.as_text(fields.get("topic")),
-        bname=fastjson.as_text(fields.get("bname")),
+        topic=fastjson.exact_text(fields.get("topic")),
+        bname=fastjson.exact_text(fields.get("bname")),
         curr_id_map=None if ids is None else {_map_int(key): _map_int(value) for key, value in ids.items()},
         dirty=fastjson.as_bool(fields.get("dirty")),
         epoch=fastjson.as_long(fields.get("epoch")),
-        scope=fastjson.as_text(fields.get("scope", METADATA_SCOPE_GLOBAL)),
+        scope=fastjson.exact_text(fields.get("scope", METADATA_SCOPE_GLOBAL)),
         total_queues=fastjson.as_int(fields.get("totalQueues")),
     )
 
 
 def _map_int(value: Any) -> int:
-    if value is None or value == "":
+    if value in (None, "", "null"):
         raise BodyDecodeError("a concurrent map holds no nulls")
     return fastjson.as_int(value)
 
@@ -198,9 +204,8 @@ def _decode_compressed(body: bytes, version: int, now_ms: int) -> RegisterBroker
         sections = spec.COMPRESSED_REGISTRATION.parse(_inflate(body), mappings=version >= V5_0_0)
     except ConstructError as error:
         raise BodyDecodeError("End of compressed data has reached") from error
-    topics = (_topic_line(line.data) for line in sections.topics.lines)
-    mappings = sections.mappings.infos if sections.mappings else []
-    infos = (_compressed_mapping(item.data) for item in mappings)
+    topics = (_topic_line(line) for line in sections.topics.blocks)
+    infos = (_compressed_mapping(data) for data in (sections.mappings.blocks if sections.mappings else []))
     wrapper = TopicConfigWrapper(
         decode_data_version(sections.data_version.data, now_ms),
         {str(config.topic_name): config for config in topics},
@@ -210,19 +215,29 @@ def _decode_compressed(body: bytes, version: int, now_ms: int) -> RegisterBroker
 
 
 def _compressed_mapping(data: bytes) -> tuple[str, TopicQueueMappingInfo]:
-    fields = fastjson.as_object(fastjson.loads(data))
-    info = None if fields is None else decode_mapping_info(fields)
+    info = fastjson.read(data, _present_mapping_info)
     if info is None or info.topic is None:
         raise BodyDecodeError("a static-topic mapping names no topic")
     return info.topic, info
 
 
+def _present_mapping_info(value: Any) -> TopicQueueMappingInfo | None:
+    fields = fastjson.as_object(value)
+    return None if fields is None else decode_mapping_info(fields)
+
+
 def _compressed_filter_servers(data: bytes) -> list[str | None] | None:
     try:
-        value = fastjson.loads(data)
+        return fastjson.read(data.decode("utf-8", "replace").encode(), _parsed_array) if data else None
     except BodyDecodeError:
         return []  # Java logs and keeps its empty list
-    return None if value is None else _filter_servers(value)
+
+
+def _parsed_array(value: Any) -> list[str | None] | None:
+    """JSON.parseArray of strings: unlike a list in a bean, an object counts as one, and a number is refused."""
+    if isinstance(value, dict):
+        return [fastjson.exact_text(value)]
+    return None if value is None else _filter_servers(value) or []
 
 
 def _topic_line(data: bytes) -> TopicConfig:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from construct import (
-    Array,
     Bytes,
     Check,
+    Construct,
     Default,
     ExplicitError,
     If,
@@ -21,6 +21,7 @@ from construct import (
     Int32sb,
     Rebuild,
     RepeatUntil,
+    StreamError,
     Struct,
     Tell,
     len_,
@@ -78,17 +79,54 @@ BINARY_HEADER = Struct(
 )
 HEADER_MAX = (1 << 24) - 1
 
-_BLOCK = Struct("length" / Int32sb, "data" / Bytes(this.length))
+_BLOCK = Struct("length" / Rebuild(Int32sb, len_(this.data)), "data" / Bytes(this.length))
 
 
-def _count(context: Any) -> int:
-    return max(0, int(context.count))  # Java's loops do not run for a negative count
+class Blocks(Construct):  # type: ignore[misc]
+    """A list of `_BLOCK`s' data, as many as ``count`` beside it says; shorter ones than ``bytes_min`` are refused.
+
+    The same as Array(count, _BLOCK), but a broker has 10,000 of them, and a hostile one has millions.
+    """
+
+    def __init__(self, bytes_min: int) -> None:
+        super().__init__()
+        self.bytes_min = bytes_min
+
+    def _parse(self, stream: Any, context: Any, path: str) -> list[bytes]:
+        return [self._read(stream, path) for _ in range(context.count)]  # Java's loops take a negative count too
+
+    def _read(self, stream: Any, path: str) -> bytes:
+        head: bytes = stream.read(4)
+        length = int.from_bytes(head, "big", signed=True)
+        data: bytes = stream.read(max(0, length))
+        if len(head) < 4 or length < self.bytes_min or len(data) < length:
+            raise StreamError(f"no block of at least {self.bytes_min} bytes", path)
+        return data
+
+    def _build(self, obj: Any, stream: Any, _context: Any, _path: str) -> Any:
+        for data in obj:
+            stream.write(len(data).to_bytes(4, "big") + data)
+        return obj
 
 
-# RegisterBrokerBody.decode of a compressed body, after inflating. Parse with mappings=True for brokers from V5_0_0.
+# What is shorter cannot be one, and Java would refuse it too. A broker has some thousands of them.
+_TOPIC_LINE_BYTES_MIN = len(" 1 1 6 MULTI_TAG")
+_MAPPING_BYTES_MIN = len('{"topic":0}')
+BLOCKS_MAX = 500_000
+
+
+def _blocks(bytes_min: int) -> Any:
+    return Struct(
+        "count" / Rebuild(Int32sb, len_(this.blocks)),
+        Check(this.count <= BLOCKS_MAX),
+        "blocks" / Blocks(bytes_min),
+    )
+
+
+# RegisterBrokerBody.decode of a compressed body, after inflating. With mappings=True for brokers from V5_0_0.
 COMPRESSED_REGISTRATION = Struct(
     "data_version" / _BLOCK,
-    "topics" / Struct("count" / Int32sb, "lines" / Array(_count, _BLOCK)),
+    "topics" / _blocks(_TOPIC_LINE_BYTES_MIN),
     "filter_servers" / _BLOCK,
-    "mappings" / If(this._params.mappings, Struct("count" / Int32sb, "infos" / Array(_count, _BLOCK))),
+    "mappings" / If(this._params.mappings, _blocks(_MAPPING_BYTES_MIN)),
 )
