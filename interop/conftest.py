@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from interop.harness.java import CURRENT, OLD
 from interop.harness.maven import missing_tools
 from interop.harness.ports import free_port
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.table import MARK, ClientTable
 from interop.harness.views import wait_until_registered
 
 SCENARIO_TIMEOUT_S = 300
@@ -23,6 +26,11 @@ def _left_out() -> str:
     """Why no scenario can run here, or nothing."""
     missing = missing_tools()
     return f"interop left out, no real broker is run: not found on the PATH: {', '.join(missing)}" if missing else ""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARK)
+    config.pluginmanager.register(ClientTable(HERE, HERE / "results" / "clients.md"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,6 +55,15 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     if wanted and not _left_out() and not session.config.option.collectonly:
         for version in (CURRENT, OLD):
             compiled(version)
+        _build_clients(session.items)
+
+
+def _build_clients(items: list[pytest.Item]) -> None:
+    """What the modules of client scenarios declare as ``build``; a failure is that of the tests, which build again."""
+    modules = {item.path: getattr(item, "module", None) for item in items}.values()
+    for build in [module.build for module in modules if hasattr(module, "build")]:
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            build()
 
 
 @pytest.fixture(scope="session")

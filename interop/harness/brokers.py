@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import psutil
 
 from interop.harness.java import CURRENT, Java
 from interop.harness.ports import free_port
+from interop.harness.topics import write_topics
 from interop.harness.wire import Client
 
 CLUSTER = "InteropCluster"
@@ -31,7 +32,8 @@ SMALL_FILES = {
 
 
 class Broker:
-    """Started on construction, until its boot line. ``properties`` are added to its configuration file.
+    """Started on construction, until its boot line. ``properties`` are added to its configuration file, ``topics``
+    are there before it boots, ``options`` are the JVM's.
 
     It listens on ``port``, on ``fast_port`` (for other brokers) and on ``ha_port`` (replication).
     The boot line does not promise a registration: a 5.x broker registers at boot only with the name servers that its
@@ -41,14 +43,17 @@ class Broker:
     registered_within_s = 10.0 + REGISTRATION_PERIOD_S + 10.0
 
     def __init__(self, home: Path, name: str, name_servers: str, *, version: str = CURRENT,
-                 properties: Mapping[str, object] | None = None) -> None:  # fmt: skip
-        self.name, self.home, self.version = name, home, version
+                 properties: Mapping[str, object] | None = None, topics: Iterable[str] = (),
+                 options: tuple[str, ...] = ()) -> None:  # fmt: skip
+        self.name, self.home, self.version, self.options = name, home, version, options
         home.mkdir(parents=True, exist_ok=True)
         self.port = free_port((0, -2, 1))
         settings = self._settings(name_servers) | dict(properties or {})
         self.broker_id = int(str(settings.get("brokerId", 0)))
         self.config_path = home / "broker.properties"
         self.config_path.write_text("".join(f"{k}={v}\n" for k, v in settings.items()), "utf-8")
+        if topics:
+            write_topics(home / "store", topics)
         self.start()
 
     @property
@@ -66,7 +71,7 @@ class Broker:
     def start(self) -> None:
         self.process = Java(self.home, self.version).start(
             "org.apache.rocketmq.broker.BrokerStartup", "-c", str(self.config_path),
-            output="stdout.log", heap_mb=HEAP_MB,
+            output="stdout.log", heap_mb=HEAP_MB, options=self.options,
         )  # fmt: skip
         try:
             self.process.wait_for(BOOT_LINE, BOOT_TIMEOUT_S)

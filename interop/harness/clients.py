@@ -51,20 +51,22 @@ class JavaClient:
 
 
 def start_producer(home: Path, name_servers: str, topic: str, count: int, *, pause_ms: int = 0,
-                   version: str = CURRENT) -> JavaClient:  # fmt: skip
+                   version: str = CURRENT, main: str = "Producer",
+                   options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
     """READY, SENT n or FAILED n reason, DONE."""
-    return _start(home, "Producer", [name_servers, topic, str(count), str(pause_ms)], version)
+    return _start(home, main, [name_servers, topic, str(count), str(pause_ms)], version, options)
 
 
-def start_consumer(home: Path, name_servers: str, topic: str, group: str, *, version: str = CURRENT) -> JavaClient:
+def start_consumer(home: Path, name_servers: str, topic: str, group: str, *, version: str = CURRENT,
+                   main: str = "PushConsumer", options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
     """READY, GOT text for each message from the topic's beginning, DONE."""
-    return _start(home, "PushConsumer", [name_servers, topic, group], version)
+    return _start(home, main, [name_servers, topic, group], version, options)
 
 
-def _start(home: Path, main: str, arguments: list[str], version: str) -> JavaClient:
+def _start(home: Path, main: str, arguments: list[str], version: str, options: tuple[str, ...]) -> JavaClient:
     home.mkdir(parents=True, exist_ok=True)
     process = Java(home, version).start(
-        main, *arguments, output=f"{main}.log", more_classes=compiled(version), options=QUICK_REBALANCE
+        main, *arguments, output=f"{main}.log", more_classes=compiled(version), options=QUICK_REBALANCE + options
     )
     return JavaClient(process)
 

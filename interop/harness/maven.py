@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 MAVEN_TIMEOUT_S = 900
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>rocketns.interop</groupId><artifactId>rocketmq-{version}</artifactId><version>1</version>
+<groupId>rocketns.interop</groupId><artifactId>{name}</artifactId><version>1</version>
 <dependencies>
 {dependencies}
 </dependencies></project>
 """
 DEPENDENCY = (
-    "<dependency><groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-{artifact}</artifactId>"
+    "<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{artifact}</artifactId>"
     "<version>{version}</version></dependency>"
 )
-ARTIFACTS = ("namesrv", "broker", "tools", "client")
+ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools", "rocketmq-client")
 
 
 def missing_tools() -> list[str]:
@@ -34,16 +35,21 @@ def cache_folder() -> Path:
 
 def classpath(version: str) -> str:
     """The class path of name server, broker, admin tools and client of one RocketMQ version."""
-    folder = cache_folder() / f"rocketmq-{version}"
+    return jars(f"rocketmq-{version}", version, *ARTIFACTS)
+
+
+def jars(name: str, version: str, *artifacts: str) -> str:
+    """The class path of some of RocketMQ's artifacts and all that they need, kept in a cache folder of that name."""
+    folder = cache_folder() / name
     if not (folder / "complete").exists():
-        _resolve(version, folder)
+        _resolve(folder, version, artifacts)
     return f"{folder / 'lib'}/*"
 
 
-def _resolve(version: str, folder: Path) -> None:
+def _resolve(folder: Path, version: str, artifacts: Sequence[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    dependencies = "\n".join(DEPENDENCY.format(artifact=a, version=version) for a in ARTIFACTS)
-    (folder / "pom.xml").write_text(POM.format(version=version, dependencies=dependencies), "utf-8")
+    dependencies = "\n".join(DEPENDENCY.format(artifact=a, version=version) for a in artifacts)
+    (folder / "pom.xml").write_text(POM.format(name=folder.name, dependencies=dependencies), "utf-8")
     command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"]
     subprocess.run(command, cwd=folder, check=True, timeout=MAVEN_TIMEOUT_S)
     (folder / "complete").touch()

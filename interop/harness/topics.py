@@ -1,0 +1,30 @@
+"""Topics that a broker has before it boots, and how many messages each of its topics holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from interop.harness.payloads import data_version, topic_config
+from interop.harness.wire import Client
+
+GET_MAX_OFFSET = 30
+QUEUES = 4
+
+
+def write_topics(store: Path, names: Iterable[str]) -> None:
+    """``config/topics.json`` of a store folder, as a broker that was stopped leaves it."""
+    table = {name: topic_config(name, QUEUES, QUEUES) for name in names}
+    folder = store / "config"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"dataVersion": data_version(), "topicConfigTable": table})
+    (folder / "topics.json").write_text(text, "utf-8")
+
+
+def stored(broker_port: int, topic: str) -> int:
+    """How many messages of the topic the broker has stored since it was new."""
+    with Client(broker_port) as client:
+        answers = [client.request(GET_MAX_OFFSET, {"topic": topic, "queueId": str(q)}) for q in range(QUEUES)]
+    assert all(answer.code == 0 for answer in answers), answers
+    return sum(int((answer.ext or {})["offset"]) for answer in answers)
