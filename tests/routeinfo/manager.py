@@ -1,0 +1,153 @@
+"""RouteInfoManager's methods over the real route tables, with a clock that only moves when told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from rocketns.config import NamesrvConfig
+from rocketns.protocol.registration import TopicConfigWrapper
+from rocketns.protocol.route import (
+    DataVersion,
+    QueueData,
+    TopicConfig,
+    TopicQueueMappingInfo,
+    TopicRouteData,
+    queue_data,
+)
+from rocketns.routeinfo import liveness, topics, view
+from rocketns.routeinfo.events import Cause, Event
+from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, Channel, RouteTables
+from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
+
+CLUSTER, BROKER, ADDR, SLAVE_ADDR = "Default_Cluster", "Default_Broker", "127.0.0.1:10911", "127.0.0.1:30911"
+NORMAL = queue_data(8, 8, 6, 0)
+READ_ONLY = queue_data(8, 8, 4, 0)
+READ, WRITE = 4, 2
+VERSION = DataVersion(state_version=0, timestamp=1_700_000_000_000, counter=1)
+
+
+@dataclass(frozen=True)
+class Broker:
+    """What a broker says of itself, by default a master."""
+
+    cluster: str = CLUSTER
+    name: str = BROKER
+    addr: str = ADDR
+    id: int = 0
+    ha_addr: str | None = "127.0.0.1:20911"
+    acting: bool | None = True
+    version: DataVersion | None = VERSION
+    zone: str | None = None
+    timeout_ms: int | None = None
+    channel: Channel | None = field(default_factory=object)
+
+    def but(self, **changes: object) -> Broker:
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    def next_version(self) -> Broker:
+        assert self.version is not None
+        return self.but(version=self.version._replace(counter=(self.version.counter or 0) + 1))
+
+    def leaving(self, cause: Cause = Cause.UNREGISTER) -> UnregisterRequest:
+        return UnregisterRequest(self.cluster, self.addr, self.name, self.id, cause)
+
+
+MASTER = Broker()
+SLAVE = Broker(addr=SLAVE_ADDR, id=1, ha_addr="127.0.0.1:40911")
+
+
+def table_of(*names: str, **queues: QueueData) -> dict[str, TopicConfig]:
+    """Topics with 8 queues and full permission, and those given with their queue data."""
+    return {name: TopicConfig(name, data) for name, data in (dict.fromkeys(names, NORMAL) | queues).items()}
+
+
+@dataclass
+class Manager:
+    """The tables and their configuration. Every event since the start is in ``events``."""
+
+    tables: RouteTables = field(default_factory=RouteTables)
+    config: NamesrvConfig = field(default_factory=lambda: NamesrvConfig(support_acting_master=True))
+    now_ms: int = 1_000_000
+    events: list[Event] = field(default_factory=list)
+
+    def note(self, events: Iterable[Event]) -> list[Event]:
+        noted = list(events)
+        self.events += noted
+        return noted
+
+    def register(
+        self,
+        broker: Broker,
+        table: dict[str, TopicConfig] | None,
+        mappings: dict[str, TopicQueueMappingInfo] | None = None,
+        filters: list[str | None] | None = None,
+    ) -> RegisterBrokerResult:
+        return self.register_wrapper(broker, TopicConfigWrapper(broker.version, table, mappings or {}), filters)
+
+    def register_wrapper(
+        self, broker: Broker, wrapper: TopicConfigWrapper | None, filters: list[str | None] | None = None
+    ) -> RegisterBrokerResult:
+        asked = BrokerRegistration(
+            broker.cluster, broker.addr, broker.name, broker.id, broker.ha_addr, broker.zone, broker.timeout_ms,
+            broker.acting, wrapper, filters, broker.channel,
+        )  # fmt: skip
+        result = register_broker(self.tables, self.config, asked, self.now_ms)
+        self.note(result.events)
+        return result
+
+    def register_normal(self, broker: Broker, *names: str) -> RegisterBrokerResult:
+        """With one more topic, as no broker's first registration may have only one."""
+        return self.register(broker, table_of("baseTopic", *names))
+
+    def unregister(self, *leaving: Broker | UnregisterRequest) -> list[Event]:
+        batch = [one.leaving() if isinstance(one, Broker) else one for one in leaving]
+        return self.note(unregister_brokers(self.tables, batch, self.now_ms))
+
+    def close(self, channel: Channel, cause: Cause = Cause.CHANNEL_CLOSE) -> list[Event]:
+        request = liveness.closed_channel(self.tables, channel, cause)
+        return self.unregister(*([] if request is None else [request]))
+
+    def scan(self) -> list[Channel | None]:
+        """Expire what is overdue; the connections that are to be closed."""
+        expired = liveness.expired_brokers(self.tables, self.now_ms)
+        self.unregister(*(one.request for one in expired if one.request is not None))
+        return [one.entry.channel for one in expired]
+
+    def register_topic(self, topic: str | None, *queue_datas: tuple[str | None, QueueData]) -> list[Event]:
+        return self.note(topics.register_topic(self.tables, topic, list(queue_datas)))
+
+    def delete_topic(self, topic: str | None, cluster: str | None = None) -> list[Event]:
+        return self.note(topics.delete_topic(self.tables, topic, cluster))
+
+    def wipe_write_perm(self, broker_name: str | None) -> int:
+        count, events = topics.wipe_write_perm(self.tables, broker_name)
+        self.note(events)
+        return count
+
+    def add_write_perm(self, broker_name: str | None) -> int:
+        count, events = topics.add_write_perm(self.tables, broker_name)
+        self.note(events)
+        return count
+
+    def pick_up(self, topic: str | None) -> TopicRouteData | None:
+        return view.pick_up_route(self.tables, self.config, topic)
+
+    def route(self, topic: str) -> TopicRouteData:
+        route = self.pick_up(topic)
+        assert route is not None, f"no route of {topic}"
+        return route
+
+    def addrs(self, topic: str, broker_name: str = BROKER) -> dict[int, str]:
+        """The addresses that the route of a topic shows for one broker."""
+        return next(group.broker_addrs for group in self.route(topic).broker_datas if group.broker_name == broker_name)
+
+    def perm(self, topic: str, broker_name: str = BROKER) -> int:
+        return dict(self.route(topic).queue_datas)[broker_name].perm
+
+    def live(self, broker: Broker) -> BrokerLiveInfo | None:
+        return self.tables.live(broker.cluster, broker.addr)
+
+    def key(self, broker: Broker) -> BrokerAddrInfo:
+        return BrokerAddrInfo(broker.cluster, broker.addr)
