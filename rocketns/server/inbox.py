@@ -1,7 +1,8 @@
 """The two bounded queues in front of the processors: route look-ups, and everything else.
 
 Java has a thread pool behind each, so that neither starves the other; here the control takes from both in turn.
-Within a queue the connections take turns too, so that one that asks for much delays the others by one request each.
+Within a queue the connections take turns too, so that one that asks for much delays the others by one request each,
+and a full queue is full only for connections that have a request in it: who asks one thing at a time always may.
 """
 
 from __future__ import annotations
@@ -18,10 +19,7 @@ Item = TypeVar("Item")
 
 
 class Inbox(Generic[Key, Item]):
-    """Waiting requests by connection, at most ``bytes_max`` of frames in all.
-
-    A capacity of 0 or less still lets one wait, as a pool's free thread would.
-    """
+    """Waiting requests by connection, at most ``bytes_max`` of frames in all."""
 
     def __init__(self, config: NamesrvConfig, bytes_max: int) -> None:
         self._client = _TurnQueue[Key, tuple[Item, int]](config.client_request_thread_pool_queue_capacity)
@@ -55,7 +53,7 @@ class _TurnQueue(Generic[Key, Item]):
     """First come, first served for one key; the keys take turns."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = max(1, capacity)
+        self._capacity = capacity
         self._turns: deque[Key] = deque()
         self._waiting: dict[Key, deque[Item]] = {}
         self._size = 0
@@ -64,13 +62,13 @@ class _TurnQueue(Generic[Key, Item]):
         return self._size
 
     def add(self, key: Key, item: Item) -> bool:
-        if self._size >= self._capacity:
-            return False
-        self._size += 1
         waiting = self._waiting.get(key)
         if waiting is None:
             self._turns.append(key)
             waiting = self._waiting[key] = deque()
+        elif self._size >= self._capacity:
+            return False
+        self._size += 1
         waiting.append(item)
         return True
 
