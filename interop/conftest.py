@@ -14,6 +14,7 @@ from interop.harness.clients import JavaClient, compiled, start_consumer, start_
 from interop.harness.java import CURRENT, OLD
 from interop.harness.maven import missing_tools
 from interop.harness.ports import free_port
+from interop.harness.programs import Start, programs
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.table import MARK, ClientTable
 from interop.harness.views import wait_until_registered
@@ -112,6 +113,12 @@ def produce(tmp_path: Path) -> Iterator[Callable[..., JavaClient]]:
 def consume(tmp_path: Path) -> Iterator[Callable[..., JavaClient]]:
     """Start the Java push consumer; killed after the test if it still runs."""
     yield from _clients(start_consumer, tmp_path, "consumer")
+
+
+@pytest.fixture
+def run_client(tmp_path: Path) -> Iterator[Start]:
+    """Start a client program of another language; killed after the test if it still runs."""
+    yield from programs(tmp_path)
 
 
 def _clients(start_client: Callable[..., JavaClient], folder: Path, name: str) -> Iterator[Callable[..., JavaClient]]:

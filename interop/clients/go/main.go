@@ -1,0 +1,82 @@
+// The producer and the push consumer of the Go client, with the arguments and the printed lines of the Java ones.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/apache/rocketmq-client-go/v2"
+	"github.com/apache/rocketmq-client-go/v2/consumer"
+	"github.com/apache/rocketmq-client-go/v2/primitive"
+	"github.com/apache/rocketmq-client-go/v2/producer"
+	"github.com/apache/rocketmq-client-go/v2/rlog"
+)
+
+// produce NAMESERVERS TOPIC COUNT, or consume NAMESERVERS TOPIC GROUP; name servers are separated by semicolons.
+func main() {
+	rlog.SetLogLevel("warn")
+	servers := strings.Split(os.Args[2], ";")
+	if os.Args[1] == "produce" {
+		count, err := strconv.Atoi(os.Args[4])
+		check(err)
+		produce(servers, os.Args[3], count)
+	} else {
+		consume(servers, os.Args[3], os.Args[4])
+	}
+}
+
+func produce(servers []string, topic string, count int) {
+	p, err := rocketmq.NewProducer(producer.WithNameServer(servers), producer.WithGroupName("interop-go-producer"))
+	check(err)
+	check(p.Start())
+	fmt.Println("READY")
+	for n := 0; n < count; n++ {
+		result, err := p.SendSync(context.Background(), primitive.NewMessage(topic, []byte(strconv.Itoa(n))))
+		if err != nil || result.Status != primitive.SendOK {
+			fmt.Println("FAILED", n, result, err)
+		} else {
+			fmt.Println("SENT", n)
+		}
+	}
+	fmt.Println("DONE")
+	check(p.Shutdown())
+}
+
+func consume(servers []string, topic string, group string) {
+	c, err := rocketmq.NewPushConsumer(
+		consumer.WithNameServer(servers),
+		consumer.WithGroupName(group),
+		consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset),
+	)
+	check(err)
+	var printing sync.Mutex
+	check(c.Subscribe(topic, consumer.MessageSelector{},
+		func(_ context.Context, messages ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
+			printing.Lock()
+			defer printing.Unlock()
+			for _, message := range messages {
+				fmt.Println("GOT", string(message.Body))
+			}
+			return consumer.ConsumeSuccess, nil
+		}))
+	check(c.Start())
+	fmt.Println("READY")
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	<-asked
+	check(c.Shutdown())
+	fmt.Println("DONE")
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Println("FAILED", err)
+		os.Exit(1)
+	}
+}
