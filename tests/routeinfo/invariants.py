@@ -1,0 +1,112 @@
+"""What is true of the tables after every mutation, whatever was asked of them, and a replay of the events beside them.
+
+Not true, and so not here: that a live broker has an address in a group (a replaced one keeps its entry, a request
+with a wrong cluster leaves it), that an address in a group is live (a request without id removes only the entry),
+and that every name of a cluster has a group (an unregistration names one cluster of several).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rocketns.config import NamesrvConfig
+from rocketns.protocol import bodies
+from rocketns.protocol.route import QueueData
+from rocketns.routeinfo import view
+from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Event, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+
+
+def check_tables(tables: RouteTables, now_ms: int) -> None:
+    """AssertionError with what is wrong."""
+    _check_nothing_is_empty(tables)
+    _check_groups(tables)
+    for topic, queues in tables.topic_queue_table.items():
+        assert queues.keys() <= tables.broker_addr_table.keys(), f"{topic} has queue data of a broker without a group"
+    for key, entry in tables.broker_live_table.items():
+        assert key.cluster, "a live broker without a cluster"
+        assert key.addr, "a live broker without an address"
+        assert entry.last_update_ms <= now_ms, f"{key} was refreshed in the future"
+
+
+def _check_nothing_is_empty(tables: RouteTables) -> None:
+    for name, table in {
+        "topicQueueTable": tables.topic_queue_table,
+        "clusterAddrTable": tables.cluster_addr_table,
+        "filterServerTable": tables.filter_server_table,
+        "topicQueueMappingInfoTable": tables.topic_queue_mapping_info_table,
+    }.items():
+        empty = [key for key, value in table.items() if not value]
+        assert not empty, f"{name} has empty entries: {empty}"
+
+
+def _check_groups(tables: RouteTables) -> None:
+    for name, group in tables.broker_addr_table.items():
+        assert group.broker_name == name, f"the group {group.broker_name} is stored as {name}"
+        assert group.cluster is not None
+        listed = tables.cluster_addr_table.get(group.cluster, set())
+        assert name in listed, f"{name} is not listed by its own cluster {group.cluster}"
+        addrs = list(group.broker_addrs.values())
+        assert len(addrs) == len(set(addrs)), f"{name} has one address under two ids: {group.broker_addrs}"
+        assert all(addrs), f"{name} has an id without an address: {group.broker_addrs}"
+
+
+def check_views(tables: RouteTables, config: NamesrvConfig) -> None:
+    """Every topic has a route, every answer can be written, and reading changes nothing."""
+    before = repr(tables)
+    for topic, queues in tables.topic_queue_table.items():
+        route = view.pick_up_route(tables, config, topic)
+        assert route is not None, f"{topic} has queue data and no route"
+        assert [name for name, _ in route.queue_datas] == sorted(queues)
+        assert [group.broker_name for group in route.broker_datas] == sorted(queues)
+        for standard in (False, True):
+            assert bodies.topic_route_data(route, standard=standard)
+        view.filter_by_zone(route, "z1")
+        assert {name for name, _ in route.queue_datas} == {group.broker_name for group in route.broker_datas}
+    bodies.cluster_info(tables.broker_addr_table, tables.cluster_addr_table)
+    bodies.topic_list(*view.system_topics(tables))
+    assert repr(tables) == before, "reading changed the tables"
+
+
+@dataclass
+class Replay:
+    """The topics and the live brokers that the events alone tell of."""
+
+    topics: dict[str, dict[str, QueueData]] = field(default_factory=dict)
+    live: set[BrokerAddrInfo] = field(default_factory=set)
+
+    def apply(self, events: Iterable[Event]) -> None:
+        for event in events:
+            match event:
+                case TopicsPut():
+                    self._put(event)
+                case TopicsDeleted():
+                    self._delete(event)
+                case BrokerRegistered():
+                    key = BrokerAddrInfo(event.cluster, event.addr)
+                    assert (event.gap_ms is None) == (key not in self.live), f"not the first or not the next: {event}"
+                    self.live.add(key)
+                case BrokerDown():
+                    key = BrokerAddrInfo(event.cluster, event.addr)
+                    assert event.live == (key in self.live) == (event.gap_ms is not None), f"live or not: {event}"
+                    self.live.discard(key)
+
+    def _put(self, event: TopicsPut) -> None:
+        assert event.changes, f"no change at all: {event}"
+        for change in event.changes:
+            queues = self.topics.setdefault(change.topic, {})
+            assert queues.get(event.broker_name) == change.old != change.new, f"no change from before: {change}"
+            queues[event.broker_name] = change.new
+
+    def _delete(self, event: TopicsDeleted) -> None:
+        assert event.topics, f"nothing deleted: {event}"
+        for topic in event.topics:
+            del self.topics[topic][event.broker_name]
+            if not self.topics[topic]:
+                del self.topics[topic]
+
+    def check(self, tables: RouteTables) -> None:
+        """Whoever only reads the events knows the topics and the live brokers."""
+        assert self.topics == tables.topic_queue_table, "the events tell of other topics"
+        assert self.live == tables.broker_live_table.keys(), "the events tell of other live brokers"

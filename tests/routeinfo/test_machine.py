@@ -1,0 +1,190 @@
+"""The real route tables under a fake clock and whatever brokers, tools, connections and time may do, in any order.
+
+A failure prints the steps that lead to it and a line that replays it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Any
+
+import pytest
+from hypothesis import Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from rocketns.protocol.route import DataVersion, TopicConfig, TopicQueueMappingInfo, queue_data
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unregistration import UnregisterRequest
+from tests.routeinfo.invariants import Replay, check_tables, check_views
+from tests.routeinfo.manager import WRITE, Broker, Manager
+
+SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))
+
+# Few of each, so that they meet.
+clusters = st.sampled_from(["C1", "C2"])
+names = st.sampled_from(["ba", "bb"])
+addrs = st.sampled_from(["a:1", "a:2", "a:3"])
+ids = st.sampled_from([0, 1, 2, -1])
+topics = st.sampled_from(["T1", "T2", "T3", "rmq_sys_SYNC_BROKER_MEMBER_ba"])
+channels = st.sampled_from(["x1", "x2"])
+queues = st.builds(queue_data, st.just(8), st.just(8), st.sampled_from([0, 4, 6, 7]), st.integers(0, 3))
+versions = st.none() | st.builds(DataVersion, st.integers(0, 1), st.just(1), st.integers(0, 1))
+brokers = st.builds(
+    Broker, clusters, names, addrs, ids, st.none() | st.just("h:1"), st.sampled_from([None, False, True]), versions,
+    st.sampled_from([None, "z1", "z2"]), st.sampled_from([None, 0, 50]), channels,
+)  # fmt: skip
+tables = st.none() | st.dictionaries(
+    topics, st.builds(TopicConfig, st.one_of(topics, topics, topics, st.none()), queues), max_size=3
+)
+mappings = st.dictionaries(topics, st.builds(TopicQueueMappingInfo, topics, st.none() | names), max_size=1)
+filters = st.none() | st.lists(st.just("f:1"), max_size=1)
+requests = st.builds(
+    UnregisterRequest, clusters | st.none(), addrs | st.none(), names | st.none(), ids | st.none(),
+    st.just(Cause.UNREGISTER),
+)  # fmt: skip
+
+
+class RouteMachine(RuleBasedStateMachine):
+    """Unregistrations wait in a queue, as they do in the server, so that everything else can come in between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.manager = Manager()
+        self.replay = Replay()
+        self.waiting: list[UnregisterRequest] = []
+        self.dangling: set[tuple[str, str]] = set()
+
+    def told(self) -> None:
+        self.replay.apply(self.manager.events)
+        self.manager.events.clear()
+
+    @rule(broker=brokers, table=tables, infos=mappings, servers=filters)
+    def register(self, broker: Broker, table: dict[str, TopicConfig] | None, infos: dict, servers: list | None) -> None:
+        result = self.manager.register(broker, table, infos, servers)
+        group = self.manager.tables.broker_addr_table[broker.name]
+        if group.broker_addrs.get(broker.id) == broker.addr:
+            assert not result.refused
+            assert self.manager.live(broker) is not None
+        assert result.master_addr is None or (broker.id and result.master_addr == group.broker_addrs[0])
+        self.told()
+
+    @rule(broker=brokers)
+    def register_without_wrapper(self, broker: Broker) -> None:
+        self.manager.register_wrapper(broker, None)
+        self.told()
+
+    @rule(broker=brokers, missing=st.sampled_from(["cluster", "name", "addr"]))
+    def register_nobody(self, broker: Broker, missing: str) -> None:
+        before = repr(self.manager.tables)
+        self.manager.register(broker.but(**{missing: None}), {})
+        assert repr(self.manager.tables) == before
+
+    @rule(request=requests)
+    def ask_to_unregister(self, request: UnregisterRequest) -> None:
+        self.waiting.append(request)
+
+    @rule(channel=channels, cause=st.sampled_from([Cause.CHANNEL_CLOSE, Cause.CHANNEL_IDLE]))
+    def close(self, channel: str, cause: Cause) -> None:
+        request = liveness.closed_channel(self.manager.tables, channel, cause)
+        self.waiting += [] if request is None else [request]
+
+    @rule(ms=st.sampled_from([1, 49, 50, 51, 120_001]))
+    def scan(self, ms: int) -> None:
+        self.manager.now_ms += ms
+        expired = liveness.expired_brokers(self.manager.tables, self.manager.now_ms)
+        self.waiting += [one.request for one in expired if one.request is not None]
+
+    @rule()
+    def apply_unregistrations(self) -> None:
+        tables = self.manager.tables
+        before = set(tables.broker_addr_table)
+        self.manager.unregister(*self.waiting)
+        gone = before - tables.broker_addr_table.keys()
+        for cluster, members in tables.cluster_addr_table.items():
+            self.dangling |= {(cluster, name) for name in members & gone}
+        self._check_applied()
+        self.waiting.clear()
+        self.told()
+
+    def _check_applied(self) -> None:
+        for request in self.waiting:
+            group = self.manager.tables.broker_addr_table.get(request.broker_name or "")
+            asked_for_all = None not in (request.cluster, request.addr, request.broker_id)
+            if group is None or not asked_for_all or request.entry is not None:
+                continue
+            assert request.addr not in group.broker_addrs.values()
+            if group.enable_acting_master and min(group.broker_addrs) > 0:
+                perms = [data.perm for _, data in self.manager.tables.topics_of_broker(group.broker_name)]
+                assert not any(perm & WRITE for perm in perms), "a group without a master can be written to"
+
+    @rule(cluster=clusters, addr=addrs)
+    def heartbeat(self, cluster: str, addr: str) -> None:
+        self.manager.tables.refresh(cluster, addr, self.manager.now_ms)
+
+    @rule(
+        topic=topics | st.none(), datas=st.lists(st.tuples(names | st.none() | st.just("nobody"), queues), max_size=2)
+    )
+    def register_topic(self, topic: str | None, datas: list) -> None:
+        self.manager.register_topic(topic, *datas)
+        self.told()
+
+    @rule(topic=topics | st.none(), cluster=clusters | st.none() | st.just(""))
+    def delete_topic(self, topic: str | None, cluster: str | None) -> None:
+        self.manager.delete_topic(topic, cluster)
+        self.told()
+
+    @rule(name=names | st.none(), wipe=st.booleans())
+    def operate_write_perm(self, name: str | None, wipe: bool) -> None:
+        (self.manager.wipe_write_perm if wipe else self.manager.add_write_perm)(name)
+        self.told()
+
+    @rule(acting=st.booleans(), delete=st.booleans())
+    def switch(self, acting: bool, delete: bool) -> None:
+        self.manager.config.support_acting_master = acting
+        self.manager.config.delete_topic_with_broker_registration = delete
+
+    @invariant()
+    def tables_are_sound(self) -> None:
+        check_tables(self.manager.tables, self.manager.now_ms)
+        check_views(self.manager.tables, self.manager.config)
+
+    @invariant()
+    def events_tell_everything(self) -> None:
+        self.replay.check(self.manager.tables)
+
+    @invariant()
+    def names_without_a_group_are_explained(self) -> None:
+        """Only by an unregistration that named another cluster than all that list the broker."""
+        tables = self.manager.tables
+        for cluster, members in tables.cluster_addr_table.items():
+            for name in members - tables.broker_addr_table.keys():
+                assert (cluster, name) in self.dangling, f"{cluster} lists {name}, which is no group"
+
+
+def run(number: int, **limits: Any) -> None:
+    """Run the machine; a failure carries the line that replays it."""
+    machine = seed(number)(type("Machine", (RouteMachine,), {}))
+    try:
+        run_state_machine_as_test(machine, settings=settings(**limits))
+    except BaseException as error:
+        error.add_note(f"replay: ROCKETNS_SEED={number} python -m pytest tests/routeinfo/test_machine.py")
+        raise
+
+
+def test_whatever_happens_the_tables_stay_sound() -> None:
+    run(SEED, stateful_step_count=40)
+
+
+def keep_empty_topics(tables: RouteTables, topic: str, broker_name: str) -> bool:
+    return tables.topic_queue_table.get(topic, {}).pop(broker_name, None) is not None
+
+
+def test_the_machine_finds_a_planted_fault_and_says_how_to_replay_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RouteTables, "remove_queue_data", keep_empty_topics)
+    with pytest.raises(AssertionError, match=r"empty entries|other topics") as raised:
+        run(7, phases=[Phase.generate], max_examples=500, database=None)
+    assert raised.value.__notes__[-1].startswith("replay: ROCKETNS_SEED=7 ")
