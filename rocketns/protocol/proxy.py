@@ -6,10 +6,12 @@ refuses. On a name server only the announced source address is of use: it stands
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
+from typing import Any
 
 from construct import BitStruct as Bits
-from construct import Bytes, ConstructError, Int8ub, Int16ub, Nibble, Struct
+from construct import Bytes, Int16ub, Nibble, Struct
 
 from rocketns.errors import MalformedFrame
 from rocketns.javatext import parse_int
@@ -17,8 +19,9 @@ from rocketns.javatext import parse_int
 V1_PREFIX = b"PROXY"
 V2_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 DETECTION_BYTES = len(V2_SIGNATURE)
-V1_BYTES_MAX = 108
+V1_LINE_BYTES_MAX = 108  # without its end, as Netty counts
 V2_BYTES_MAX = 16 + 65_535  # the fixed part and its 16-bit length
+TLV_NESTING_MAX = 128
 
 V2_HEAD = Struct(
     "signature" / Bytes(12),
@@ -28,11 +31,18 @@ V2_HEAD = Struct(
 )
 V2_IPV4 = Struct("source" / Bytes(4), "destination" / Bytes(4), "source_port" / Int16ub, "destination_port" / Int16ub)
 V2_IPV6 = Struct("source" / Bytes(16), "destination" / Bytes(16), "source_port" / Int16ub, "destination_port" / Int16ub)
-V2_TLV_HEAD = Struct("type" / Int8ub, "length" / Int16ub)
+V2_UNIX = Struct("source" / Bytes(108), "destination" / Bytes(108))
 
 _LOCAL, _PROXY = 0, 1
-_ADDRESSES = {1: V2_IPV4, 2: V2_IPV6}
-_UNIX_BYTES = 216
+_UNIX_FAMILY = 3
+_ADDRESSES = {1: V2_IPV4, 2: V2_IPV6, _UNIX_FAMILY: V2_UNIX}
+_STREAM, _DATAGRAM = 1, 2
+
+# A type-length-value: type (1 byte), length (2 bytes), value. That of type SSL starts with 5 bytes, then holds others.
+_TLV_HEAD_BYTES, _TLV_BYTES_MIN = 3, 4
+_TLV_SSL, _TLV_SSL_HEAD_BYTES = 0x20, 5
+
+_IPV4 = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,12 +64,12 @@ def parse(data: bytes) -> ProxyHeader | None:
 
 
 def _parse_v1(data: bytes) -> ProxyHeader | None:
-    end = data.find(b"\r\n", 0, V1_BYTES_MAX)
+    end = data.find(b"\r\n", 0, V1_LINE_BYTES_MAX + 2)
     if end < 0:
-        if len(data) >= V1_BYTES_MAX:
-            raise MalformedFrame(f"a PROXY line of more than {V1_BYTES_MAX} bytes")
+        if len(data) >= V1_LINE_BYTES_MAX + 2:
+            raise MalformedFrame(f"a PROXY line of more than {V1_LINE_BYTES_MAX} bytes")
         return None
-    words = data[:end].decode("ascii", "replace").split(" ")
+    words = data[:end].decode("ascii", "replace").rstrip(" ").split(" ")  # String.split drops what is empty at the end
     return ProxyHeader(end + 2, _v1_source(words))
 
 
@@ -68,24 +78,28 @@ def _v1_source(words: list[str]) -> str | None:
         raise MalformedFrame("no PROXY line")
     if words[1] == "UNKNOWN":
         return None
-    versions = {"TCP4": 4, "TCP6": 6}
-    if words[1] not in versions or len(words) != 6:
+    checks = {"TCP4": _ipv4, "TCP6": _ipv6}
+    if words[1] not in checks or len(words) != 6:
         raise MalformedFrame("a PROXY line of unknown form")
-    source, _ = (_v1_address(text, versions[words[1]]) for text in words[2:4])
+    source, _ = (checks[words[1]](text) for text in words[2:4])
     ports = [parse_int(text) for text in words[4:6]]
-    if any(port is None or not 0 <= port <= 65_535 for port in ports):
+    if any(port is None or not 0 < port <= 65_535 for port in ports):
         raise MalformedFrame("a PROXY line without ports")
     return f"{source}:{ports[0]}"
 
 
-def _v1_address(text: str, version: int) -> str:
+def _ipv4(text: str) -> str:
+    if not _IPV4.fullmatch(text) or any(int(part) > 255 for part in text.split(".")):
+        raise MalformedFrame("a PROXY line without IPv4 addresses")
+    return text
+
+
+def _ipv6(text: str) -> str:
     try:
-        address = ipaddress.ip_address(text)
+        address = ipaddress.IPv6Address(text)
     except ValueError as error:
-        raise MalformedFrame("a PROXY line without addresses") from error
-    if address.version != version:
-        raise MalformedFrame("a PROXY line with addresses of another family")
-    return str(address)
+        raise MalformedFrame("a PROXY line without IPv6 addresses") from error
+    return str(ipaddress.IPv6Address(int(address)))  # without its scope, which may hold anything
 
 
 def _parse_v2(data: bytes) -> ProxyHeader | None:
@@ -93,36 +107,46 @@ def _parse_v2(data: bytes) -> ProxyHeader | None:
         return None
     head = V2_HEAD.parse(data)
     command = head.version_command.command
-    if head.version_command.version != 2 or command not in (_LOCAL, _PROXY):
+    if head.signature != V2_SIGNATURE or head.version_command.version != 2 or command not in (_LOCAL, _PROXY):
         raise MalformedFrame("a PROXY header of unknown version or command")
     size = V2_HEAD.sizeof() + head.length
     if len(data) < size:
         return None
-    return ProxyHeader(size, _v2_source(head, command, data[V2_HEAD.sizeof() : size]))
+    return ProxyHeader(size, None if command == _LOCAL else _v2_source(head, data[V2_HEAD.sizeof() : size]))
 
 
-def _v2_source(head: object, command: int, block: bytes) -> str | None:
-    family, transport = head.family_transport.family, head.family_transport.transport  # type: ignore[attr-defined]
-    if family > 3 or transport > 2 or (family == 0) != (transport == 0):
+def _v2_source(head: Any, block: bytes) -> str | None:
+    family, transport = head.family_transport.family, head.family_transport.transport
+    if family == transport == 0:
+        return None
+    if family not in _ADDRESSES or transport not in (_STREAM, _DATAGRAM):
         raise MalformedFrame("a PROXY header of unknown family")
-    if command == _LOCAL or family == 0:
+    size = _ADDRESSES[family].sizeof()
+    if len(block) < size:
+        raise MalformedFrame("a PROXY header that is too short for its addresses")
+    _check_tlvs(block[size:])
+    if family == _UNIX_FAMILY:
         return None
-    if family not in _ADDRESSES:
-        if len(block) < _UNIX_BYTES:
-            raise MalformedFrame("a PROXY header that is too short for its addresses")
-        return None
-    try:
-        addresses = _ADDRESSES[family].parse(block)
-    except ConstructError as error:
-        raise MalformedFrame("a PROXY header that is too short for its addresses") from error
-    _check_tlvs(block[_ADDRESSES[family].sizeof() :])
+    addresses = _ADDRESSES[family].parse(block)
     return f"{ipaddress.ip_address(addresses.source)}:{addresses.source_port}"
 
 
-def _check_tlvs(rest: bytes) -> None:
-    """Netty refuses a type-length-value that runs over the end of the header."""
+def _check_tlvs(rest: bytes, nesting: int = 0) -> None:
+    """HAProxyMessage.readTlvs. By hand, because a header has room for twenty thousand of them."""
+    if nesting > TLV_NESTING_MAX:
+        raise MalformedFrame("a PROXY header with extensions within extensions")
     at = 0
-    while len(rest) - at >= V2_TLV_HEAD.sizeof():
-        at += V2_TLV_HEAD.sizeof() + V2_TLV_HEAD.parse(rest[at:]).length
-    if at > len(rest):
-        raise MalformedFrame("a PROXY header with a cut extension")
+    while len(rest) - at >= _TLV_BYTES_MIN:
+        value = at + _TLV_HEAD_BYTES
+        end = value + int.from_bytes(rest[at + 1 : value])
+        if end > len(rest):
+            raise MalformedFrame("a PROXY header with a cut extension")
+        if rest[at] == _TLV_SSL:
+            _check_ssl_tlv(rest[value:end], nesting)
+        at = end
+
+
+def _check_ssl_tlv(value: bytes, nesting: int) -> None:
+    if len(value) < _TLV_SSL_HEAD_BYTES:
+        raise MalformedFrame("a PROXY header with a cut SSL extension")
+    _check_tlvs(value[_TLV_SSL_HEAD_BYTES:], nesting + 1)

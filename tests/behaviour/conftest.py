@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,15 @@ def names() -> Names:
 @pytest.fixture(scope="session")
 def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
     return JavaNameServer if request.config.getoption("--against") == "java" else RocketnsServer
+
+
+@contextmanager
+def running(server: NameServer) -> Iterator[NameServer]:
+    """A server that a fixture of wider scope has started, stopped in the end."""
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,119 @@
+"""TLS from the other side, by the standard library's ssl: independent of how rocketns does it."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from interop.harness import codes
+from interop.harness.wire import Client
+from tests.support.certificates import Files
+
+# What a client sees where TLS is not to be had: an alert, an end, a reset.
+REFUSED = (ssl.SSLError, ConnectionError)
+
+
+def any_server(identity: Files | None = None) -> ssl.SSLContext:
+    """Trusts every server; shows ``identity`` to one that asks for a client certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if identity is not None:
+        context.load_cert_chain(identity.certificate, identity.key)
+    return context
+
+
+def only(version: ssl.TLSVersion, ciphers: str = "") -> ssl.SSLContext:
+    """Offers one protocol version, and of TLS 1.2 only the cipher suites named OpenSSL's way."""
+    context = any_server()
+    context.minimum_version = context.maximum_version = version
+    if ciphers:
+        context.set_ciphers(ciphers)
+    return context
+
+
+@dataclass
+class TlsClient(Client):
+    """A connection that speaks TLS after sending ``before``. The handshake is over on construction, or raises."""
+
+    context: ssl.SSLContext = field(default_factory=any_server)
+    before: bytes = b""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        plain = self.socket
+        try:
+            self.send(self.before)
+            self.socket = self.context.wrap_socket(plain)
+        except BaseException:
+            plain.close()
+            raise
+
+    @property
+    def tls(self) -> ssl.SSLSocket:
+        assert isinstance(self.socket, ssl.SSLSocket)
+        return self.socket
+
+    @property
+    def served_certificate(self) -> bytes:
+        """The server's certificate, DER."""
+        der = self.tls.getpeercert(binary_form=True)
+        assert der is not None
+        return der
+
+
+class TlsPeer:
+    """The client's side without a socket, for those who cut and join the bytes themselves."""
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = (context or any_server()).wrap_bio(self._incoming, self._outgoing)
+        self.handshaken = False
+
+    def shake_hands(self, received: bytes = b"") -> bytes:
+        """Take the server's bytes of the handshake, give those to send: first the hello."""
+        self._incoming.write(received)
+        with contextlib.suppress(ssl.SSLWantReadError):
+            self._tls.do_handshake()
+            self.handshaken = True
+        return self._outgoing.read()
+
+    def encrypt(self, plain: bytes) -> bytes:
+        self._tls.write(plain)
+        return self._outgoing.read()
+
+    def decrypt(self, received: bytes) -> bytes:
+        self._incoming.write(received)
+        plain = b""
+        with contextlib.suppress(ssl.SSLWantReadError):
+            while part := self._tls.read():
+                plain += part
+        return plain
+
+    def end(self) -> bytes:
+        """close_notify."""
+        with contextlib.suppress(ssl.SSLWantReadError):
+            self._tls.unwrap()
+        return self._outgoing.read()
+
+    def connect(self, client: Client) -> None:
+        """Shake hands over a plain connection."""
+        client.send(self.shake_hands())
+        while not self.handshaken:
+            client.send(self.shake_hands(client.socket.recv(1 << 16)))
+
+
+def answers(client: Client) -> bool:
+    """Whether the server answers a request on the connection."""
+    return client.request(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "none"}).code == codes.QUERY_NOT_FOUND
+
+
+def is_served(connect: Callable[[], Client]) -> bool:
+    """Whether a connection comes about and answers; False where the server refuses or ends it."""
+    try:
+        with connect() as client:
+            return answers(client)
+    except REFUSED:
+        return False

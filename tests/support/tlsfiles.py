@@ -1,0 +1,33 @@
+"""The properties that give a server its certificate, and what a new connection then gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from interop.harness.servers import NameServer
+from tests.support.certificates import Files
+from tests.support.tlsclient import TlsClient, answers
+
+
+def tls_properties(files: Files, **more: str) -> dict[str, str]:
+    """Name the files; ``more`` are further ``tls.server.`` properties."""
+    named = {"certPath": str(files.certificate), "keyPath": str(files.key)} | more
+    return {"tls.test.mode.enable": "false"} | {f"tls.server.{name}": value for name, value in named.items()}
+
+
+def as_options(given: dict[str, str]) -> list[str]:
+    """System properties of the command line."""
+    return [f"-D{name}={value}" for name, value in given.items()]
+
+
+def write_properties(path: Path, given: dict[str, str]) -> Path:
+    """A file for ``tls.config.file``."""
+    path.write_text("".join(f"{name}={value}\n" for name, value in given.items()), "utf-8")
+    return path
+
+
+def served_certificate(server: NameServer) -> bytes:
+    """The certificate (DER) that a new connection gets, which is then also served."""
+    with TlsClient(server.port) as client:
+        assert answers(client)
+        return client.served_certificate
