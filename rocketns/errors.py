@@ -79,6 +79,14 @@ class GoAway(RequestError):
     response_code = 1500  # GO_AWAY
 
 
+class TlsError(RocketnsError):
+    """TLS cannot be had as it is configured: connections that want it are closed, the others are served."""
+
+
+class TlsContentError(TlsError):
+    """A file that TLS needs is there, but does not hold what it should: Java does not start with such a one."""
+
+
 class StartupError(RocketnsError):
     """The server cannot start. ``exit_status`` is what Java's NamesrvStartup exits with."""
 

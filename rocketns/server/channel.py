@@ -7,12 +7,12 @@ import logging
 from typing import TYPE_CHECKING
 
 from rocketns._fast.wire import next_frame
-from rocketns.errors import MalformedFrame
+from rocketns.errors import MalformedFrame, TlsError
 from rocketns.protocol import command
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
 from rocketns.server.handshake import Handshake
-from rocketns.server.tls import TlsError, TlsStream
+from rocketns.server.tls import TlsStream
 
 if TYPE_CHECKING:
     from OpenSSL.SSL import Context
@@ -97,8 +97,10 @@ class Channel(asyncio.Protocol):
             if self._handshake is not None:
                 self._shake_hands(self._handshake)
             self._read_frames()
-        except (MalformedFrame, TlsError) as error:
+        except MalformedFrame as error:
             self.close(str(error))
+        if self._tls is not None and self._tls.ended is not None:  # only now: frames may have come before its end
+            self.close(self._tls.ended)
 
     def _shake_hands(self, handshake: Handshake) -> None:
         """Take off what comes before the frames. The reading of frames waits for its end."""
@@ -124,11 +126,9 @@ class Channel(asyncio.Protocol):
         self.data_received(received)
 
     def _decrypt(self, stream: TlsStream, data: bytes) -> bytes:
-        plain, outgoing, ended = stream.receive(data)
+        plain = stream.receive(data)
         if self._transport is not None:
-            self._transport.write(outgoing)
-            if ended:
-                self._transport.close()
+            self._transport.write(stream.outgoing())
         return plain
 
     def _read_frames(self) -> None:
@@ -198,7 +198,11 @@ class Channel(asyncio.Protocol):
             return
         self.last_active_ms = self._lane.now_ms()
         answers = replies[0] if len(replies) == 1 else b"".join(replies)
-        self._transport.write(answers if self._tls is None else self._tls.send(answers))
+        try:
+            self._transport.write(answers if self._tls is None else self._tls.send(answers))
+        except TlsError as error:
+            self.abort(self._cause, str(error))
+            return
         if self.unsent_bytes > self._lane.limits.outgoing_bytes_max:
             self.abort(self._cause, "too many unsent bytes")
 
@@ -220,9 +224,10 @@ class Channel(asyncio.Protocol):
 
     def close(self, why: str) -> None:
         """End the connection after what was already written."""
-        log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
         self._drop_incoming(len(self._buffer))
-        if self._transport is not None:
+        if self._transport is not None and not self._transport.is_closing():
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+            self._transport.write(b"" if self._tls is None else self._tls.end())
             self._transport.close()
 
     def abort(self, cause: Cause, why: str = "") -> None:

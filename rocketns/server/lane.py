@@ -49,6 +49,7 @@ class Lane:
 
     async def listen(self) -> int:
         """Bind and accept; the port. StartupError where that fails."""
+        await self.tls.start()
         host, port = self.netty.bind_address, self.netty.listen_port
         loop = asyncio.get_running_loop()
         try:

@@ -6,27 +6,30 @@ trusts any, for which a verification callback is needed. It is imported when TLS
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketns.config.tls import ClientAuth, TlsConfig, TlsSide
-from rocketns.errors import RocketnsError
+from rocketns.errors import TlsContentError, TlsError
+from rocketns.server.tls_suites import Suites, chosen_suites
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.x509 import Certificate
-    from OpenSSL.SSL import Connection, Context
+    from OpenSSL.SSL import Connection, Context, Error
 
 HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
 RECORD_BYTES = 16 * 1024
 RSA_BITS = 2048
 
 
-class TlsError(RocketnsError):
-    """TLS cannot be set up, or the peer's bytes are no TLS; the connection is closed."""
-
-
 class TlsStream:
-    """One server-side connection: cipher text in, plain text out, and the other way round."""
+    """One server-side connection: cipher text in, plain text out, and the other way round.
+
+    Nothing that a peer sends raises: ``ended`` says why no more plain text will come.
+    """
 
     def __init__(self, context: Context) -> None:
         from OpenSSL import SSL
@@ -35,10 +38,10 @@ class TlsStream:
         self._connection: Connection = SSL.Connection(context, None)
         self._connection.set_accept_state()
         self._handshaken = False
+        self.ended: str | None = None
 
-    def receive(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Plain text that arrived, cipher text to send, and whether the peer ended. TlsError if it is no TLS."""
-        ended = False
+    def receive(self, data: bytes) -> bytes:
+        """The plain text that arrived. `outgoing` may have something to send afterwards, an alert too."""
         plain: list[bytes] = []
         try:
             self._connection.bio_write(data)
@@ -48,10 +51,10 @@ class TlsStream:
         except self._ssl.WantReadError:
             pass
         except self._ssl.ZeroReturnError:
-            ended = True
+            self.ended = "the peer ended TLS"
         except self._ssl.Error as error:
-            raise TlsError(f"TLS failed: {error}") from error
-        return b"".join(plain), self._outgoing(), ended
+            self.ended = f"TLS failed: {_reason(error)}"
+        return b"".join(plain)
 
     def _shake_hands(self) -> None:
         if not self._handshaken:
@@ -59,17 +62,33 @@ class TlsStream:
             self._handshaken = True
 
     def send(self, data: bytes) -> bytes:
-        """Cipher text for plain text."""
-        self._connection.sendall(data)
-        return self._outgoing()
+        """Cipher text for plain text. TlsError where there is none any more."""
+        try:
+            self._connection.sendall(data)
+        except self._ssl.Error as error:
+            raise TlsError(f"TLS failed: {_reason(error)}") from error
+        return self.outgoing()
 
-    def _outgoing(self) -> bytes:
+    def end(self) -> bytes:
+        """close_notify, unless the connection has failed or not come about."""
+        with contextlib.suppress(self._ssl.Error):
+            self._connection.shutdown()
+        return self.outgoing()
+
+    def outgoing(self) -> bytes:
+        """What TLS itself has to say by now."""
         parts: list[bytes] = []
         try:
             while True:
                 parts.append(self._connection.bio_read(1 << 20))
         except self._ssl.WantReadError:
             return b"".join(parts)
+
+
+def _reason(error: Error) -> str:
+    """The last of OpenSSL's errors in words."""
+    reasons = [str(entry[-1]) for entry in error.args[0]] if error.args and isinstance(error.args[0], list) else []
+    return reasons[-1] if reasons else str(error)
 
 
 def build_server_context(config: TlsConfig) -> Context:
@@ -85,22 +104,42 @@ def build_server_context(config: TlsConfig) -> Context:
         else:
             _use_files(context, config.server)
             _verify_client(context, config.client_auth, config.server)
-        _restrict(context, config)
-    except (SSL.Error, OSError, ValueError, TypeError) as error:
-        raise TlsError(f"no usable TLS configuration: {error}") from error
+        _restrict(context, chosen_suites(config.protocols, config.ciphers))
+    except SSL.Error as error:
+        raise TlsError(_reason(error)) from error
     return context
 
 
 def _use_files(context: Context, side: TlsSide) -> None:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.x509 import load_pem_x509_certificates
 
     if not side.cert_path or not side.key_path:
-        raise TlsError("tls.server.certPath and tls.server.keyPath are needed when tls.test.mode.enable is false")
-    context.use_certificate_chain_file(side.cert_path)
-    with open(side.key_path, "rb") as file:  # noqa: PTH123
-        key = load_pem_private_key(file.read(), side.key_password.encode() or None)
-    context.use_privatekey(key)  # type: ignore[arg-type]
-    context.check_privatekey()
+        raise TlsContentError("tls.server.certPath and tls.server.keyPath are needed when tls.test.mode.enable=false")
+    chain_pem, key_pem = _read(side.cert_path), _read(side.key_path)
+    try:
+        certificate, *rest = load_pem_x509_certificates(chain_pem)
+    except Exception as error:  # ValueError, and others for kinds of content that it does not support
+        raise TlsContentError(f"{side.cert_path} holds no usable certificate: {error}") from error
+    try:
+        key = load_pem_private_key(key_pem, side.key_password.encode() or None)
+    except Exception as error:  # also TypeError: a password is missing, or given for nothing
+        raise TlsContentError(f"{side.key_path} holds no usable key: {error}") from error
+    context.use_certificate(certificate)
+    for one in rest:
+        context.add_extra_chain_cert(one)
+    try:
+        context.use_privatekey(key)  # type: ignore[arg-type]
+        context.check_privatekey()
+    except TypeError as error:
+        raise TlsError(f"{side.key_path} holds a kind of key that TLS cannot use: {error}") from error
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise TlsError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _verify_client(context: Context, wanted: ClientAuth, side: TlsSide | None) -> None:
@@ -115,39 +154,37 @@ def _verify_client(context: Context, wanted: ClientAuth, side: TlsSide | None) -
         context.set_verify(flags, lambda *_: True)
         return
     if side is not None and side.trust_cert_path:
-        context.load_verify_locations(side.trust_cert_path)
+        _trust(context, side.trust_cert_path)
     else:
         context.set_default_verify_paths()
     context.set_verify(flags)
 
 
-def _restrict(context: Context, config: TlsConfig) -> None:
-    """Java's cipher and protocol names, as far as they are given."""
+def _trust(context: Context, path: str) -> None:
+    from OpenSSL import SSL
+
+    try:
+        context.load_verify_locations(path)
+    except SSL.Error as error:  # also a missing one: here Java makes no difference
+        raise TlsContentError(f"{path} holds no usable certificates to trust") from error
+
+
+def _restrict(context: Context, suites: Suites) -> None:
     from OpenSSL import SSL
 
     versions = {"TLSv1": SSL.TLS1_VERSION, "TLSv1.1": SSL.TLS1_1_VERSION, "TLSv1.2": SSL.TLS1_2_VERSION,
                 "TLSv1.3": SSL.TLS1_3_VERSION}  # fmt: skip
-    chosen = [versions[name] for name in config.protocols if name in versions]
-    if config.protocols and not chosen:
-        raise TlsError(f"tls.protocols has none of {', '.join(versions)}")
-    context.set_min_proto_version(min(chosen, default=SSL.TLS1_2_VERSION))
-    context.set_max_proto_version(max(chosen, default=0))
-    modern = [name for name in config.ciphers if "_WITH_" not in name]
-    older = [openssl_name(name) for name in config.ciphers if "_WITH_" in name]
-    if older:
-        context.set_cipher_list(":".join(older).encode())
-    if modern:
-        context.set_tls13_ciphersuites(":".join(modern).encode())
-
-
-def openssl_name(java_name: str) -> str:
-    """``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`` → ``ECDHE-RSA-AES128-GCM-SHA256``."""
-    exchange, _, cipher = java_name.removeprefix("TLS_").partition("_WITH_")
-    for bits in ("128", "256"):
-        cipher = cipher.replace(f"AES_{bits}", f"AES{bits}")
-    cipher = cipher.replace("_CBC", "").replace("CHACHA20_POLY1305_SHA256", "CHACHA20-POLY1305")
-    prefix = "" if exchange == "RSA" else exchange + "-"
-    return (prefix + cipher).replace("_", "-")
+    without = {"TLSv1.1": SSL.OP_NO_TLSv1_1, "TLSv1.2": SSL.OP_NO_TLSv1_2}
+    context.set_min_proto_version(versions[suites.protocols[0]])
+    context.set_max_proto_version(versions[suites.protocols[-1]])
+    for name in suites.excluded():
+        context.set_options(without[name])
+    context.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
+    if suites.older:
+        context.set_cipher_list(":".join(suites.older).encode())
+    if suites.modern:
+        context.set_tls13_ciphersuites(":".join(suites.modern).encode())
+    suites.check_known(SSL.Connection(context, None).get_cipher_list())
 
 
 def _use_self_signed(context: Context) -> None:
@@ -159,13 +196,11 @@ def _use_self_signed(context: Context) -> None:
     context.use_certificate(_self_signed(key))
 
 
-def _self_signed(key: object) -> Certificate:
+def _self_signed(key: RSAPrivateKey) -> Certificate:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.x509.oid import NameOID
 
-    assert isinstance(key, RSAPrivateKey)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     builder = x509.CertificateBuilder(
         issuer_name=name,
