@@ -1,0 +1,60 @@
+"""Asking the processors directly: a context, a peer, a clock, and what the whole state looks like."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
+from rocketns.config import Configuration
+from rocketns.kvconfig import KVConfigManager
+from rocketns.processor import dispatch
+from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
+from rocketns.protocol.command import RemotingCommand, Reply
+
+START = Now(1_000_000, 1_700_000_000_000)
+
+
+@dataclass(eq=False)
+class Connection:
+    """A peer."""
+
+    address: str = "10.9.9.9:1234"
+
+
+class World:
+    """One name server's context. Files are below ``home``; time stands still unless ``now`` is set."""
+
+    def __init__(self, home: Path, properties: str = "", queue_capacity: int = 3_000) -> None:
+        config_file = home / "namesrv.properties"
+        config_file.write_text(f"kvConfigPath={home / 'kv.json'}\n{properties}", "utf-8")
+        self.configuration = Configuration.build(str(config_file), home=home)
+        self.context = NamesrvContext(
+            self.configuration,
+            KVConfigManager(Path(self.configuration.namesrv.kv_config_path)),
+            UnregisterQueue(queue_capacity),
+            started_ms=START.ms,
+        )
+        self.peer = Connection()
+        self.now = START
+
+    def ask(
+        self, code: int, ext: dict[str, Any] | None = None, body: bytes | None = None, *, version: int = 513
+    ) -> Reply:
+        texts = None if ext is None else {key: None if value is None else str(value) for key, value in ext.items()}
+        return dispatch.process(self.context, RemotingCommand(code, version, 1, 0, texts, body), self.peer, self.now)
+
+    def register(self, *topics: str, version: int = 513, state: int = 1, **ext: Any) -> Reply:
+        body = register_body([topic_config(name) for name in topics], data_version(state))
+        return self.ask(103, register_ext(body=body, **ext), body, version=version)
+
+    def state(self) -> str:
+        """Everything that a request could change, as text."""
+        tables, kv = self.context.tables, self.context.kv_config.config_table
+        return f"{tables} {kv} {self.configuration.text()} {self.context.unregister_queue._waiting}"
+
+
+def crc(body: bytes) -> int:
+    return zlib.crc32(body) & 0x7FFFFFFF
