@@ -1,0 +1,1 @@
+"""Tests of rocketns.config: properties, their defaults, their file, and what may change while the server runs."""

@@ -1,0 +1,170 @@
+"""All properties together: where they come from, what of them may change, and what is written back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocketns.config import Configuration
+from rocketns.errors import NoPermission, RequestError, StartupError
+
+
+def build(home: Path, text: str | bytes | None = None, **more: dict[str, str]) -> Configuration:
+    if text is None:
+        return Configuration.build(home=home, **more)  # type: ignore[arg-type]
+    file = home / "given.properties"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return Configuration.build(str(file), home=home, **more)  # type: ignore[arg-type]
+
+
+def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
+    """B234: not even a default file that exists is read."""
+    (tmp_path / "namesrv").mkdir()
+    (tmp_path / "namesrv" / "namesrv.properties").write_text("listenPort=1\n")
+    configuration = build(tmp_path)
+    assert configuration.netty.listen_port == 9876
+    assert configuration.namesrv.kv_config_path == str(tmp_path / "namesrv" / "kvConfig.json")
+    assert configuration.namesrv.config_store_path == str(tmp_path / "namesrv" / "namesrv.properties")
+    assert configuration.unused() == {}
+
+
+def test_the_file_wins_and_is_written_back_to(tmp_path: Path) -> None:
+    """B234, B246: also over what it says itself about the path."""
+    configuration = build(
+        tmp_path, "listenPort=0\nconfigStorePath=/elsewhere\nclusterTest=true\ncustom=abc\nwaitSecondsForService=x"
+    )
+    assert (configuration.netty.listen_port, configuration.namesrv.cluster_test) == (0, True)
+    assert configuration.namesrv.wait_seconds_for_service == 45
+    assert configuration.namesrv.config_store_path == str(tmp_path / "given.properties")
+    assert configuration.extra == {"custom": "abc"}
+
+
+def test_all_is_shown_sorted_and_unescaped(tmp_path: Path) -> None:
+    """B234: a value with a line break makes a bogus line, as in Java."""
+    configuration = build(tmp_path, "aFirst=1\\n2\nzLast=\\u00e9\nrocketns.connectionsMax=7\n")
+    lines = configuration.text().splitlines()
+    assert lines[:3] == ["aFirst=1", "2", "bindAddress=0.0.0.0"]
+    assert lines[-2:] == ["writeBufferLowWaterMark=0", "zLast=é"]
+    assert "rocketns.connectionsMax=7" in lines
+    assert list(configuration.items()) == sorted(configuration.items())
+    assert "rocketmqHome" not in configuration.items()
+
+
+@pytest.mark.parametrize(
+    ("system", "environment", "home"),
+    [
+        ({}, {}, None),
+        ({}, {"ROCKETMQ_HOME": "/env"}, "/env"),
+        ({"rocketmq.home.dir": "/sys"}, {"ROCKETMQ_HOME": "/env"}, "/sys"),
+    ],
+)
+def test_rocketmq_home_is_optional(
+    tmp_path: Path, system: dict[str, str], environment: dict[str, str], home: str | None
+) -> None:
+    configuration = build(tmp_path, system=system, environment=environment)
+    assert configuration.items().get("rocketmqHome") == home
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(None, "Cannot read the configuration file"), (b"a=\\u12", "is no Java properties file")],
+)
+def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path, text: bytes | None, message: str) -> None:
+    """B244: exit status 255."""
+    with pytest.raises(StartupError, match=message) as raised:
+        build(tmp_path, text) if text else Configuration.build(str(tmp_path / "none"), home=tmp_path)
+    assert raised.value.exit_status == 255
+
+
+def test_a_controller_is_refused_clearly(tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match="mqcontroller"):
+        build(tmp_path, "enableControllerInNamesrv=true")
+
+
+def test_properties_without_use_are_named_once_they_are_given(tmp_path: Path) -> None:
+    """Only those of the file, and those that rocketns only shows."""
+    unused = build(tmp_path, "serverWorkerThreads=9\nlistenPort=1\ncustom=2\n").unused()
+    assert unused.keys() == {"serverWorkerThreads"}
+    assert all(unused.values())
+
+
+def test_an_update_changes_what_is_known_and_says_what(tmp_path: Path) -> None:
+    """B235, B236, B237, B242."""
+    configuration = build(tmp_path, "custom=1\n")
+    changed = configuration.update(
+        b"waitSecondsForService=7\nlistenPort=9876\ncustom=2\nunknown=3\nserverWorkerThreads=x"
+    )
+    assert changed == {"waitSecondsForService": "7", "custom": "2"}
+    assert configuration.namesrv.wait_seconds_for_service == 7
+    assert "unknown" not in configuration.items()
+
+
+def test_an_update_is_read_as_latin_1(tmp_path: Path) -> None:
+    """B241: the text was UTF-8, and Java reads its bytes as Latin-1; bad UTF-8 is replaced first."""
+    configuration = build(tmp_path)
+    configuration.update("productEnvName=é".encode())
+    assert configuration.namesrv.product_env_name == "Ã©"
+    configuration.update(b"productEnvName=\xff")
+    assert configuration.namesrv.product_env_name == "\ufffd".encode().decode("latin-1")
+
+
+@pytest.mark.parametrize("name", ["configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"])
+def test_some_keys_are_always_black(tmp_path: Path, name: str) -> None:
+    """B238: also where the property that lists them is empty."""
+    configuration = build(tmp_path, "configBlackList=\n")
+    with pytest.raises(NoPermission, match=r"Can not update config in black list\."):
+        configuration.update(f"waitSecondsForService=7\n{name}=x".encode())
+    assert configuration.namesrv.wait_seconds_for_service == 45
+
+
+def test_the_black_list_is_read_at_the_start(tmp_path: Path) -> None:
+    """B238."""
+    configuration = build(tmp_path, "configBlackList=waitSecondsForService;clusterTest\n")
+    for name in ("waitSecondsForService", "clusterTest", "kvConfigPath"):
+        with pytest.raises(NoPermission):
+            configuration.update(f"{name}=1".encode())
+    assert configuration.update(b"productEnvName=x") == {"productEnvName": "x"}
+
+
+@pytest.mark.parametrize("body", [b"a=\\u12", b"waitSecondsForService=7\nx=\\uzzzz"])
+def test_an_update_that_cannot_be_read_changes_nothing(tmp_path: Path, body: bytes) -> None:
+    """B239."""
+    configuration = build(tmp_path)
+    before = configuration.text()
+    with pytest.raises(RequestError, match="string2Properties error"):
+        configuration.update(body)
+    assert configuration.text() == before
+
+
+def test_what_is_written_is_what_is_shown(tmp_path: Path) -> None:
+    """B235: the previous file is kept, and a new start reads the same."""
+    configuration = build(tmp_path, "# comment\nlistenPort=0\ncustom=1\n")
+    configuration.update(b"waitSecondsForService=7")
+    configuration.persist()
+    file = tmp_path / "given.properties"
+    assert file.read_text("utf-8") == configuration.text()
+    assert file.with_name("given.properties.bak").read_text() == "# comment\nlistenPort=0\ncustom=1\n"
+    assert Configuration.build(str(file), home=tmp_path).items() == configuration.items()
+
+
+@pytest.mark.parametrize(
+    ("system", "environment", "expected"),
+    [
+        ({}, {}, "JSON"),
+        ({}, {"ROCKETMQ_SERIALIZE_TYPE": "ROCKETMQ"}, "ROCKETMQ"),
+        ({"rocketmq.serialize.type": "JSON"}, {"ROCKETMQ_SERIALIZE_TYPE": "ROCKETMQ"}, "JSON"),
+        ({"rocketmq.serialize.type": " "}, {}, "JSON"),
+    ],
+)
+def test_the_serialize_type_comes_from_the_process(
+    tmp_path: Path, system: dict[str, str], environment: dict[str, str], expected: str
+) -> None:
+    """B033."""
+    assert build(tmp_path, system=system, environment=environment).serialize_type == expected
+
+
+@pytest.mark.parametrize("text", ["json", "XML", "JSON "])
+def test_another_serialize_type_stops_the_start(tmp_path: Path, text: str) -> None:
+    with pytest.raises(StartupError, match="JSON, ROCKETMQ"):
+        build(tmp_path, system={"rocketmq.serialize.type": text})

@@ -1,0 +1,109 @@
+"""One property: how its text becomes a value, and the value text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH
+
+# NamesrvConfig and NettyServerConfig of RocketMQ 5.5.0, as request 319 shows them; paths depend on the machine.
+NAMESRV_DEFAULTS = {
+    "clientRequestThreadPoolNums": "8", "clientRequestThreadPoolQueueCapacity": "50000", "clusterTest": "false",
+    "configBlackList": "configBlackList;configStorePath;kvConfigPath", "configStorePath": "",
+    "defaultThreadPoolNums": "16", "defaultThreadPoolQueueCapacity": "10000",
+    "deleteTopicWithBrokerRegistration": "false", "enableAllTopicList": "true", "enableControllerInNamesrv": "false",
+    "enableTopicList": "true", "kvConfigPath": "", "needWaitForService": "false",
+    "notifyMinBrokerIdChanged": "false", "orderMessageEnable": "false", "productEnvName": "center",
+    "returnOrderTopicConfigToBroker": "true", "scanNotActiveBrokerInterval": "5000", "supportActingMaster": "false",
+    "unRegisterBrokerQueueCapacity": "3000", "waitSecondsForService": "45",
+}  # fmt: skip
+NETTY_DEFAULTS = {
+    "bindAddress": "0.0.0.0", "enableShutdownGracefully": "false", "listenPort": "9876",
+    "serverAsyncSemaphoreValue": "64", "serverCallbackExecutorThreads": "0",
+    "serverChannelMaxIdleTimeSeconds": "120", "serverNettyWorkerGroupEnable": "true",
+    "serverOnewaySemaphoreValue": "256", "serverPooledByteBufAllocatorEnable": "true",
+    "serverSelectorThreads": "3", "serverSocketBacklog": "1024", "serverSocketRcvBufSize": "0",
+    "serverSocketSndBufSize": "0", "serverWorkerThreads": "8", "shutdownWaitTimeSeconds": "30",
+    "useEpollNativeSelector": "false", "writeBufferHighWaterMark": "0", "writeBufferLowWaterMark": "0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(NamesrvConfig, NAMESRV_DEFAULTS), (NettyServerConfig, NETTY_DEFAULTS)])
+def test_names_and_defaults_are_javas(kind: type, expected: dict[str, str]) -> None:
+    """B234: rocketmqHome has no value by default, and is not shown."""
+    assert properties.items(kind()) == expected
+    assert properties.declared(kind).keys() - expected.keys() <= {"rocketmqHome"}
+
+
+@pytest.mark.parametrize("kind", [NamesrvConfig, NettyServerConfig, Limits])
+def test_every_property_says_what_it_is_for_and_when_it_is_felt(kind: type) -> None:
+    for declaration in properties.declared(kind).values():
+        assert declaration.metadata["doc"]
+        assert declaration.metadata["effect"] in properties.Effect
+        assert declaration.type in ("bool", "int", "str", "str | None")
+
+
+INT, LONG, BOOLEAN, TEXT = "waitSecondsForService", "scanNotActiveBrokerInterval", "clusterTest", "productEnvName"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        (INT, "7", 7), (INT, "-7", -7), (INT, "+7", 7), (INT, "007", 7), (INT, "2147483647", 2**31 - 1),
+        (INT, "2147483648", None), (INT, "4.5", None), (INT, "45 ", None), (INT, " 45", None), (INT, "abc", None),
+        (INT, "", None), (INT, "0x7", None),
+        (LONG, "2147483648", 2**31), (LONG, "9223372036854775808", None),
+        (BOOLEAN, "true", True), (BOOLEAN, "TRUE", True), (BOOLEAN, "true ", False), (BOOLEAN, "yes", False),
+        (BOOLEAN, "", False),
+        (TEXT, " a b ", "a b"), (TEXT, "", ""),
+    ],
+)  # fmt: skip
+def test_text_becomes_a_value_of_the_property_s_type(name: str, text: str, value: Any) -> None:
+    """B237: None where the text is ignored."""
+    config = NamesrvConfig()
+    before = properties.items(config)
+    properties.update(config, {name: text, "unknown": "x", name.upper(): "1"})
+    assert properties.parse(properties.declared(config)[name], text) == value
+    expected = before if value is None else before | {name: properties.show(value)}
+    assert properties.items(config) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"a=1\nb = 2\nc:3\nd 4\ne\n", {"a": "1", "b": "2", "c": "3", "d": "4", "e": ""}),
+        (b"# no\n! no\n  a=1\n\n", {"a": "1"}),
+        (b"a=1\\\n   2\nb=\\u0041\\t\\n\\x", {"a": "12", "b": "A\t\nx"}),
+        (b"a=1\r\nb=2\rc=3", {"a": "1", "b": "2", "c": "3"}),
+        (b"a=1\na=2", {"a": "2"}),
+        (b"a==b:c", {"a": "=b:c"}),
+        (b"a\\=b\\:c\\ d=1", {"a=b:c d": "1"}),
+        (b"a=trailing  ", {"a": "trailing  "}),
+        (b"a=\xc3\xa9", {"a": "Ã©"}),
+        (b"", {}),
+    ],
+)
+def test_the_format_is_that_of_java_properties(text: bytes, expected: dict[str, str]) -> None:
+    """B241: bytes are Latin-1."""
+    assert properties.load(text) == expected
+
+
+@pytest.mark.parametrize("text", [b"a=\\u12", b"a=\\uzzzz", b"a=\\u"])
+def test_a_bad_escape_is_refused(text: bytes) -> None:
+    """B239."""
+    with pytest.raises(ValueError):
+        properties.load(text)
+
+
+def test_limits_have_their_own_prefix_and_javas_frame_length() -> None:
+    limits = Limits()
+    limits.update({"rocketns.connectionsMax": "7", "connectionsMax": "8", "rocketns.inFlightMax": "x"}, {})
+    assert (limits.connections_max, limits.in_flight_max, limits.frame_bytes_max) == (7, 1024, FRAME_BYTES_MAX)
+    limits.update({"rocketns.frameBytesMax": "5"}, {FRAME_MAX_LENGTH: "1000"})
+    assert limits.frame_bytes_max == 1000
+    for bad in ("0", "-1", "x", "9" * 30):
+        limits.update({}, {FRAME_MAX_LENGTH: bad})
+    assert limits.frame_bytes_max == 1000

@@ -1,0 +1,121 @@
+"""Replacing a file: whoever looks, at any moment and after any crash, finds the old content or the new one, whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketns import files
+
+OLD, NEW = b"old content", b"new content" * 1000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "kv.json"
+    file.write_bytes(OLD)
+    return file
+
+
+def names(path: Path) -> set[str]:
+    return {entry.name for entry in path.parent.iterdir()}
+
+
+def test_the_previous_content_becomes_the_backup(path: Path) -> None:
+    """B105, B235."""
+    files.replace_with_backup(path, NEW)
+    files.replace_with_backup(path, b"newest")
+    assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (b"newest", NEW)
+    assert names(path) == {"kv.json", "kv.json.bak"}
+
+
+def test_a_first_file_has_no_backup_and_gets_its_folders(tmp_path: Path) -> None:
+    """B106."""
+    path = tmp_path / "a" / "b" / "kv.json"
+    files.replace_with_backup(path, NEW)
+    assert path.read_bytes() == NEW
+    assert names(path) == {"kv.json"}
+
+
+def test_the_new_content_is_synced_before_it_takes_the_name_and_the_folder_after(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def spy(owner: Any, name: str, note: Callable[..., str]) -> None:
+        real = getattr(owner, name)
+
+        def noting(*arguments: Any) -> Any:
+            steps.append(note(*arguments))
+            return real(*arguments)
+
+        monkeypatch.setattr(owner, name, noting)
+
+    def synced(descriptor: int) -> str:
+        return "sync " + Path(f"/proc/self/fd/{descriptor}").readlink().name.split(".")[-1]
+
+    spy(os, "fsync", synced)
+    spy(Path, "replace", lambda _source, target: f"name {target.name}")
+    files.replace_with_backup(path, NEW)
+    folder = "sync " + path.parent.name
+    assert steps == ["sync tmp", "name kv.json.bak", folder, "sync tmp", "name kv.json", folder]
+
+
+SCRIPT = """
+import os, pathlib, sys
+from rocketns import files
+path, times = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+real_fsync, real_replace, left = os.fsync, pathlib.Path.replace, [times]
+def maybe(real):
+    def step(*arguments):
+        if left[0] == 0:
+            os._exit(9)
+        left[0] -= 1
+        return real(*arguments)
+    return step
+os.fsync, pathlib.Path.replace = maybe(real_fsync), maybe(real_replace)
+files.replace_with_backup(path, sys.stdin.buffer.read())
+"""
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_a_crash_at_any_step_leaves_whole_files(path: Path, steps: int) -> None:
+    """The process ends, without any clean-up, just before the sync or rename with this number."""
+    path.with_name("kv.json.bak").write_bytes(b"older")
+    process = subprocess.run([sys.executable, "-c", SCRIPT, str(path), str(steps)], input=NEW, check=False)
+    assert process.returncode == 9
+    renamed = steps > 4
+    assert path.read_bytes() == (NEW if renamed else OLD)
+    assert path.with_name("kv.json.bak").read_bytes() == (OLD if steps > 1 else b"older")
+    files.replace_with_backup(path, b"after the restart")
+    assert path.read_bytes() == b"after the restart"
+    assert path.with_name("kv.json.bak").read_bytes() == (NEW if renamed else OLD)
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_an_error_leaves_the_old_content_and_nothing_beside_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(*((os, "fsync", full) if failing == "fsync" else (Path, "replace", full)))
+    with pytest.raises(OSError, match="No space left"):
+        files.replace_with_backup(path, NEW)
+    assert path.read_bytes() == OLD
+    assert names(path) == {"kv.json"}
+
+
+def test_a_folder_in_the_way_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="directory"):
+        files.replace_with_backup(tmp_path, NEW)
+    (tmp_path / "file").write_bytes(OLD)
+    with pytest.raises(OSError, match=r"exists|directory"):
+        files.replace_with_backup(tmp_path / "file" / "kv.json", NEW)

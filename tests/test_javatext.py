@@ -1,0 +1,36 @@
+"""Numbers and booleans from text, as Java's parsers take them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tests.support.profile  # noqa: F401
+from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_boolean, parse_int, parse_long
+
+
+@given(st.integers(LONG_MIN, LONG_MAX), st.integers(0, 40), st.booleans())
+def test_every_long_parses_with_zeros_and_sign(number: int, zeros: int, plus: bool) -> None:
+    sign = "-" if number < 0 else "+" if plus else ""
+    assert parse_long(f"{sign}{'0' * zeros}{abs(number)}") == number
+    assert parse_int(str(number)) == (number if INT_MIN <= number <= INT_MAX else None)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_number_or_none(text: str) -> None:
+    number = parse_long(text)
+    assert number is None or number == int(text)
+
+
+@pytest.mark.parametrize("text", ["", "+", "-", " 1", "1 ", "1\n", "1_0", "1.0", "1e2", "0x1", "--1", "9" * 5000])
+def test_what_java_refuses_is_none(text: str) -> None:
+    assert parse_long(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("true", True), ("TRUE", True), ("True", True), ("", False), ("yes", False), (None, False)]
+)
+def test_only_one_word_is_true(text: str | None, value: bool) -> None:
+    """B085."""
+    assert parse_boolean(text) is value
