@@ -138,11 +138,11 @@ class Control:
                     self._notify_min_broker_id_changed(event)
 
     def _notify_min_broker_id_changed(self, event: MinBrokerIdChanged) -> None:
-        ext = {
+        ext = {  # in the order of Java's HashMap
             "haBrokerAddr": event.ha_addr,
+            "offlineBrokerAddr": event.offline_addr,
             "minBrokerAddr": event.min_broker_addr,
             "minBrokerId": str(event.min_broker_id),
-            "offlineBrokerAddr": event.offline_addr,
         }
         code = RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE
         _, frame = encode_request(code, ext, self._serialize_type, oneway=True)

@@ -18,6 +18,7 @@ from rocketns.errors import MalformedFrame, RocketnsError
 from rocketns.javatext import parse_int
 from rocketns.protocol import command
 from rocketns.protocol.command import RemotingCommand
+from rocketns.server.tls_client import client_context
 
 log = logging.getLogger("rocketns.client")
 
@@ -153,8 +154,8 @@ class RemotingClient:
             loop = asyncio.get_running_loop()
             opening = loop.create_connection(lambda: connection, host.strip("[]"), port, ssl=self._tls())
             await asyncio.wait_for(opening, self._connect_timeout_s)
-        except (OSError, TimeoutError, NotSentError, UnicodeError) as error:
-            log.warning("createChannel: connect remote host[%s] failed: %s", addr, error or "timeout")
+        except (OSError, ValueError, RocketnsError) as error:  # ValueError: a host that cannot be one
+            log.warning("createChannel: connect remote host[%s] failed: %s", addr, str(error) or "timeout")
             connection.lost()
 
     def _tls(self) -> ssl.SSLContext | None:
@@ -172,19 +173,3 @@ class RemotingClient:
             task.cancel()
         for connection in list(self._connections.values()):
             connection.close()
-
-
-def client_context(config: TlsConfig) -> ssl.SSLContext:
-    """TlsHelper.buildSslContext(true). OSError (ssl.SSLError is one) if the files are not usable."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    if config.test_mode:
-        return context
-    side = config.client
-    if side.verify_peer:
-        context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(side.trust_cert_path) if side.trust_cert_path else context.load_default_certs()
-    if side.cert_path:
-        context.load_cert_chain(side.cert_path, side.key_path or None, side.key_password or None)
-    return context

@@ -1,0 +1,69 @@
+"""A socket where a broker is said to be: keeps the frames that a name server sends there of its own accord."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import ssl
+import threading
+
+from interop.harness.wire import Answer, Client
+
+NOTIFIED_WITHIN_S = 5.0
+
+
+class Accepted(Client):
+    """A connection that was accepted, with the same reading of frames."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+        self._buffer = b""
+
+
+class Receiver:
+    """Listens on a free loopback port; over TLS where it is given a context. Usable as a context manager."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._frames: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self.connections: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def addr(self) -> str:
+        return "{}:{}".format(*self._listening.getsockname())
+
+    def next(self) -> Answer:
+        """The next frame, in the order of arrival; queue.Empty where none comes."""
+        return self._frames.get(timeout=NOTIFIED_WITHIN_S)
+
+    def has_no_more(self) -> bool:
+        return self._frames.empty()
+
+    def __enter__(self) -> Receiver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in (self._listening, *self.connections):
+            one.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:  # closed
+                return
+            threading.Thread(target=self._read, args=[connection], daemon=True).start()
+
+    def _read(self, connection: socket.socket) -> None:
+        self.connections.append(connection)
+        try:
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+                self.connections.append(connection)
+            accepted = Accepted(connection)
+            while True:
+                self._frames.put(accepted.receive())
+        except OSError:
+            connection.close()
