@@ -1,7 +1,10 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, javatext, config] → protocol → [routeinfo, kvconfig] → processor → server (with _fast)
+[errors, files, javatext, config] → protocol (with _fast) → [routeinfo, kvconfig] → processor → server (with _fast)
 → controller → [cli, logs] → __main__
+
+``protocol`` knows ``_fast`` because a codec asks its compiled twin first and decodes itself what that declines. The
+layers between it and the server see values only, so they have no use for it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ ALLOWED_BESIDE = {
     "journal": {"errors", "config", "routeinfo"},
     "pipeline": {"journal"},
 }
+IMPORTERS_OF_FAST = {"protocol"}  # and from the server on, as its place in the order says
 IMPORTERS_OF_JOURNAL = {"controller", "__main__"}
 
 IO_MODULES = {
@@ -80,5 +84,7 @@ def _allowed(unit: str) -> set[str] | None:
     for place, layer in enumerate(ORDER):
         if unit in layer:
             reached = {""}.union(*ORDER[: place + 1])
+            if unit in IMPORTERS_OF_FAST:
+                reached.add("_fast")
             return reached | {"journal"} if unit in IMPORTERS_OF_JOURNAL else reached
     return None

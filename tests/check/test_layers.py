@@ -63,6 +63,7 @@ def test_a_planted_violation_is_found(tmp_path: Path, path: str, line: str) -> N
         ("config.py", "from rocketns.errors import RocketnsError"),
         ("protocol/frame.py", "from rocketns.errors import MalformedFrame\nimport struct"),
         ("protocol/frame.py", "from rocketns.protocol.codes import X"),
+        ("protocol/registration.py", "from rocketns._fast import register_body"),
         ("routeinfo/tables.py", "import logging"),
         ("routeinfo/tables.py", "from rocketns.protocol.bodies import X"),
         ("kvconfig.py", "import time"),
