@@ -65,19 +65,19 @@ class Reply:
 
 def decode(frame: bytes | memoryview) -> RemotingCommand:
     """A whole frame, length field included, whose size `next_frame` found. MalformedFrame where Java closes."""
-    data = bytes(frame[8:])
     try:
         head = spec.FRAME_HEAD.parse(bytes(frame[:8]))
-        if head.header_length > len(data):
+        body_start = 8 + head.header_length
+        if body_start > len(frame):
             raise MalformedFrame("the header is longer than the frame")
         if head.serialize_type == SerializeType.ROCKETMQ:
-            return _decode_binary(data, head.header_length)
-        command = fastjson.read(data[: head.header_length], _command_of, numeric_keys=False)
+            return _decode_binary(bytes(frame[8:]), head.header_length)
+        command = fastjson.read(bytes(frame[8:body_start]), _command_of, numeric_keys=False)
     except ConstructError as error:
         raise MalformedFrame(f"header: {error}") from error
     except BodyDecodeError as error:
         raise MalformedFrame(f"JSON header: {error}") from error
-    command.body = data[head.header_length :] or None
+    command.body = bytes(frame[body_start:]) or None
     return command
 
 
