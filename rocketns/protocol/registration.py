@@ -11,12 +11,20 @@ from typing import Any
 
 from construct import ConstructError
 
+from rocketns._fast import register_body
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import parse_int
 from rocketns.protocol import fastjson, spec
 from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL, PERM_READ, PERM_WRITE, V5_0_0
 from rocketns.protocol.lenient import NumberText
-from rocketns.protocol.route import DataVersion, QueueData, TopicConfig, TopicQueueMappingInfo, queue_data
+from rocketns.protocol.route import (
+    DataVersion,
+    QueueData,
+    TopicConfig,
+    TopicQueueMappingInfo,
+    TopicTable,
+    queue_data,
+)
 
 INFLATED_BYTES_MAX = 32 * 1024 * 1024  # twice the largest plain body
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
@@ -31,7 +39,7 @@ class TopicConfigWrapper:
     """TopicConfigAndMappingSerializeWrapper. None stands for an explicit JSON null, which is not the same as empty."""
 
     data_version: DataVersion | None
-    topic_config_table: dict[str, TopicConfig] | None = field(default_factory=dict)
+    topic_config_table: TopicTable | None = field(default_factory=lambda: TopicTable({}, {}))
     topic_queue_mapping_info_map: dict[str, TopicQueueMappingInfo] | None = field(default_factory=dict)
 
 
@@ -52,17 +60,42 @@ def decode_register_broker_body(
     body: bytes | None, *, compressed: bool, version: int, now_ms: int
 ) -> RegisterBrokerBody:
     """What a broker from 3.0.11 sends. The remark of an error is the class of result that Java gives."""
+    return _decode(body, compressed, version, now_ms, fast=True)
+
+
+def decode_register_broker_body_reference(
+    body: bytes | None, *, compressed: bool, version: int, now_ms: int
+) -> RegisterBrokerBody:
+    """The same without the compiled twin, which only takes what brokers usually write."""
+    return _decode(body, compressed, version, now_ms, fast=False)
+
+
+def _decode(body: bytes | None, compressed: bool, version: int, now_ms: int, fast: bool) -> RegisterBrokerBody:
     if body is None:
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     try:
-        if compressed:
-            return _decode_compressed(body, version, now_ms)
-        return _decode_plain(body, now_ms)
+        data = _inflate(body) if compressed else body
+        taken = _decode_fast(data, compressed, version >= V5_0_0) if fast else None
+        if taken is not None:
+            return taken
+        return _decode_blocks(data, version, now_ms) if compressed else _decode_plain(data, now_ms)
     except BodyDecodeError as error:
         raise BodyDecodeError(
             "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
             f"Failed to decode RegisterBrokerBody, {error.remark}"
         ) from error
+
+
+def _decode_fast(data: bytes, compressed: bool, mappings: bool) -> RegisterBrokerBody | None:
+    """What the compiled twin makes of it, None where it declines."""
+    if compressed:
+        parsed = register_body.parse_compressed(data, mappings, queue_data)
+    else:
+        parsed = register_body.parse_json(data, queue_data)
+    if parsed is None:
+        return None
+    version, queues, renamed, filters = parsed
+    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), TopicTable(queues, renamed)), [*filters])
 
 
 def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigWrapper | None:
@@ -130,7 +163,7 @@ def _wrapper(value: Any, now_ms: int) -> TopicConfigWrapper | None:
     mappings = fastjson.as_object(fields.get("topicQueueMappingInfoMap", {}))
     return TopicConfigWrapper(
         _data_version(fields.get("dataVersion", {}), now_ms),
-        None if table is None else {key: _topic_config(item) for key, item in table.items()},
+        None if table is None else TopicTable.of((key, _topic_config(item)) for key, item in table.items()),
         None if mappings is None else _mapping_infos(mappings),
     )
 
@@ -199,16 +232,16 @@ def _inflate(body: bytes) -> bytes:
     return data
 
 
-def _decode_compressed(body: bytes, version: int, now_ms: int) -> RegisterBrokerBody:
+def _decode_blocks(data: bytes, version: int, now_ms: int) -> RegisterBrokerBody:
     try:
-        sections = spec.COMPRESSED_REGISTRATION.parse(_inflate(body), mappings=version >= V5_0_0)
+        sections = spec.COMPRESSED_REGISTRATION.parse(data, mappings=version >= V5_0_0)
     except ConstructError as error:
         raise BodyDecodeError("End of compressed data has reached") from error
     topics = (_topic_line(line) for line in sections.topics.blocks)
     infos = (_compressed_mapping(data) for data in (sections.mappings.blocks if sections.mappings else []))
     wrapper = TopicConfigWrapper(
         decode_data_version(sections.data_version.data, now_ms),
-        {str(config.topic_name): config for config in topics},
+        TopicTable.of((str(config.topic_name), config) for config in topics),
         dict(infos),
     )
     return RegisterBrokerBody(wrapper, _compressed_filter_servers(sections.filter_servers.data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -37,12 +38,50 @@ def queue_data(read: int, write: int, perm: int, sys_flag: int) -> QueueData:
     return QueueData(read, write, perm, sys_flag)
 
 
-@dataclass(slots=True, frozen=True)
-class TopicConfig:
+class TopicConfig(NamedTuple):
     """What a registration says of one topic, as far as a name server uses it."""
 
     topic_name: str | None
     queues: QueueData
+
+
+class TopicTable(Mapping[str, TopicConfig]):
+    """A registration's topics by table key.
+
+    Nearly always the key is the topic's name, so a table of 10,000 topics is two dicts and no object for each topic:
+    ``queues`` by key, and in ``renamed`` the names of those that are called otherwise, in no particular order.
+    """
+
+    __slots__ = ("queues", "renamed")
+
+    def __init__(self, queues: dict[str, QueueData], renamed: Mapping[str, str | None]) -> None:
+        self.queues = queues
+        self.renamed = renamed
+
+    @classmethod
+    def of(cls, topics: Iterable[tuple[str, TopicConfig]]) -> TopicTable:
+        """From pairs of key and topic, where a later one replaces an earlier one of the same key."""
+        table = dict(topics)
+        renamed = {key: topic.topic_name for key, topic in table.items() if topic.topic_name != key}
+        return cls({key: topic.queues for key, topic in table.items()}, renamed)
+
+    def by_name(self) -> Iterable[tuple[str | None, QueueData]]:
+        """Topic names and queues, in the order of the keys."""
+        if not self.renamed:
+            return self.queues.items()
+        return ((self.renamed.get(key, key), queues) for key, queues in self.queues.items())
+
+    def __getitem__(self, key: str) -> TopicConfig:
+        return TopicConfig(self.renamed.get(key, key), self.queues[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.queues)
+
+    def __len__(self) -> int:
+        return len(self.queues)
+
+    def __repr__(self) -> str:
+        return f"TopicTable({dict(self)!r})"
 
 
 @dataclass(slots=True, frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from rocketns.protocol.route import DataVersion, QueueData
 
@@ -73,8 +74,7 @@ class BrokerDown:
     cause: Cause
 
 
-@dataclass(slots=True, frozen=True)
-class TopicChange:
+class TopicChange(NamedTuple):
     """One topic's queues on one broker; ``old`` is None where the broker did not have the topic."""
 
     topic: str

@@ -13,6 +13,7 @@ from rocketns.protocol.route import (
     TopicConfig,
     TopicQueueMappingInfo,
     TopicRouteData,
+    TopicTable,
     queue_data,
 )
 from rocketns.routeinfo import liveness, topics, view
@@ -84,7 +85,8 @@ class Manager:
         mappings: dict[str, TopicQueueMappingInfo] | None = None,
         filters: list[str | None] | None = None,
     ) -> RegisterBrokerResult:
-        return self.register_wrapper(broker, TopicConfigWrapper(broker.version, table, mappings or {}), filters)
+        topics = None if table is None else TopicTable.of(table.items())
+        return self.register_wrapper(broker, TopicConfigWrapper(broker.version, topics, mappings or {}), filters)
 
     def register_wrapper(
         self, broker: Broker, wrapper: TopicConfigWrapper | None, filters: list[str | None] | None = None

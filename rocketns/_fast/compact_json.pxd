@@ -1,0 +1,189 @@
+"""Scanning JSON as fastjson2 writes it: without blanks, escapes, fractions and exponents. Everything else is declined.
+
+Every function takes a cursor, reads from ``at`` up to but not including ``end``, and moves ``at`` behind what it took.
+False means declined; the cursor is then anywhere within its bounds and of no more use.
+"""
+
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+cdef struct Cursor:
+    const uint8_t *at
+    const uint8_t *end
+
+cdef struct Text:
+    const uint8_t *start
+    size_t length
+
+cdef enum:
+    WORD_BYTES = 8
+    LONG_DIGITS_MAX = 19
+    SKIP_DEPTH_MAX = 8
+
+cdef enum Member:
+    DECLINED = -1
+    NO_MORE = 0
+    MEMBER = 1
+
+
+cdef inline size_t left(const Cursor *cursor) noexcept nogil:
+    return <size_t>(cursor.end - cursor.at)
+
+
+cdef inline bint take(Cursor *cursor, uint8_t byte) noexcept nogil:
+    if cursor.at >= cursor.end or cursor.at[0] != byte:
+        return False
+    cursor.at += 1
+    return True
+
+
+cdef inline bint take_bytes(Cursor *cursor, const char *expected, size_t length) noexcept nogil:
+    if left(cursor) < length or memcmp(cursor.at, expected, length) != 0:
+        return False
+    cursor.at += length
+    return True
+
+
+cdef inline bint is_text(const Text *text, const char *expected, size_t length) noexcept nogil:
+    return text.length == length and memcmp(text.start, expected, length) == 0
+
+
+cdef inline bint same_text(const Text *one, const Text *other) noexcept nogil:
+    return one.length == other.length and memcmp(one.start, other.start, one.length) == 0
+
+
+cdef inline uint64_t zero_bytes(uint64_t word) noexcept nogil:
+    """Not 0 if a byte of the word is 0."""
+    return (word - <uint64_t>0x0101010101010101) & ~word & <uint64_t>0x8080808080808080
+
+
+cdef inline bint is_plain(uint64_t word) noexcept nogil:
+    """Whether none of 8 bytes ends a string, begins an escape, or is a control character."""
+    cdef uint64_t controls = (word - <uint64_t>0x2020202020202020) & ~word & <uint64_t>0x8080808080808080
+    cdef uint64_t quotes = zero_bytes(word ^ <uint64_t>0x2222222222222222)
+    cdef uint64_t escapes = zero_bytes(word ^ <uint64_t>0x5C5C5C5C5C5C5C5C)
+    return (controls | quotes | escapes) == 0
+
+
+cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
+    """A string without escapes. Whether it is UTF-8 is for the caller to see."""
+    cdef uint64_t word
+    if not take(cursor, c'"'):
+        return False
+    text.start = cursor.at
+    while left(cursor) >= WORD_BYTES:
+        memcpy(&word, cursor.at, WORD_BYTES)
+        if not is_plain(word):
+            break
+        cursor.at += WORD_BYTES
+    while cursor.at < cursor.end and cursor.at[0] >= 0x20 and cursor.at[0] != c'"' and cursor.at[0] != c'\\':
+        cursor.at += 1
+    text.length = <size_t>(cursor.at - text.start)
+    return take(cursor, c'"')
+
+
+cdef inline bint scan_ascii(Cursor *cursor) noexcept nogil:
+    """A string that nobody wants; beyond ASCII it would have to be checked for UTF-8, so that is declined."""
+    cdef Text text
+    cdef size_t place
+    cdef uint8_t seen = 0
+    if not scan_text(cursor, &text):
+        return False
+    for place in range(text.length):
+        seen |= text.start[place]
+    return seen < 0x80
+
+
+cdef inline bint scan_long(Cursor *cursor, int64_t *value) noexcept nogil:
+    """An integer of at most 19 digits above -2**63. What follows is for the caller to see: a fraction is no comma."""
+    cdef bint negative = take(cursor, c'-')
+    cdef const uint8_t *first = cursor.at
+    cdef uint64_t magnitude = 0
+    cdef size_t digits
+    while cursor.at < cursor.end and c'0' <= cursor.at[0] <= c'9':
+        if cursor.at - first == LONG_DIGITS_MAX:
+            return False
+        magnitude = magnitude * 10 + (cursor.at[0] - c'0')
+        cursor.at += 1
+    digits = <size_t>(cursor.at - first)
+    if digits == 0 or (first[0] == c'0' and (digits > 1 or negative)) or magnitude > <uint64_t>INT64_MAX:
+        return False
+    value[0] = -<int64_t>magnitude if negative else <int64_t>magnitude
+    return True
+
+
+cdef inline bint scan_int(Cursor *cursor, int32_t *value) noexcept nogil:
+    cdef int64_t wide
+    if not scan_long(cursor, &wide) or wide < INT32_MIN or wide > INT32_MAX:
+        return False
+    value[0] = <int32_t>wide
+    return True
+
+
+cdef inline Member next_member(Cursor *cursor, bint *first, Text *key) noexcept nogil:
+    """The next key of an object whose ``{`` is taken, up to its colon. ``first`` is True at the first call."""
+    if take(cursor, c'}'):
+        return NO_MORE
+    if not first[0] and not take(cursor, c','):
+        return DECLINED
+    first[0] = False
+    return MEMBER if scan_text(cursor, key) and take(cursor, c':') else DECLINED
+
+
+cdef inline Member next_item(Cursor *cursor, bint *first) noexcept nogil:
+    """Stands before the next item of an array whose ``[`` is taken. ``first`` is True at the first call."""
+    if take(cursor, c']'):
+        return NO_MORE
+    if not first[0] and not take(cursor, c','):
+        return DECLINED
+    first[0] = False
+    return MEMBER
+
+
+cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
+    """Any value, as strictly as if it were wanted. ``depth`` is the number of objects and arrays around it here."""
+    cdef int64_t ignored
+    cdef uint8_t byte
+    if cursor.at >= cursor.end or depth > SKIP_DEPTH_MAX:
+        return False
+    byte = cursor.at[0]
+    if byte == c'"':
+        return scan_ascii(cursor)
+    if byte == c'{':
+        return skip_object(cursor, depth + 1)
+    if byte == c'[':
+        return skip_array(cursor, depth + 1)
+    if byte == c't':
+        return take_bytes(cursor, "true", 4)
+    if byte == c'f':
+        return take_bytes(cursor, "false", 5)
+    if byte == c'n':
+        return take_bytes(cursor, "null", 4)
+    return scan_long(cursor, &ignored)
+
+
+cdef inline bint skip_object(Cursor *cursor, int depth) noexcept nogil:
+    cdef bint first = True
+    if not take(cursor, c'{'):
+        return False
+    if take(cursor, c'}'):
+        return True
+    while True:
+        if not first and not take(cursor, c','):
+            return take(cursor, c'}')
+        first = False
+        if not scan_ascii(cursor) or not take(cursor, c':') or not skip_value(cursor, depth):
+            return False
+
+
+cdef inline bint skip_array(Cursor *cursor, int depth) noexcept nogil:
+    cdef bint first = True
+    cdef Member more = NO_MORE
+    if not take(cursor, c'['):
+        return False
+    while True:
+        more = next_item(cursor, &first)
+        if more != MEMBER:
+            return more == NO_MORE
+        if not skip_value(cursor, depth):
+            return False

@@ -1,0 +1,298 @@
+"""Registration bodies: the compiled parser answers what its Python twin answers, or declines."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
+from rocketns._fast import register_body as compiled
+from rocketns.errors import BodyDecodeError
+from rocketns.protocol import registration
+from rocketns.protocol.codes import V5_0_0
+from rocketns.protocol.registration import RegisterBrokerBody, TopicConfigWrapper
+from rocketns.protocol.route import DataVersion, TopicTable, queue_data
+from tests.protocol import java_registrations as java
+from tests.protocol.strategies import JSON_BITS, ints, json_values, longs, mutated, texts
+
+DECLINED, REFUSED = "declined", "refused"
+
+# Both as fastjson2 writes them: RegisterBrokerBody of a 5.5.0 broker, and of a 4.9 broker.
+BROKER_5_5_0 = (
+    '{"filterServerList":[],"topicConfigSerializeWrapper":{'
+    '"dataVersion":{"counter":3,"stateVersion":2,"timestamp":1795254389059},'
+    '"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":1795254380051},'
+    '"topicConfigTable":{'
+    '"TBW102":{"attributes":{},"order":false,"perm":7,"readQueueNums":8,"topicFilterType":"SINGLE_TAG",'
+    '"topicName":"TBW102","topicSysFlag":0,"writeQueueNums":8},'
+    '"%RETRY%group":{"attributes":{"message.type":"DELAY","+cleanup.policy":"DELETE"},"order":true,"perm":6,'
+    '"readQueueNums":1,"topicFilterType":"MULTI_TAG","topicName":"%RETRY%group","topicSysFlag":-3,"writeQueueNums":1},'
+    '"b|Überweisung":{"attributes":{},"order":false,"perm":6,"readQueueNums":8,"topicFilterType":"SINGLE_TAG",'
+    '"topicName":"b|Überweisung","topicSysFlag":0,"writeQueueNums":8}},'
+    '"topicQueueMappingDetailMap":{},"topicQueueMappingInfoMap":{}}}'
+).encode()
+BROKER_4_9 = (
+    b'{"filterServerList":["10.0.0.1:8080"],"topicConfigSerializeWrapper":{'
+    b'"dataVersion":{"counter":3,"timestamp":1795254389059},"topicConfigTable":{'
+    b'"T1":{"order":false,"perm":6,"readQueueNums":4,"topicFilterType":"SINGLE_TAG","topicName":"T1",'
+    b'"topicSysFlag":0,"writeQueueNums":2}}}}'
+)
+
+
+def reference(body: bytes, *, compressed: bool = False, version: int = V5_0_0) -> RegisterBrokerBody | str:
+    try:
+        return registration.decode_register_broker_body_reference(
+            body, compressed=compressed, version=version, now_ms=java.NOW
+        )
+    except BodyDecodeError:
+        return REFUSED
+
+
+def as_body(parsed: Any) -> RegisterBrokerBody | str:
+    if parsed is None:
+        return DECLINED
+    version, queues, renamed, filters = parsed
+    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), TopicTable(queues, renamed)), filters)
+
+
+def fast(body: bytes) -> RegisterBrokerBody | str:
+    return as_body(compiled.parse_json(body, queue_data))
+
+
+def fast_blocks(inflated: bytes, mappings: bool) -> RegisterBrokerBody | str:
+    return as_body(compiled.parse_compressed(inflated, mappings, queue_data))
+
+
+def order(read: RegisterBrokerBody | str) -> list[str]:
+    """The keys of the topics, whose order shows in events."""
+    return list(read.topic_config_wrapper.topic_config_table or ()) if isinstance(read, RegisterBrokerBody) else []
+
+
+def agree(taken: RegisterBrokerBody | str, read: Callable[[], RegisterBrokerBody | str]) -> bool:
+    """Whether the compiled parser took it; it then must be what the twin makes of it."""
+    if taken == DECLINED:
+        return False
+    expected = read()
+    assert taken == expected
+    assert order(taken) == order(expected)
+    return True
+
+
+def check(body: bytes) -> bool:
+    return agree(fast(body), lambda: reference(body))
+
+
+def check_blocks(inflated: bytes) -> bool:
+    packed = zlib.compress(inflated, 1)
+    old = agree(fast_blocks(inflated, False), lambda: reference(packed, compressed=True, version=V5_0_0 - 1))
+    return agree(fast_blocks(inflated, True), lambda: reference(packed, compressed=True)) or old
+
+
+attributes = st.dictionaries(st.sampled_from(["+message.type", "a"]), st.one_of(texts, json_values), max_size=2)
+topics = st.builds(
+    lambda config, extra, leave: {k: v for k, v in (config | extra).items() if k not in leave},
+    st.builds(topic_config, st.one_of(st.sampled_from("abc"), texts), ints, ints, ints, ints),
+    st.fixed_dictionaries({}, optional={
+        "attributes": attributes, "topicFilterType": st.just("MULTI_TAG"), "order": json_values, "unknown": json_values,
+    }),
+    st.sets(st.sampled_from(["attributes", "order", "topicSysFlag", "perm", "writeQueueNums", "readQueueNums"])),
+)  # fmt: skip
+versions = st.builds(
+    lambda whole, leave: {k: v for k, v in whole.items() if k not in leave},
+    st.builds(data_version, longs, longs, longs),
+    st.sets(st.sampled_from(["stateVersion", "counter"])),
+)
+wrappers = st.builds(
+    lambda listed, keyed, version, more: wrapper(listed, version) | more | keyed,
+    st.lists(topics, max_size=4),
+    st.fixed_dictionaries({}, optional={
+        "topicConfigTable": st.dictionaries(st.sampled_from("abc"), topics, max_size=3),
+        "unknown": json_values,
+    }),
+    versions,
+    st.fixed_dictionaries({}, optional={
+        "mappingDataVersion": versions,
+        "topicQueueMappingDetailMap": st.just({}),
+        "topicQueueMappingInfoMap": st.sampled_from([{}, {}, {"M": {"topic": "M"}}]),
+    }),
+)  # fmt: skip
+bodies = st.builds(
+    lambda filters, wrapped, more: dumps({"filterServerList": filters, "topicConfigSerializeWrapper": wrapped} | more),
+    st.lists(texts, max_size=2),
+    wrappers,
+    st.dictionaries(texts, json_values, max_size=1),
+)
+FORMS = [BROKER_5_5_0, BROKER_4_9, register_body([topic_config("a"), topic_config("b")])]
+
+
+def inflated_body(topics: list[Any], version: Any, filters: list[str], old: bool) -> bytes:
+    mapping: Any = None if old else []
+    return zlib.decompress(compressed_body(topics, version, filters=tuple(filters), mapping=mapping))
+
+
+complete_topics = st.builds(topic_config, st.one_of(st.sampled_from("abc"), texts), ints, ints, ints)
+blocks = st.builds(
+    inflated_body, st.lists(complete_topics, max_size=3), versions, st.lists(texts, max_size=2), st.booleans()
+)
+BLOCKS = [inflated_body([topic_config("a"), topic_config("b")], data_version(), ["f:1"], old) for old in (False, True)]
+
+
+@pytest.mark.parametrize("body", FORMS, ids=["5.5.0", "4.9", "harness"])
+def test_bodies_of_real_brokers_are_not_declined(body: bytes) -> None:
+    assert check(body)
+
+
+@pytest.mark.parametrize("inflated", BLOCKS, ids=["5.x", "4.9"])
+def test_compressed_bodies_of_real_brokers_are_not_declined(inflated: bytes) -> None:
+    assert check_blocks(inflated)
+
+
+def test_a_body_is_read_by_the_compiled_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what it declines by the reference: the caller sees no difference."""
+    spaced = json.dumps(json.loads(BROKER_5_5_0)).encode()
+    expected = reference(BROKER_5_5_0)
+    assert fast(spaced) == DECLINED
+    assert registration.decode_register_broker_body(spaced, compressed=False, version=V5_0_0, now_ms=1) == expected
+    monkeypatch.setattr(registration, "_decode_plain", None)
+    assert (
+        registration.decode_register_broker_body(BROKER_5_5_0, compressed=False, version=V5_0_0, now_ms=1) == expected
+    )
+
+
+@given(bodies)
+@settings(deadline=None, max_examples=400)
+def test_valid_bodies(body: bytes) -> None:
+    check(body)
+
+
+@given(blocks)
+@settings(deadline=None, max_examples=200)
+def test_valid_blocks(inflated: bytes) -> None:
+    check_blocks(inflated)
+
+
+@pytest.mark.parametrize("body", FORMS)
+def test_a_body_cut_at_any_byte_is_declined(body: bytes) -> None:
+    assert not any(check(body[:end]) for end in range(len(body)))
+
+
+@pytest.mark.parametrize("inflated", BLOCKS)
+def test_blocks_cut_at_any_byte(inflated: bytes) -> None:
+    for end in range(len(inflated)):
+        check_blocks(inflated[:end])
+
+
+@pytest.mark.parametrize("body", FORMS)
+def test_every_byte_replaced_by_what_means_something(body: bytes) -> None:
+    for at in range(len(body)):
+        for byte in b'"\\{}[]:,-0n \x00\x1f\x80\xff':
+            check(body[:at] + bytes([byte]) + body[at + 1 :])
+
+
+@pytest.mark.parametrize("inflated", BLOCKS)
+def test_every_byte_of_blocks_replaced(inflated: bytes) -> None:
+    for at in range(len(inflated)):
+        for byte in b'" -+09a\x00\x01\x7f\x80\xff':
+            check_blocks(inflated[:at] + bytes([byte]) + inflated[at + 1 :])
+
+
+@given(mutated(st.one_of(st.sampled_from(FORMS), bodies)))
+@settings(deadline=None, max_examples=1500)
+def test_mutated_bodies(body: bytes) -> None:
+    check(body)
+
+
+@given(mutated(st.one_of(st.sampled_from(BLOCKS), blocks)))
+@settings(deadline=None, max_examples=600)
+def test_mutated_blocks(inflated: bytes) -> None:
+    check_blocks(inflated)
+
+
+HOLES = ["{}", "[]", "null", '""', "5", "true", '{"T":1}', "[[1]]", '{"a":{"b":[{}]}}', "1.5", "1e3", "-0", "01", "-"]
+NUMBERS = [
+    str(2**31 - 1),
+    str(2**31),
+    str(-(2**31)),
+    str(-(2**31) - 1),
+    "9" * 19,
+    "9" * 20,
+    str(2**63),
+    "0",
+    "00",
+    "+1",
+]
+TEMPLATES = [
+    "%s",
+    '{"filterServerList":%s,"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1}}}',
+    '{"filterServerList":["a"],"filterServerList":%s,"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1}}}',
+    '{"topicConfigSerializeWrapper":%s}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":%s}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":%s}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicQueueMappingInfoMap":%s}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"unknown":%s}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":%s,"counter":1}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1,"counter":%s}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":%s}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":%s}}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":"a","perm":%s}}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":'
+    '{"a":{"topicName":"a","attributes":%s}}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":"a","order":%s}}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":'
+    '{"a":{"topicName":"b"},"a":{"topicName":"a","perm":%s}}}}',
+]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_hostile_values_at_every_place(template: str) -> None:
+    listed = [text for text, _ in (*java.BODIES, *java.VERSIONS, *java.TABLES, *java.TOPICS, *java.MAPPING_MAPS)]
+    for text in (*HOLES, *NUMBERS, *listed, *java.FORGIVEN_TOPICS, *(bit.decode("latin-1") for bit in JSON_BITS)):
+        check((template % text).encode())
+    check((template % ("[" * 100_000)).encode())
+    check((template % ("[" * 500 + "]" * 500)).encode())
+    check((template % ('{"a":' * 100_000)).encode())
+
+
+@given(st.one_of(st.binary(max_size=60), st.lists(st.sampled_from(JSON_BITS), max_size=8).map(b"".join)))
+@example(b"")
+@example(b"\x00\x00\x00\x02{}\x7f\xff\xff\xff")
+@example(b'\x00\x00\x00\x0f{"timestamp":1}\xff\xff\xff\xff\x00\x00\x00\x02[]\x00\x00\x00\x00')
+@settings(deadline=None, max_examples=300)
+def test_any_bytes(data: bytes) -> None:
+    check(data)
+    check_blocks(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"\\u0061"', '"a\\\\"', '"a\tb"', '"\x7f"', '"ü"', '"😀"', '"%s"' % ("x" * 100), '"1234567"', '"12345678"'],
+)
+@pytest.mark.parametrize("place", ['"topicName":%s', '"topicName":"a","unknown":%s', '"topicName":"a",%s:1'])
+def test_texts(text: str, place: str) -> None:
+    before = '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{'
+    check((before + place % text + "}}}}").encode())
+    check((before + place % text + "}}}}").encode("latin-1", "replace"))
+
+
+def test_equal_queues_are_one_object() -> None:
+    """More kinds than the parser keeps, and a second body: still one object for equal values."""
+    many = [topic_config(f"T{n}", n % 50, n % 7, n % 8, n % 2) for n in range(1000)]
+    one, other = fast(register_body(many)), fast(register_body(many[::-1]))
+    assert isinstance(one, RegisterBrokerBody)
+    assert isinstance(other, RegisterBrokerBody)
+    tables = [read.topic_config_wrapper.topic_config_table.queues for read in (one, other)]
+    assert all(tables[0][key] is queues is queue_data(*queues) for key, queues in tables[1].items())
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_takes_any_buffer_of_bytes(kind: type) -> None:
+    assert compiled.parse_json(kind(BROKER_5_5_0), queue_data) is not None
+    assert compiled.parse_json(kind(b""), queue_data) is None
+    assert compiled.parse_compressed(kind(BLOCKS[0]), True, queue_data) is not None
+    assert compiled.parse_compressed(kind(b""), True, queue_data) is None
