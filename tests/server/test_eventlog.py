@@ -1,0 +1,80 @@
+"""Events as the lines that people search Java's log for."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from rocketns.protocol.route import DataVersion, queue_data
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDown,
+    BrokerRefused,
+    BrokerRegistered,
+    Cause,
+    Event,
+    MinBrokerIdChanged,
+    TopicChange,
+    TopicsDeleted,
+    TopicsPut,
+)
+from rocketns.server import eventlog
+from rocketns.server.eventlog import log_events
+
+WHO = "BrokerIdentityInfo [clusterName=C1, brokerAddr=a:1]"
+OLD, NEW = queue_data(1, 2, 6, 0), queue_data(3, 4, 5, 6)
+SHOWN_OLD = "QueueData [brokerName=ba, readQueueNums=1, writeQueueNums=2, perm=6, topicSysFlag=0]"
+SHOWN_NEW = "QueueData [brokerName=ba, readQueueNums=3, writeQueueNums=4, perm=5, topicSysFlag=6]"
+
+
+def registered(gap_ms: int | None) -> BrokerRegistered:
+    return BrokerRegistered("C1", "ba", "a:1", 0, "h:1", DataVersion(0, 0, 0), 120_000, gap_ms)
+
+
+@pytest.mark.parametrize(
+    ("event", "lines"),
+    [
+        (registered(None), [f"INFO new broker registered, {WHO} HAService: h:1"]),
+        (registered(5), []),
+        (BrokerDown("C1", "ba", "a:1", 0, True, 5, Cause.EXPIRED),
+         [f"INFO unregisterBroker, remove from brokerLiveTable OK, {WHO} (expired)"]),
+        (BrokerDown("C1", None, "a:1", None, False, None, Cause.UNREGISTER),
+         [f"INFO unregisterBroker, remove from brokerLiveTable Failed, {WHO} (unregister)"]),
+        (BrokerConflict("C1", "ba", 0, "a:1", "a:2"),
+         ["WARNING Registering Broker conflicts with the existed one, just ignore.: Cluster:C1, BrokerName:ba, "
+          "BrokerId:0, Old BrokerAddr:a:1, New BrokerAddr:a:2."]),
+        (BrokerRefused("ba", 7, "a:1"),
+         ["WARNING Can't register topicConfigWrapper= because broker[7]=a:1 has not registered."]),
+        (TopicsPut("ba", [TopicChange("T1", None, OLD), TopicChange("T2", OLD, NEW)], Cause.REGISTER),
+         [f"INFO new topic registered, T1 {SHOWN_OLD}", f"INFO topic changed, T2 OLD: {SHOWN_OLD} NEW: {SHOWN_NEW}"]),
+        (TopicsDeleted("ba", ["T1"], Cause.ADMIN), []),
+        (MinBrokerIdChanged("ba", 1, "a:2", "a:1", None, ["a:2"]),
+         ["INFO min broker id changed to 1, notify ['a:2'], offline broker addr a:1"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_an_event_is_a_line_of_javas(event: Event, lines: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        log_events([event])
+    levels = {logging.INFO: "INFO", logging.WARNING: "WARNING"}
+    assert [f"{levels[record.levelno]} {record.getMessage()}" for record in caplog.records] == lines
+
+
+def test_many_topics_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    most = eventlog.TOPIC_LINES_MAX
+    with caplog.at_level("INFO"):
+        log_events([TopicsPut("ba", [TopicChange(f"T{i}", None, OLD) for i in range(most)], Cause.REGISTER)])
+        assert len(caplog.messages) == most
+        caplog.clear()
+        log_events([TopicsPut("ba", [TopicChange(f"T{i}", None, OLD) for i in range(most + 7)], Cause.REGISTER)])
+    assert len(caplog.messages) == most + 1
+    assert caplog.messages[-1] == "… and 7 more topics of ba registered or changed (register)"
+
+
+@pytest.mark.xfail(strict=True, reason="log_events looks at INFO before it looks at the event")
+def test_warnings_are_logged_where_only_warnings_are(caplog: pytest.LogCaptureFixture) -> None:
+    """`--log-level WARNING` is not to lose them."""
+    with caplog.at_level("WARNING"):
+        log_events([registered(None), BrokerConflict("C1", "ba", 0, "a:1", "a:2"), BrokerRefused("ba", 7, "a:1")])
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2

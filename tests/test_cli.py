@@ -1,0 +1,85 @@
+"""The command line: Java's options and exit statuses, and help that names everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocketns import __version__, cli
+from rocketns.__main__ import main
+from rocketns.cli import Options
+from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config.limits import FRAME_MAX_LENGTH, PREFIX
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ("", Options()),
+        ("-c a.properties", Options(config_file="a.properties")),
+        ("--configFile a.properties", Options(config_file="a.properties")),
+        ("--configFile=a.properties", Options(config_file="a.properties")),
+        ("-p", Options(print_config_items=True)),
+        ("--printConfigItem", Options(print_config_items=True)),
+        ("-n a:1;b:2", Options()),
+        ("--namesrvAddr a:1", Options()),
+        ("-Da.b=1 -Da.b=2 -Dc=d=e", Options(system={"a.b": "2", "c": "d=e"})),
+        ("-D a=", Options(system={"a": ""})),
+        ("--log-files --log-level DEBUG", Options(log_files=True, log_level="DEBUG")),
+    ],
+)
+def test_options_are_understood(arguments: str, options: Options) -> None:
+    assert cli.parse(arguments.split()) == options
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["-x", "--nope", "extra", "-c", "--config a", "-Dx", "-D=x", "--log-level LOUD", "--print"],
+)
+def test_what_is_not_understood_is_named_with_the_usage(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """B244: exit status 1. Abbreviations are not understood either."""
+    with pytest.raises(SystemExit) as raised:
+        cli.parse(arguments.split())
+    assert raised.value.code == 1
+    message, usage, *_ = capsys.readouterr().err.splitlines()
+    assert message
+    assert usage.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_names_every_property_with_its_default(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """B244: exit status 0."""
+    with pytest.raises(SystemExit) as raised:
+        cli.parse([option])
+    shown = capsys.readouterr().out
+    assert raised.value.code == 0
+    assert shown.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
+    for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), (Limits, PREFIX)):
+        for name, declaration in properties.declared(kind).items():
+            default = properties.show(declaration.default) or "-"
+            assert f"  {prefix}{name} ({default})  {declaration.metadata['doc']}; felt " in shown
+    assert FRAME_MAX_LENGTH in shown
+
+
+def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        cli.parse(["--version"])
+    assert (raised.value.code, capsys.readouterr().out) == (0, f"rocketns {__version__}\n")
+
+
+def test_config_items_are_printed_and_that_is_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B246."""
+    file = tmp_path / "a.properties"
+    file.write_text("listenPort=1\ncustom=2\n")
+    assert main(["-p", "-c", str(file), f"-Duser.home={tmp_path}"]) == 0
+    first, *items = capsys.readouterr().out.splitlines()
+    assert first == f"load config properties file OK, {file}"
+    assert {"listenPort=1", "custom=2", f"kvConfigPath={tmp_path}/namesrv/kvConfig.json"} <= set(items)
+    assert items == sorted(items)
+
+
+def test_a_start_that_fails_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B244: exit status 255."""
+    assert main(["-c", str(tmp_path / "none")]) == 255
+    assert capsys.readouterr().err.startswith("rocketns cannot start: Cannot read the configuration file ")
