@@ -1,0 +1,75 @@
+"""Brokers with 2,000 topics, one registering plain, one compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from interop.harness import views
+from interop.harness.brokers import Broker
+from interop.harness.clients import JavaClient
+from interop.harness.flow import assert_each_arrives_once
+from interop.harness.java import CURRENT, OLD
+from interop.harness.servers import NameServer
+from interop.harness.topics import QUEUES
+from interop.harness.wire import Client
+
+TOPICS = [f"Many-{n}" for n in range(2000)]
+MESSAGES = 100
+GET_BROKER_CONFIG = 26
+SHOWN = "a broker with 2,000 topics that registers {}; every route asked"
+
+
+@pytest.mark.parametrize(
+    ("version", "compressed"),
+    [
+        pytest.param(
+            CURRENT, "false", id="plain",
+            marks=pytest.mark.client(
+                language="Java", client="`rocketmq-client`", version=CURRENT, shows=SHOWN.format("plain")
+            ),
+        ),
+        pytest.param(
+            OLD, "true", id="compressed",
+            marks=pytest.mark.client(
+                language="Java", client="`rocketmq-client`", version=OLD, shows=SHOWN.format("compressed")
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_every_topic_of_a_broker_with_2000_has_a_route(
+    version: str,
+    compressed: str,
+    start_name_server: Callable[..., NameServer],
+    start_broker: Callable[..., Broker],
+    produce: Callable[..., JavaClient],
+    consume: Callable[..., JavaClient],
+) -> None:
+    """B109, B123, B128, B198: the topics come with the registration at boot, not one by one."""
+    server = start_name_server()
+    broker = start_broker(
+        "broker-a", server, version=version, properties={"compressedRegister": compressed}, topics=TOPICS
+    )
+    assert f"\ncompressedRegister={compressed}\n" in _configuration(broker)
+    routes = views.routes(server)
+    queues = {topic: routes[topic]["queueDatas"] for topic in TOPICS}
+    expected = {
+        "brokerName": "broker-a",
+        "perm": 6,
+        "readQueueNums": QUEUES,
+        "topicSysFlag": 0,
+        "writeQueueNums": QUEUES,
+    }
+    assert [topic for topic in TOPICS if queues[topic] != [expected]] == []
+    assert views.addresses(server, TOPICS[-1]) == {"broker-a": {0: broker.address}}
+
+    producer = produce([server], TOPICS[-1], MESSAGES, version=version)
+    consumer = consume([server], TOPICS[-1], "readers", version=version)
+    assert_each_arrives_once(producer, consumer, MESSAGES)
+
+
+def _configuration(broker: Broker) -> str:
+    """What the broker itself says that it runs with."""
+    with Client(broker.port) as client:
+        return (client.request(GET_BROKER_CONFIG).body or b"").decode()
