@@ -1,0 +1,122 @@
+"""Stopping: at once by default, or after a time in which peers are told to go away."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.servers import NameServer
+from interop.harness.wire import Answer, Client, eventually
+from tests.behaviour.calls import get_kv, put_kv, switch
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import register
+from tests.behaviour.views import ask_route
+
+Start = Callable[..., NameServer]
+
+GO_AWAY = 1500
+WAIT_S = 2
+SIGNALLED_S = 20.0  # Java closes its own connections first, which takes some seconds
+GRACEFULLY: dict[str, object] = {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": WAIT_S}
+STOPPED = {"rocketns": 0, "java": 128 + signal.SIGTERM}
+ONEWAY = 2
+
+
+def ask(client: Client, version: int) -> Answer:
+    return client.request(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "none"}, version=version)
+
+
+@contextmanager
+def leaving(server: NameServer) -> Iterator[Client]:
+    """A connection from before the signal, when the server has begun to send away."""
+    with server.connect() as client:
+        assert ask(client, 513).code == codes.QUERY_NOT_FOUND
+        server.process.signal(signal.SIGTERM)
+        eventually(lambda: ask(client, 513).code == GO_AWAY, SIGNALLED_S)
+        yield client
+
+
+@pytest.fixture
+def patient(start_server: Start) -> Iterator[NameServer]:
+    """A server that, asked to stop, would send away for a minute."""
+    server = start_server(GRACEFULLY | {"shutdownWaitTimeSeconds": 60})
+    yield server
+    server.kill()
+
+
+def test_going_away(start_server: Start) -> None:
+    """B080, B081: peers of 5.3.2 and later are sent away, older ones are served, until the time is over."""
+    server = start_server(GRACEFULLY)
+    began = time.monotonic()
+    with leaving(server) as client:
+        for version in (476, 513, 2**31 - 1):
+            answer = ask(client, version)
+            assert (answer.code, answer.remark, answer.ext) == (GO_AWAY, "please go away", None)
+        for version in (475, 401, 0, -1):
+            assert ask(client, version).code == codes.QUERY_NOT_FOUND
+        assert server.process.wait() == STOPPED[server.kind]
+        assert time.monotonic() - began >= WAIT_S
+        assert client.is_closed_by_server()
+
+
+def test_what_is_sent_away_is_not_executed(patient: NameServer, names: Names) -> None:
+    """B080, B081: whatever its code, in either encoding; a oneway request gets no answer."""
+    fields = {"namespace": names.cluster, "key": "k", "value": "new"}
+    with leaving(patient) as client:
+        assert client.request(codes.PUT_KV_CONFIG, fields, binary=True).code == GO_AWAY
+        assert register(client, names).code == GO_AWAY
+        assert ask_route(client, names.topic()).code == GO_AWAY
+        assert client.request(9999).code == GO_AWAY
+        client.post(codes.PUT_KV_CONFIG, fields, flag=ONEWAY)
+        found = client.request(codes.GET_KV_CONFIG, {"namespace": names.cluster, "key": "k"}, version=475)
+        assert found.code == codes.QUERY_NOT_FOUND
+        assert client.request(codes.PUT_KV_CONFIG, fields, version=475).code == codes.SUCCESS
+
+
+def test_a_new_connection_is_sent_away_too(patient: NameServer, names: Names) -> None:
+    """B080, B081: it is still accepted."""
+    with leaving(patient), patient.connect() as new:
+        assert ask(new, 476).code == GO_AWAY
+        assert ask(new, 475).code == codes.QUERY_NOT_FOUND
+        assert register(new, names, peer_version=475).code == codes.SUCCESS
+
+
+def test_the_switch_counts_as_it_is_at_the_signal(start_server: Start) -> None:
+    """B080: 318 may have changed it."""
+    server = start_server({"shutdownWaitTimeSeconds": 60})
+    with server.connect() as client:
+        switch(client, "enableShutdownGracefully", "true")
+    with leaving(server) as client:
+        assert ask(client, 476).code == GO_AWAY
+    server.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_the_waiting(patient: NameServer, number: signal.Signals) -> None:
+    """B080: an operator need not wait; a JVM does not listen to a second signal."""
+    if patient.kind == "java":
+        pytest.skip("the JVM runs its shutdown hooks to their end whatever signals come")
+    with leaving(patient) as client:
+        patient.process.signal(number)
+        assert patient.process.wait(5) == 0
+        assert client.is_closed_by_server()
+
+
+def test_no_waiting_by_default(start_server: Start, names: Names) -> None:
+    """B080: nobody is sent away, the connections close."""
+    server = start_server()
+    with server.connect() as client:
+        put_kv(client, names.cluster, "k", "v")
+        began = time.monotonic()
+        server.process.signal(signal.SIGTERM)
+        assert server.process.wait() == STOPPED[server.kind]
+        assert time.monotonic() - began < 10
+        assert client.is_closed_by_server()
+    server.start()
+    with server.connect() as client:
+        assert get_kv(client, names.cluster, "k").ext == {"value": "v"}
