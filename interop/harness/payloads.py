@@ -1,4 +1,4 @@
-"""Request bodies and header fields as brokers send them (RegisterBrokerBody, DataVersion, RegisterBrokerRequestHeader)."""
+"""What brokers send: RegisterBrokerBody, DataVersion, RegisterBrokerRequestHeader."""
 
 from __future__ import annotations
 

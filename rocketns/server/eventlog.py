@@ -25,8 +25,6 @@ TOPIC_LINES_MAX = 100
 
 def log_events(events: Iterable[Event]) -> None:
     """Write what happened, in order."""
-    if not log.isEnabledFor(logging.INFO):
-        return
     for event in events:
         if isinstance(event, TopicsPut):
             _log_topics(event)
@@ -68,6 +66,8 @@ def _log_broker(event: Event) -> None:
 
 
 def _log_topics(event: TopicsPut) -> None:
+    if not log.isEnabledFor(logging.INFO):
+        return
     for change in event.changes[:TOPIC_LINES_MAX]:
         _log_topic(event.broker_name, change)
     rest = len(event.changes) - TOPIC_LINES_MAX

@@ -72,7 +72,6 @@ def test_many_topics_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages[-1] == "… and 7 more topics of ba registered or changed (register)"
 
 
-@pytest.mark.xfail(strict=True, reason="log_events looks at INFO before it looks at the event")
 def test_warnings_are_logged_where_only_warnings_are(caplog: pytest.LogCaptureFixture) -> None:
     """`--log-level WARNING` is not to lose them."""
     with caplog.at_level("WARNING"):
