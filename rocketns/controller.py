@@ -87,6 +87,7 @@ class NamesrvController:
         if self._timer is not None:
             self._timer.cancel()
         self.client.close()
+        self.control.stop()
         await self.lane.stop()
 
 

@@ -54,6 +54,7 @@ class Control:
             configuration.namesrv, configuration.limits.incoming_bytes_max
         )
         self._turn_is_due = False
+        self._stopped = False
         self._add_jobs(configuration, clock.now().ms)
 
     def _add_jobs(self, configuration: Configuration, now_ms: int) -> None:
@@ -76,13 +77,15 @@ class Control:
             channel.flush()
 
     def _want_turn(self) -> None:
-        if not self._turn_is_due:
+        if not self._turn_is_due and not self._stopped:
             self._turn_is_due = True
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
         """Answer a bounded number of requests, then apply the unregistrations that came up."""
         self._turn_is_due = False
+        if self._stopped:
+            return
         for channel in self._process_some():
             channel.flush()
             if channel.has_ended:  # it did while its requests waited; a broker registered by one of them goes too
@@ -90,6 +93,10 @@ class Control:
         self.apply_unregistrations()
         if self._inbox:
             self._want_turn()
+
+    def stop(self) -> None:
+        """Process nothing more: what waits is dropped, as in Java, and slow requests do not hold up the exit."""
+        self._stopped = True
 
     def _process_some(self) -> set[Channel]:
         """Process what waits, for one turn; the channels that it came over."""
