@@ -1,0 +1,67 @@
+"""rocketns processes of their own, for tests that do to them what nobody should."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from interop.harness.servers import NameServer, RocketnsServer
+
+StartServer = Callable[..., NameServer]
+ADDRESS_SPACE_MAX = 3 << 30
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[StartServer]:
+    """Start a rocketns: ``start_server({"rocketns.connectionsMax": 10})``; stopped after the test."""
+    started: list[NameServer] = []
+
+    def start(properties: dict[str, object] | None = None, **more: object) -> NameServer:
+        started.append(RocketnsServer(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
+        spare_the_machine(started[-1])
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> NameServer:
+    """A server with default settings."""
+    return start_server()
+
+
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
+    """A server for all tests of a file; in the end none of them has caused an error that was not foreseen."""
+    started = RocketnsServer(tmp_path_factory.mktemp("shared"))
+    spare_the_machine(started)
+    yield started
+    assert started.stop() == 0
+    assert_nothing_unforeseen(started)
+
+
+def spare_the_machine(server: NameServer) -> None:
+    """A server that takes memory without end runs into a limit of its own, before everything else does."""
+    psutil.Process(server.pid).rlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_MAX, ADDRESS_SPACE_MAX))
+
+
+def assert_nothing_unforeseen(stopped: NameServer) -> None:
+    """No stack in the log of a server that has ended (while it runs, its log may lag behind)."""
+    log = stopped.process.text()
+    at = log.find("Traceback")
+    assert at < 0, log[max(0, at - 1_000) : at + 4_000]
+
+
+@pytest.fixture
+def open_files_max() -> Iterator[int]:
+    """How many descriptors this process may have, raised to what is allowed for the time of the test."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield hard
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,0 +1,139 @@
+"""Connections in numbers: idle, too many, half closed, opened and reset at once."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import struct
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from interop.harness import codes
+from interop.harness.servers import NameServer, RocketnsServer
+from interop.harness.wire import Client, eventually, frame, json_header
+from tests.hostile.conftest import StartServer
+from tests.hostile.watch import MB, Watch, costs_at_most
+from tests.hostile.witness import Witness
+
+IDLE, IDLE_AT_LEAST = 10_000, 4_000
+SPARE_FILES = 200
+IDLE_BYTES_MAX = 10_000  # resident bytes that one idle connection may take
+LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
+REQUEST = frame(json_header(LIST, opaque=1))
+
+
+def answers(client: Client) -> bool:
+    return client.request(LIST).code == codes.SUCCESS
+
+
+def test_ten_thousand_idle_connections(server: NameServer, open_files_max: int) -> None:
+    """As many connections as the limit on open files allows: all are kept, all are answered, all are forgotten."""
+    count = min(IDLE, open_files_max - SPARE_FILES)
+    assert count >= IDLE_AT_LEAST, f"`ulimit -Hn` {open_files_max} is too low for {IDLE_AT_LEAST} connections"
+    if count < IDLE:
+        warnings.warn(f"only {count} idle connections, for `ulimit -Hn` is {open_files_max}", stacklevel=1)
+    with costs_at_most(server, 16 * MB + count * IDLE_BYTES_MAX) as watch, ExitStack() as stack:
+        with Witness(server):
+            clients = [stack.enter_context(Client(server.port)) for _ in range(count)]
+            eventually(lambda: watch.fds() >= watch.fds_before + count, 30)
+        for client in clients[:: count // 200]:
+            assert answers(client)
+    assert server.process.popen.poll() is None
+    with server.connect() as client:
+        assert answers(client)
+
+
+def test_connections_beyond_the_limit(start_server: StartServer) -> None:
+    """Beyond connectionsMax a connection is closed at once; those within stay, and one that goes makes room."""
+    server = start_server({"rocketns.connectionsMax": 50})
+    with costs_at_most(server, 8 * MB), Witness(server), ExitStack() as stack:
+        within = [stack.enter_context(server.connect()) for _ in range(49)]
+        assert all(answers(client) for client in within)
+        for _ in range(100):
+            with server.connect() as beyond:
+                assert beyond.is_closed_by_server()
+        assert all(answers(client) for client in within)
+        within[0].close()
+        eventually(lambda: is_let_in(server))
+
+
+def is_let_in(server: NameServer) -> bool:
+    try:
+        with server.connect() as client:
+            return answers(client)
+    except ConnectionError:
+        return False
+
+
+class NarrowServer(RocketnsServer):
+    """One that its shell allows few open files."""
+
+    OPEN_FILES = 150
+
+    def command(self) -> list[str]:
+        return ["sh", "-c", f'ulimit -n {self.OPEN_FILES} && exec "$@"', "sh", *super().command()]
+
+
+def test_more_connections_than_open_files(tmp_path: Path) -> None:
+    """connectionsMax is fitted to `ulimit -n`, so that accepting never runs out of files, in bursts neither."""
+    server = NarrowServer(tmp_path / "ns")
+    try:
+        with costs_at_most(server, 8 * MB), Witness(server):
+            for _ in range(3):
+                with ExitStack() as stack:
+                    for _ in range(400):
+                        stack.enter_context(connecting(server))
+        with server.connect() as client:
+            assert answers(client)
+    finally:
+        server.stop()
+    assert "at most 86 connections" in server.process.text()
+    assert "out of system resource" not in server.process.text()
+
+
+def connecting(server: NameServer) -> socket.socket:
+    """A connection that is being opened; does not wait."""
+    one = socket.socket()
+    one.setblocking(False)
+    one.connect_ex(("127.0.0.1", server.port))
+    return one
+
+
+def test_no_more_open_files_for_a_while(server: NameServer) -> None:
+    """The operator's limit was lowered under the server: who is connected is served, who waits is served later."""
+    process = psutil.Process(server.pid)
+    with Witness(server), ExitStack() as stack:
+        watch = Watch(server)
+        usual = process.rlimit(resource.RLIMIT_NOFILE)
+        process.rlimit(resource.RLIMIT_NOFILE, (watch.fds() + 10, usual[1]))
+        waiting = [stack.enter_context(server.connect()) for _ in range(100)]
+        eventually(lambda: watch.fds() >= watch.fds_before + 8)
+        process.rlimit(resource.RLIMIT_NOFILE, usual)
+        assert all(answers(client) for client in waiting)
+    log = server.process.text()
+    assert len(log) < MB, f"{len(log)} characters were logged"
+
+
+def test_half_closed_connections(server: NameServer) -> None:
+    """B050: a request with the end of its direction behind it: the connection closes, answered or not."""
+    with costs_at_most(server, 16 * MB), Witness(server):
+        for n in range(1_000):
+            with server.connect() as client:
+                client.send(REQUEST * 3 if n % 2 else REQUEST[:-1])
+                client.socket.shutdown(socket.SHUT_WR)
+                while client.socket.recv(65_536):
+                    pass
+
+
+@pytest.mark.parametrize("data", [b"", REQUEST[:20], REQUEST * 50], ids=["nothing", "a part", "requests"])
+def test_connect_and_reset(server: NameServer, data: bytes) -> None:
+    """B187: thousands of connections that are reset at once, with and without requests, leave nothing behind."""
+    with costs_at_most(server, 24 * MB), Witness(server):
+        for _ in range(1_500):
+            with socket.create_connection(("127.0.0.1", server.port)) as one:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                one.sendall(data)

@@ -1,0 +1,152 @@
+"""Bytes that are no frames, and frames that make no sense: closed or answered, and nobody else notices."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+import socket
+import struct
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.servers import NameServer
+from interop.harness.wire import ROCKETMQ, Client, binary_header, frame, json_header
+from tests.hostile.frames import damaged, random_frames
+from tests.hostile.watch import MB, costs_at_most
+from tests.hostile.witness import Witness
+
+SEED = 20_260_417
+CONNECTIONS = 2_000
+FRAMES = 1_500
+FRAMES_A_CONNECTION = 25
+FRAME_MAX = 16 * 1024 * 1024
+GROWTH_MAX = 24 * MB
+HEADER = json_header(codes.GET_KV_CONFIG, {"namespace": "none", "key": "none"}, opaque=1)
+BINARY = binary_header(codes.GET_KV_CONFIG, {"namespace": "none", "key": "none"}, opaque=1)
+
+
+def throw(server: NameServer, data: bytes, *, reset: bool = False) -> None:
+    """Send on a connection of its own and be gone, without looking at what comes back."""
+    with Client(server.port) as client:
+        if reset:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with contextlib.suppress(ConnectionError):  # when the server had seen enough
+            client.send(data)
+
+
+def noise(chance: random.Random) -> bytes:
+    """Random bytes, half of them behind a length field that fits them."""
+    data = chance.randbytes(chance.randrange(1, 400))
+    return data if chance.random() < 0.5 else struct.pack(">i", len(data)) + data
+
+
+def test_random_bytes(shared_server: NameServer) -> None:
+    """B004, B043, B044, B045, B046, B052: whatever comes in, others are served and nothing is left behind."""
+    chance = random.Random(SEED)
+    with costs_at_most(shared_server, GROWTH_MAX), Witness(shared_server):
+        for n in range(CONNECTIONS):
+            throw(shared_server, noise(chance), reset=n % 3 == 0)
+
+
+@pytest.mark.parametrize("damage", [False, True], ids=["whole", "damaged"])
+def test_random_requests(shared_server: NameServer, damage: bool) -> None:
+    """B079: every request code with random fields and damaged bodies: an answer or a close, and no error unforeseen."""
+    frames = random_frames(SEED, FRAMES)
+    if damage:
+        frames = damaged(SEED, frames)
+    with costs_at_most(shared_server, GROWTH_MAX), Witness(shared_server):
+        for batch in batches(frames):
+            with Client(shared_server.port) as client:
+                send_and_drain(client, batch)
+
+
+def batches(frames: Iterable[bytes]) -> Iterable[bytes]:
+    """Several frames in one piece."""
+    waiting = iter(frames)
+    while several := list(itertools.islice(waiting, FRAMES_A_CONNECTION)):
+        yield b"".join(several)
+
+
+def send_and_drain(client: Client, data: bytes) -> None:
+    """Send, end the own direction and read until the server ends the other; it must do so soon."""
+    with contextlib.suppress(ConnectionError):
+        client.send(data)
+        client.socket.shutdown(socket.SHUT_WR)
+        while client.socket.recv(65_536):
+            pass
+
+
+def fin(client: Client) -> None:
+    client.socket.shutdown(socket.SHUT_WR)
+    assert client.is_closed_by_server()
+
+
+def reset(client: Client) -> None:
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize("end", [fin, reset])
+@pytest.mark.parametrize("data", [frame(HEADER, b"body"), frame(BINARY, b"body", ROCKETMQ)], ids=["json", "binary"])
+def test_a_frame_cut_at_every_byte(shared_server: NameServer, data: bytes, end: Callable[[Client], None]) -> None:
+    """B050: nothing is sent, the connection closes, and the next one starts from nothing."""
+    with costs_at_most(shared_server, GROWTH_MAX), Witness(shared_server):
+        for cut in range(len(data)):
+            with Client(shared_server.port) as client:
+                client.send(data[:cut])
+                end(client)
+        with Client(shared_server.port) as client:
+            client.send(data)
+            assert client.receive().code == codes.QUERY_NOT_FOUND
+
+
+def answered_then(client: Client, garbage: bytes) -> None:
+    """A whole frame is answered, then the garbage behind it closes."""
+    client.send(frame(HEADER))
+    assert client.receive().code == codes.QUERY_NOT_FOUND
+    client.send(garbage)
+    assert client.is_closed_by_server()
+
+
+LENGTHS = [-(2**31), -1, 0, 3, FRAME_MAX - 3, FRAME_MAX, 2**31 - 1]
+WORDS = [0, 1, 0xFF_FFFF, 0x0100_0000, 0x01FF_FFFF, 0x0200_0010, 0x7F00_0010, 0xFFFF_FFFF]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_hostile_frame_lengths(shared_server: NameServer, length: int) -> None:
+    """B043, B044, B045: closed without waiting for what was announced, and without making room for it."""
+    with costs_at_most(shared_server, 2 * MB), Witness(shared_server, rounds_min=1):
+        for _ in range(20):
+            with Client(shared_server.port) as client:
+                answered_then(client, struct.pack(">i", length) + b"x" * 8)
+
+
+@pytest.mark.parametrize("word", WORDS, ids=hex)
+def test_hostile_header_words(shared_server: NameServer, word: int) -> None:
+    """B004, B046, B047: header lengths beyond the frame, and types that do not exist."""
+    with costs_at_most(shared_server, 2 * MB), Witness(shared_server, rounds_min=1):
+        for _ in range(20):
+            with Client(shared_server.port) as client:
+                answered_then(client, struct.pack(">iI", 24, word) + b"\xff" * 20)
+
+
+HUGE = (2**31 - 1, -(2**31), -1, 2**24, 255)
+
+
+@pytest.mark.parametrize("huge", HUGE)
+def test_hostile_lengths_in_a_binary_header(shared_server: NameServer, huge: int) -> None:
+    """B027, B029, B031: lengths of remark, ext fields, keys and values that reach beyond their section, or below 0."""
+    fixed = struct.pack(">hBhii", codes.GET_KV_CONFIG, 0, 513, 1, 0)
+    key = max(-(2**15), min(huge, 2**15 - 1))
+    headers = [
+        fixed + struct.pack(">i", huge) + bytes(8),
+        fixed + struct.pack(">ii", 0, huge) + bytes(8),
+        fixed + struct.pack(">iih", 0, 12, key) + bytes(10),
+        fixed + struct.pack(">iihc", 0, 12, 1, b"k") + struct.pack(">i", huge) + bytes(5),
+    ]
+    with costs_at_most(shared_server, 2 * MB), Witness(shared_server, rounds_min=1):
+        for header in headers * 5:
+            with Client(shared_server.port) as client:
+                send_and_drain(client, frame(header, b"", ROCKETMQ))

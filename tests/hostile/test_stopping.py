@@ -1,0 +1,129 @@
+"""SIGTERM and SIGINT stop the server within 3 s and with exit status 0, whatever its peers do."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, eventually, frame, json_header
+from tests.behaviour.calls import put_kv
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.hostile.conftest import assert_nothing_unforeseen
+from tests.hostile.watch import MB, Watch, cpu_seconds
+
+STOP_S = 3.0
+LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
+SLOW_JSON = b"{'a':[" + b"1," * 100_000 + b"1]}"
+
+
+@contextmanager
+def nothing(_server: NameServer) -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def open_connections(server: NameServer) -> Iterator[None]:
+    """Idle ones, and one in the middle of a frame, with a broker on each."""
+    with ExitStack() as stack:
+        for _ in range(50):
+            client = stack.enter_context(server.connect())
+            registered(client, Names())
+            client.send(frame(json_header(LIST))[:-1])
+        yield
+
+
+@contextmanager
+def flood(server: NameServer) -> Iterator[None]:
+    """Two connections that ask as fast as they can and read what comes."""
+    requests = b"".join(frame(json_header(LIST, opaque=n)) for n in range(100))
+    over = threading.Event()
+
+    def ask() -> None:
+        with contextlib.suppress(ConnectionError), server.connect() as client:
+            while not over.is_set():
+                client.send(requests)
+                for _ in range(100):
+                    client.receive()
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    started = cpu_seconds(server)
+    eventually(lambda: cpu_seconds(server) > started + 0.2)
+    yield
+    over.set()
+    for thread in threads:
+        thread.join()
+
+
+@contextmanager
+def slow_requests(server: NameServer) -> Iterator[None]:
+    """Seconds of work from many connections at once, which has only begun."""
+    slow = frame(json_header(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t"}), SLOW_JSON)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.connect()) for _ in range(40)]
+        for client in clients:
+            client.send(slow)
+        clients[0].receive()
+        yield
+
+
+@contextmanager
+def peer_that_does_not_read(server: NameServer) -> Iterator[None]:
+    """Answers of 32 MB that wait for it in the server."""
+    with server.connect() as client:
+        put_kv(client, "ns", "k", "v" * MB)
+        watch = Watch(server)
+        client.send(frame(json_header(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})) * 32)
+        eventually(lambda: watch.peak_growth() > 20 * MB)
+        yield
+
+
+@contextmanager
+def first_tls_hello(server: NameServer) -> Iterator[None]:
+    """A certificate is being made, in a thread."""
+    with server.connect() as client:
+        client.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200))
+        yield
+
+
+Situation = Callable[[NameServer], AbstractContextManager[None]]
+SITUATIONS = (nothing, open_connections, flood, slow_requests, peer_that_does_not_read, first_tls_hello)
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.__name__)
+def test_sigterm_stops_soon_and_cleanly(server: NameServer, situation: Situation) -> None:
+    """Within 3 s, with exit status 0."""
+    assert_stops(server, situation, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("situation", [nothing, flood], ids=lambda situation: situation.__name__)
+def test_sigint_stops_soon_and_cleanly(server: NameServer, situation: Situation) -> None:
+    """As SIGTERM does."""
+    assert_stops(server, situation, signal.SIGINT)
+
+
+def assert_stops(server: NameServer, situation: Situation, number: signal.Signals) -> None:
+    with situation(server):
+        server.process.signal(number)
+        assert server.process.wait(STOP_S) == 0
+    assert_nothing_unforeseen(server)
+
+
+def test_connections_end_with_the_server(server: NameServer) -> None:
+    """Who is connected sees the end at once, and nobody can connect any more."""
+    with server.connect() as client:
+        assert client.request(LIST).code == codes.SUCCESS
+        server.process.signal(signal.SIGTERM)
+        assert client.is_closed_by_server(STOP_S)
+    assert server.process.wait(STOP_S) == 0
+    with pytest.raises(ConnectionRefusedError):
+        Client(server.port)

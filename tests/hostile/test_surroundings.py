@@ -1,0 +1,175 @@
+"""Files that cannot be written, output that nobody reads, a port that is taken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.ports import free_port
+from interop.harness.process import ProcessFailed
+from interop.harness.servers import BOOT_LINE, NameServer
+from interop.harness.wire import Client, eventually, frame
+from tests.behaviour.calls import get_kv, put_kv, settings, update_settings
+from tests.hostile.conftest import StartServer
+from tests.hostile.watch import MB
+
+STOP_S = 3.0
+PIPE_BYTES = 65_536
+WAITING_CHARACTERS_MAX = 16 * MB  # log records that wait for their reader
+
+
+def test_a_kv_file_that_cannot_be_written(start_server: StartServer, tmp_path: Path) -> None:
+    """B094: put and delete are answered 0 and hold until the next start; each failure is an error in the log."""
+    server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
+    (tmp_path / "folder").write_text("a file", "utf-8")
+    with server.connect() as client:
+        put_kv(client, "ns", "k", "v")
+        assert get_kv(client, "ns", "k").ext == {"value": "v"}
+        assert client.request(codes.DELETE_KV_CONFIG, {"namespace": "ns", "key": "k"}).code == codes.SUCCESS
+        assert get_kv(client, "ns", "k").code == codes.QUERY_NOT_FOUND
+    assert server.stop() == 0
+    assert server.process.text().count("ERROR MainThread - persist kvconfig Exception") == 2
+
+
+def test_a_configuration_file_that_cannot_be_written(start_server: StartServer) -> None:
+    """B235: a changed setting is felt and answered 0, and the failure is in the log."""
+    server = start_server()
+    server.config_path.unlink()
+    server.config_path.mkdir()  # what is to be replaced is a folder by now
+    with server.connect() as client:
+        assert update_settings(client, "enableTopicList=false\n").code == codes.SUCCESS
+        assert settings(client)["enableTopicList"] == "false"
+    assert server.stop() == 0
+    assert "ERROR MainThread - persist string2File error" in server.process.text()
+
+
+class Piped:
+    """A rocketns whose standard output is a pipe that this process may read, or not."""
+
+    def __init__(self, home: Path) -> None:
+        self.port = free_port()
+        config = home / "namesrv.properties"
+        config.write_text(f"bindAddress=127.0.0.1\nlistenPort={self.port}\nkvConfigPath={home / 'kv.json'}\n", "utf-8")
+        self.command = [sys.executable, "-m", "rocketns", f"-Duser.home={home}", "-c", str(config)]
+
+    @contextmanager
+    def running(self, command: list[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+        """Started until it answers; killed in the end if it still runs."""
+        popen = subprocess.Popen(command or self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            eventually(lambda: self.answers() or popen.poll() is not None)
+            assert popen.poll() is None, (popen.stderr.read() if popen.stderr else b"").decode()
+            yield popen
+        finally:
+            popen.kill()
+            errors = popen.communicate()[1]
+        assert errors == b""
+
+    def answers(self) -> bool:
+        try:
+            with Client(self.port) as client:
+                return client.request(codes.GET_NAMESRV_CONFIG).code == codes.SUCCESS
+        except ConnectionError:
+            return False
+
+    def make_it_log(self, characters: int) -> None:
+        """Values of a KV configuration are logged as they are."""
+        value = "v" * min(characters, MB)
+        with Client(self.port) as client:
+            for _ in range(max(1, characters // MB)):
+                put_kv(client, "ns", "k", value)
+
+
+@pytest.fixture
+def piped(tmp_path: Path) -> Piped:
+    return Piped(tmp_path)
+
+
+def stops(popen: subprocess.Popen[bytes]) -> bool:
+    popen.terminate()
+    return popen.wait(STOP_S) == 0
+
+
+def test_output_that_nobody_reads(piped: Piped) -> None:
+    """A full pipe holds up nothing: requests are answered, the log that waits is bounded, SIGTERM ends it in time."""
+    with piped.running() as popen:
+        piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
+        assert piped.answers()
+        assert stops(popen)
+
+
+def test_output_that_is_read_late(piped: Piped) -> None:
+    """Once it is read the log goes on, and says how many records it lost."""
+    with piped.running() as popen:
+        piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
+        lines = iter(popen.stdout or ())
+        lost = next(line for line in lines if b"log records were dropped" in line)
+        assert 0 < int(lost.split(b" - ")[1].split()[0]) <= 2 * WAITING_CHARACTERS_MAX // MB
+        piped.make_it_log(1)
+        assert any(line.endswith(b"Key: k Value: v\n") for line in lines)
+
+
+def test_output_whose_reader_is_gone(piped: Piped) -> None:
+    """A broken pipe ends the log and nothing else."""
+    with piped.running() as popen:
+        assert popen.stdout is not None
+        popen.stdout.close()
+        popen.stdout = None
+        piped.make_it_log(2 * PIPE_BYTES)
+        assert piped.answers()
+        assert stops(popen)
+
+
+@pytest.mark.xfail(strict=True, reason="__main__._say writes to a sys.stdout that is None")
+def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
+    """As a daemon that was given no standard output at all: it starts, answers and stops."""
+    with piped.running(["sh", "-c", 'exec "$@" >&-', "sh", *piped.command]) as popen:
+        piped.make_it_log(2 * PIPE_BYTES)
+        assert piped.answers()
+        assert stops(popen)
+
+
+@pytest.mark.xfail(strict=True, reason="__main__._say lets an OSError of sys.stdout end the start")
+def test_output_on_a_full_disk(piped: Piped) -> None:
+    """Standard output that takes nothing costs the log."""
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full on this system")
+    with piped.running(["sh", "-c", 'exec "$@" >/dev/full', "sh", *piped.command]) as popen:
+        piped.make_it_log(1)
+        assert piped.answers()
+        assert stops(popen)
+
+
+def test_text_that_is_no_utf8_is_logged_escaped(start_server: StartServer) -> None:
+    """Half of a surrogate pair in a request is JSON, and no reason for a stack in the log."""
+    server = start_server()
+    with server.connect() as client:
+        fields = {"namespace": "ns", "key": "k\ud800", "value": "v"}
+        header = {"code": codes.PUT_KV_CONFIG, "extFields": fields, "opaque": 1}
+        client.send(frame(json.dumps(header).encode()))
+        assert client.receive().code == codes.SUCCESS
+    server.stop()
+    assert "Key: k\\ud800 Value: v" in server.process.text()
+    assert "Traceback" not in server.process.text()
+
+
+def test_two_servers_on_one_port(server: NameServer, start_server: StartServer) -> None:
+    """B244: the second exits with 255 and says why in one line; the first does not notice."""
+    with pytest.raises(ProcessFailed) as failure:
+        start_server({"listenPort": server.port})
+    assert failure.value.status == 255
+    (line,) = [line for line in str(failure.value).splitlines() if "cannot start" in line]
+    assert line.startswith(f"rocketns cannot start: Failed to bind to 127.0.0.1:{server.port}: ")
+    assert os.strerror(98).lower() in line.lower()
+    assert "Traceback" not in str(failure.value)
+    assert BOOT_LINE not in str(failure.value)
+    with server.connect() as client:
+        assert client.request(codes.GET_NAMESRV_CONFIG).code == codes.SUCCESS
