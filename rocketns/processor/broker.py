@@ -18,6 +18,7 @@ from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.protocol.registration import (
     RegisterBrokerBody,
+    body_fingerprint,
     decode_data_version,
     decode_queue_datas,
     decode_register_broker_body,
@@ -25,6 +26,7 @@ from rocketns.protocol.registration import (
 )
 from rocketns.routeinfo import registration, topics
 from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.repetition import Sender, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
 log = logging.getLogger("rocketns.broker")
@@ -40,7 +42,13 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
     """REGISTER_BROKER."""
     header = decode_header(command, RegisterBrokerRequestHeader)
     _check_crc(header, command, peer)
-    body = _registration_body(header, command, now)
+    sender = Sender(
+        header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
+    )
+    fingerprint = body_fingerprint(command.body, compressed=header.compressed, version=command.version)
+    body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
+    if body is None:
+        body = _registration_body(header, command, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")
     result = registration.register_broker(
@@ -59,6 +67,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
             filter_servers=body.filter_server_list,
             channel=peer,
             epoch_ms=now.epoch_ms,
+            body_fingerprint=fingerprint,
         ),
         now.ms,
     )

@@ -7,6 +7,7 @@ topic without a name, is left out instead of leaving a null behind that breaks t
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from rocketns.config import NamesrvConfig
@@ -25,6 +26,7 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
+from rocketns.routeinfo.repetition import AcceptedBody, Sender
 from rocketns.routeinfo.tables import (
     DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
     BrokerAddrInfo,
@@ -38,7 +40,8 @@ from rocketns.routeinfo.tables import (
 class BrokerRegistration:
     """Everything a broker says of itself. ``filter_servers`` None makes no statement; ids are longs.
 
-    ``epoch_ms`` is the wall clock, the time stamp of the version that stands in for a null wrapper's.
+    ``epoch_ms`` is the wall clock, the time stamp of the version that stands in for a null wrapper's. Equal
+    ``body_fingerprint``s mean equal bodies; None is equal to nothing.
     """
 
     cluster: str | None
@@ -53,6 +56,11 @@ class BrokerRegistration:
     filter_servers: list[str | None] | None
     channel: Channel | None
     epoch_ms: int = 0
+    body_fingerprint: Hashable = None
+
+    @property
+    def sender(self) -> Sender:
+        return Sender(self.cluster, self.addr, self.broker_name, self.broker_id, self.enable_acting_master)
 
 
 @dataclass(slots=True)
@@ -83,6 +91,7 @@ class _Registration:
     key: BrokerAddrInfo
     name: str
     now_ms: int
+    topics_applied: bool = False
     result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
 
     def apply(self) -> RegisterBrokerResult:
@@ -95,7 +104,7 @@ class _Registration:
             return self.result
         first = not group.broker_addrs.get(self.asked.broker_id) or first
         group.broker_addrs[self.asked.broker_id] = self.key.addr
-        if wrapper is not None and self.may_register_topics(group):
+        if wrapper is not None and self.asked.sender.may_register_topics(group):
             self.register_topics(group, wrapper, first)
         self.put_live_entry(wrapper)
         self.put_filter_servers()
@@ -155,23 +164,15 @@ class _Registration:
             self.result.events.append(BrokerRefused(self.name, self.asked.broker_id, self.key.addr))
         return table is None or len(table) == 1
 
-    def may_register_topics(self, group: BrokerData) -> bool:
-        return self.asked.broker_id == MASTER_ID or self.is_prime_slave(group)
-
-    def is_prime_slave(self, group: BrokerData) -> bool:
-        """The slave with the smallest id of a group whose brokers know acting masters."""
-        asked = self.asked
-        knows = asked.enable_acting_master is not None
-        return knows and asked.broker_id != MASTER_ID and asked.broker_id == min(group.broker_addrs)
-
     def register_topics(self, group: BrokerData, wrapper: TopicConfigWrapper, first: bool) -> None:
         table, mappings = wrapper.topic_config_table, wrapper.topic_queue_mapping_info_map or {}
         if table is None:
             return
+        self.topics_applied = True
         if self.config.delete_topic_with_broker_registration and not mappings:
             self.delete_missing_topics(table)
         changed = first or self.is_changed(wrapper.data_version)
-        wipe = self.is_prime_slave(group) and group.enable_acting_master
+        wipe = self.asked.sender.is_prime_slave(group) and group.enable_acting_master
         self.put_topics(table, changed, ~PERM_WRITE if wipe else -1)
         if changed:
             for topic, info in mappings.items():
@@ -218,7 +219,7 @@ class _Registration:
         previous = self.tables.broker_live_table.get(self.key)
         gap_ms = None if previous is None else self.now_ms - previous.last_update_ms
         self.tables.broker_live_table[self.key] = BrokerLiveInfo(
-            self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr
+            self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, self.accepted_body(wrapper)
         )
         self.result.events.append(
             BrokerRegistered(
@@ -232,6 +233,18 @@ class _Registration:
                 gap_ms,
             )
         )
+
+    def accepted_body(self, wrapper: TopicConfigWrapper | None) -> AcceptedBody | None:
+        """What to know the same body by; None for one that may mean something else the next time, or is unusual."""
+        asked = self.asked
+        version = None if wrapper is None else wrapper.data_version
+        if asked.body_fingerprint is None or version is None or asked.filter_servers:
+            return None
+        if version.timestamp == asked.epoch_ms:  # as it is where the body names none
+            return None
+        clears = asked.filter_servers is not None
+        removals = self.tables.removals
+        return AcceptedBody(asked.body_fingerprint, self.name, version, clears, self.topics_applied, removals)
 
     def put_filter_servers(self) -> None:
         if self.asked.filter_servers:

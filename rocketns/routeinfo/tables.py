@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rocketns.protocol.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
+
+if TYPE_CHECKING:
+    from rocketns.routeinfo.repetition import AcceptedBody
 
 Channel = object
 """A connection, known here only by identity."""
@@ -27,13 +30,17 @@ class BrokerAddrInfo(NamedTuple):
 
 @dataclass(slots=True)
 class BrokerLiveInfo:
-    """A live broker: times in milliseconds of the caller's clock; ``channel`` owns it."""
+    """A live broker: times in milliseconds of the caller's clock; ``channel`` owns it.
+
+    ``accepted`` is what `repetition` needs of the last registration.
+    """
 
     last_update_ms: int
     timeout_ms: int
     data_version: DataVersion | None
     channel: Channel | None
     ha_server_addr: str | None
+    accepted: AcceptedBody | None = field(default=None, compare=False, repr=False)
 
     def expires_before(self, now_ms: int) -> bool:
         return self.last_update_ms + self.timeout_ms < now_ms
@@ -41,7 +48,10 @@ class BrokerLiveInfo:
 
 @dataclass(slots=True)
 class RouteTables:
-    """All route state. Names are Java's: topicQueueTable, brokerAddrTable, clusterAddrTable and so on."""
+    """All route state. Names are Java's: topicQueueTable, brokerAddrTable, clusterAddrTable and so on.
+
+    ``removals`` counts what `remove_queue_data` removed: while it stands still, no topic lost a broker.
+    """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
     broker_addr_table: dict[str, BrokerData] = field(default_factory=dict)
@@ -49,6 +59,7 @@ class RouteTables:
     broker_live_table: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict)
     filter_server_table: dict[BrokerAddrInfo, list[str | None]] = field(default_factory=dict)
     topic_queue_mapping_info_table: dict[str, dict[str | None, TopicQueueMappingInfo]] = field(default_factory=dict)
+    removals: int = field(default=0, compare=False)
 
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""
@@ -71,6 +82,7 @@ class RouteTables:
         queues = self.topic_queue_table.get(topic)
         if queues is None or broker_name not in queues:
             return False
+        self.removals += 1
         del queues[broker_name]
         if not queues:
             del self.topic_queue_table[topic]

@@ -1,0 +1,70 @@
+"""The same registration again: what every broker sends every 30 s, and what need not be read again.
+
+With the same data version, a registered address and a registered id, a registration adds the topics that the tables
+lack and does nothing else to topics and mappings. So as long as no queue data was removed, a body that was applied
+before stands for one without topics; everything that the header says is still done, step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from rocketns.config import NamesrvConfig
+from rocketns.protocol.codes import MASTER_ID
+from rocketns.protocol.registration import RegisterBrokerBody, TopicConfigWrapper
+from rocketns.protocol.route import BrokerData, DataVersion
+from rocketns.routeinfo.tables import RouteTables
+
+
+@dataclass(slots=True, frozen=True)
+class AcceptedBody:
+    """What a live entry keeps of its last body, which may be megabytes. ``removals`` is the tables' count after it."""
+
+    fingerprint: Hashable
+    broker_name: str
+    data_version: DataVersion
+    clears_filter_servers: bool
+    topics_applied: bool
+    removals: int
+
+    def without_topics(self) -> RegisterBrokerBody:
+        filter_servers: list[str | None] | None = [] if self.clears_filter_servers else None
+        return RegisterBrokerBody(TopicConfigWrapper(self.data_version), filter_servers)
+
+
+@dataclass(slots=True, frozen=True)
+class Sender:
+    """Who registers, as the header says it."""
+
+    cluster: str | None
+    addr: str | None
+    broker_name: str | None
+    broker_id: int | None
+    enable_acting_master: bool | None
+
+    def may_register_topics(self, group: BrokerData) -> bool:
+        return self.broker_id == MASTER_ID or self.is_prime_slave(group)
+
+    def is_prime_slave(self, group: BrokerData) -> bool:
+        """The slave with the smallest id of a group whose brokers know acting masters."""
+        knows = self.enable_acting_master is not None
+        return knows and self.broker_id != MASTER_ID and self.broker_id == min(group.broker_addrs)
+
+
+def repeated_body(
+    tables: RouteTables, config: NamesrvConfig, sender: Sender, fingerprint: Hashable
+) -> RegisterBrokerBody | None:
+    """What to register instead of a body with this fingerprint; None where the body must be read."""
+    entry = tables.live(sender.cluster, sender.addr)
+    last = None if entry is None else entry.accepted
+    if last is None or last.fingerprint != fingerprint or last.broker_name != sender.broker_name:
+        return None
+    group = tables.broker_addr_table.get(last.broker_name)
+    if group is None or sender.broker_id is None or group.broker_addrs.get(sender.broker_id) != sender.addr:
+        return None
+    if config.delete_topic_with_broker_registration or last.removals != tables.removals:
+        return None
+    if sender.may_register_topics(group) and not last.topics_applied:
+        return None
+    return last.without_topics()

@@ -1,0 +1,247 @@
+"""A registration that repeats its body is handled without its topics, and nobody can tell from tables and events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from rocketns.protocol.registration import TopicConfigWrapper
+from rocketns.protocol.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable, queue_data
+from rocketns.routeinfo import repetition
+from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
+from rocketns.routeinfo.repetition import Sender
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unregistration import UnregisterRequest
+from tests.routeinfo.manager import BROKER, MASTER, READ, SLAVE, Broker, Manager, table_of
+from tests.routeinfo.test_machine import brokers, channels, clusters, names, queues, requests, topics
+
+EPOCH_MS = 1_700_000_000_500
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body as decoded: what its fingerprint stands for."""
+
+    version: DataVersion | None
+    table: dict[str, TopicConfig] | None
+    mappings: dict[str, TopicQueueMappingInfo] = field(default_factory=dict)
+    filters: list[str | None] | None = None
+
+    def wrapper(self) -> TopicConfigWrapper:
+        table = None if self.table is None else TopicTable.of(self.table.items())
+        return TopicConfigWrapper(self.version, table, self.mappings)
+
+
+@dataclass
+class Remembering(Manager):
+    """Registers as the processor does: what is repeated is not read. ``repeated`` counts how often."""
+
+    repeated: int = 0
+
+    def register_body(self, broker: Broker, body: Body) -> RegisterBrokerResult:
+        sender = Sender(broker.cluster, broker.addr, broker.name, broker.id, broker.acting)
+        short = repetition.repeated_body(self.tables, self.config, sender, repr(body))
+        self.repeated += short is not None
+        wrapper = body.wrapper() if short is None else short.topic_config_wrapper
+        filters = body.filters if short is None else short.filter_server_list
+        asked = BrokerRegistration(
+            broker.cluster, broker.addr, broker.name, broker.id, broker.ha_addr, broker.zone, broker.timeout_ms,
+            broker.acting, wrapper, filters, broker.channel, EPOCH_MS, repr(body),
+        )  # fmt: skip
+        result = register_broker(self.tables, self.config, asked, self.now_ms)
+        self.note(result.events)
+        return result
+
+
+TWO = Body(MASTER.version, table_of("T1", "T2"))
+
+
+@pytest.fixture
+def manager() -> Remembering:
+    manager = Remembering()
+    manager.register_body(MASTER, TWO)
+    return manager
+
+
+def test_a_repeated_body_refreshes_the_entry_and_keeps_everything_else(manager: Remembering) -> None:
+    before = manager.tables.topic_queue_table.copy()
+    manager.now_ms += 1_000
+    events = manager.register_body(MASTER.but(channel="new", ha_addr="h:2", zone="z"), TWO).events
+    assert manager.repeated == 1
+    entry = manager.live(MASTER)
+    assert entry is not None
+    assert (entry.last_update_ms, entry.channel, entry.ha_server_addr) == (manager.now_ms, "new", "h:2")
+    assert (manager.tables.topic_queue_table, [type(e).__name__ for e in events]) == (before, ["BrokerRegistered"])
+    assert manager.tables.broker_addr_table[BROKER].zone_name == "z"
+
+
+def test_a_deleted_topic_comes_back(manager: Remembering) -> None:
+    """B146."""
+    manager.delete_topic("T1")
+    manager.register_body(MASTER, TWO)
+    assert (manager.repeated, list(manager.route("T1").queue_datas)) == (0, [(BROKER, queue_data(8, 8, 6, 0))])
+    manager.register_body(MASTER, TWO)
+    assert manager.repeated == 1
+
+
+def test_a_wiped_permission_stays_until_the_version_changes(manager: Remembering) -> None:
+    """B147, B148."""
+    manager.wipe_write_perm(BROKER)
+    manager.register_body(MASTER, TWO)
+    assert (manager.repeated, manager.perm("T1")) == (1, READ)
+    manager.register_body(MASTER, Body(DataVersion(0, 1, 9), TWO.table))
+    assert (manager.repeated, manager.perm("T1")) == (1, 6)
+
+
+def test_a_slave_that_becomes_the_smallest_brings_its_topics(manager: Remembering) -> None:
+    """B150: with the body that was ignored as long as there was a master."""
+    mine = Body(MASTER.version, table_of("T1", "T2", "T3"))
+    slave = SLAVE.but(acting=False)
+    for _ in range(2):
+        manager.register_body(slave, mine)
+    assert (manager.repeated, manager.pick_up("T3")) == (1, None)
+    manager.unregister(MASTER)
+    manager.register_body(slave, mine)
+    assert manager.route("T3").queue_datas
+
+
+def test_an_address_that_takes_another_id_or_name_is_read(manager: Remembering) -> None:
+    """B154."""
+    manager.register_body(MASTER.but(id=1), TWO)
+    manager.register_body(MASTER.but(name="other"), TWO)
+    assert manager.repeated == 0
+    assert manager.route("T2").broker_datas[1].broker_name == "other"
+
+
+def test_missing_topics_are_removed_where_that_is_configured(manager: Remembering) -> None:
+    """B159: also those that came by another way than the registration."""
+    manager.register_topic("T9", (BROKER, queue_data(1, 1, 6, 0)))
+    manager.config.delete_topic_with_broker_registration = True
+    manager.register_body(MASTER, TWO)
+    assert (manager.repeated, manager.pick_up("T9")) == (0, None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Body(None, TWO.table),
+        Body(DataVersion(0, EPOCH_MS, 0), TWO.table),  # a body without time stamp has a new one each time
+        Body(MASTER.version, TWO.table, filters=["f:1"]),
+    ],
+    ids=["no version", "version of now", "filter servers"],
+)
+def test_what_may_mean_something_else_the_next_time_is_read(body: Body) -> None:
+    manager = Remembering()
+    for _ in range(3):
+        manager.register_body(MASTER, body)
+    assert manager.repeated == 0
+
+
+versions = st.sampled_from([DataVersion(0, 1, 1), DataVersion(0, 1, 2), DataVersion(1, 1, 1), None])
+bodies = st.builds(
+    Body,
+    versions,
+    st.none() | st.dictionaries(topics, st.builds(TopicConfig, topics | st.none(), queues), min_size=2, max_size=3),
+    st.dictionaries(topics, st.builds(TopicQueueMappingInfo, topics, st.none() | names), max_size=1),
+    st.sampled_from([[], [], None, [], ["f:1"]]),
+)
+
+
+class TwoMachine(RuleBasedStateMachine):
+    """Two name servers are told the same; only one of them remembers bodies."""
+
+    repeats: ClassVar[list[int]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.short, self.whole = Remembering(), Manager()
+        self.sent: list[tuple[Broker, Body]] = []
+
+    def register(self, broker: Broker, body: Body) -> None:
+        before = self.short.repeated
+        result = self.short.register_body(broker, body)
+        expected = self.whole.register_wrapper(broker, body.wrapper(), body.filters)
+        assert result == expected
+        self.repeats.append(self.short.repeated - before)
+
+    @rule(broker=brokers, body=bodies)
+    def register_anew(self, broker: Broker, body: Body) -> None:
+        self.sent.append((broker, body))
+        self.register(broker, body)
+
+    @precondition(lambda self: self.sent)
+    @rule(back=st.integers(1, 3), channel=channels)
+    def register_again(self, back: int, channel: str) -> None:
+        broker, body = self.sent[-min(back, len(self.sent))]
+        self.register(broker.but(channel=channel), body)
+
+    @precondition(lambda self: self.sent)
+    @rule(change=st.sampled_from([
+        {"cluster": "C2"}, {"addr": "a:2"}, {"name": "bb"}, {"id": 0}, {"id": 1}, {"acting": None}, {"acting": True},
+    ]))  # fmt: skip
+    def register_as_another(self, change: dict[str, Any]) -> None:
+        broker, body = self.sent[-1]
+        self.register_anew(broker.but(**change), body)
+
+    @rule(request=requests)
+    def unregister(self, request: UnregisterRequest) -> None:
+        assert self.short.unregister(request) == self.whole.unregister(request)
+
+    @rule(topic=topics, cluster=clusters | st.none())
+    def delete_topic(self, topic: str, cluster: str | None) -> None:
+        assert self.short.delete_topic(topic, cluster) == self.whole.delete_topic(topic, cluster)
+
+    @rule(topic=topics, datas=st.lists(st.tuples(names, queues), max_size=2))
+    def register_topic(self, topic: str, datas: list[Any]) -> None:
+        assert self.short.register_topic(topic, *datas) == self.whole.register_topic(topic, *datas)
+
+    @rule(name=names)
+    def wipe(self, name: str) -> None:
+        assert self.short.wipe_write_perm(name) == self.whole.wipe_write_perm(name)
+
+    @rule(delete=st.booleans())
+    def switch(self, delete: bool) -> None:
+        for manager in (self.short, self.whole):
+            manager.config.delete_topic_with_broker_registration = delete
+
+    @rule(ms=st.sampled_from([1, 51]))
+    def wait(self, ms: int) -> None:
+        for manager in (self.short, self.whole):
+            manager.now_ms += ms
+            manager.scan()
+
+    @invariant()
+    def nobody_can_tell(self) -> None:
+        assert repr(self.short.tables).partition("removals=")[0] == repr(self.whole.tables).partition("removals=")[0]
+        assert self.short.events == self.whole.events
+
+
+def run(**limits: Any) -> int:
+    """Run the two; how many registrations were handled without their topics."""
+    machine = type("Machine", (TwoMachine,), {"repeats": []})
+    run_state_machine_as_test(seed(11)(machine), settings=settings(deadline=None, stateful_step_count=40, **limits))
+    return sum(machine.repeats)
+
+
+def test_a_server_that_remembers_bodies_does_what_one_does_that_reads_all() -> None:
+    assert run(max_examples=300) > 50
+
+
+def test_the_comparison_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Removed queue data that nobody counts: B146 is broken then."""
+    remove = RouteTables.remove_queue_data
+
+    def uncounted(tables: RouteTables, topic: str, broker_name: str) -> bool:
+        removals = tables.removals
+        removed = remove(tables, topic, broker_name)
+        tables.removals = removals
+        return removed
+
+    monkeypatch.setattr(RouteTables, "remove_queue_data", uncounted)
+    with pytest.raises(AssertionError):
+        run(max_examples=500, phases=[Phase.generate], database=None)
