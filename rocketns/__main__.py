@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,11 @@ from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
 from rocketns.logs import log_folder, start_logging
+
+# Objects made before the collector looks for cycles among them. A broker's first registration makes 20,000 that stay,
+# and the 700 of Python's default would have it walk them 30 times, and the whole tables now and then.
+GC_YOUNG_OBJECTS = 20_000
+GC_YOUNG_ROUNDS, GC_OLD_ROUNDS = 20, 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,12 +64,19 @@ async def _serve(configuration: Configuration) -> int:
         loop.add_signal_handler(number, stop.set)
     controller = NamesrvController(configuration)
     await controller.start()
+    _spare_the_collector()
     _say(controller.boot_line())
     await stop.wait()
     stop.clear()  # a second signal cuts a graceful shutdown short
     await controller.go_away(stop)
     await controller.stop()
     return 0
+
+
+def _spare_the_collector() -> None:
+    """What there is now stays until the end, so it is never walked again."""
+    gc.freeze()
+    gc.set_threshold(GC_YOUNG_OBJECTS, GC_YOUNG_ROUNDS, GC_OLD_ROUNDS)
 
 
 def _say(line: str) -> None:
