@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
-# runserver.sh: $JAVA ${JAVA_OPT} ${JAVA_OPT_EXT}; the last of two equal names wins
+# runserver.sh: "$JAVA" ${JAVA_OPT} with JAVA_OPT_EXT at its end; the last of two equal names wins
 LAUNCHER_VARIABLES = ("JAVA_OPT", "JAVA_OPT_EXT")
 
 
@@ -18,9 +17,6 @@ def system_properties(environment: Mapping[str, str], options: Mapping[str, str]
 
 
 def _definitions(text: str) -> dict[str, str]:
-    try:
-        words = shlex.split(text)
-    except ValueError:  # an unclosed quote: take the words as they stand
-        words = text.split()
-    pairs = (word[2:].partition("=") for word in words if word.startswith("-D"))
+    """The shell splits an unquoted variable at blanks, and leaves quotes and backslashes in it alone."""
+    pairs = (word[2:].partition("=") for word in text.split() if word.startswith("-D"))
     return {name: value for name, _, value in pairs if name}

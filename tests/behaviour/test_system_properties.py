@@ -1,0 +1,83 @@
+"""Where rocketns takes Java's system properties from, and what it does not start with. None of it is in the rows:
+the JVM and RocketMQ's launcher script do it for Java, and the harness starts the JVM without the script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interop.harness.process import ProcessFailed
+from interop.harness.servers import NameServer
+from tests.support.certificates import Files, authority
+from tests.support.tlsclient import TlsClient, answers, is_served
+from tests.support.tlsfiles import served_certificate, tls_properties
+
+Start = Callable[..., NameServer]
+MODE = "-Dtls.server.mode="
+
+
+@pytest.fixture(autouse=True)
+def _only_rocketns(server_class: type[NameServer]) -> None:
+    if server_class.kind == "java":
+        pytest.skip("RocketMQ's launcher script, which the harness does not use, reads these variables for Java")
+
+
+def tls_mode(server: NameServer) -> str:
+    """What the server shows of its mode."""
+    plain, tls = is_served(server.connect), is_served(lambda: TlsClient(server.port))
+    return {(True, False): "disabled", (True, True): "permissive", (False, True): "enforcing"}[plain, tls]
+
+
+@pytest.mark.parametrize(
+    ("env", "options", "properties", "expected"),
+    [
+        ({"JAVA_OPT": f"-server -Xmx4g {MODE}disabled -Dx"}, [], {}, "disabled"),
+        ({"JAVA_OPT": f"{MODE}disabled", "JAVA_OPT_EXT": f"{MODE}enforcing"}, [], {}, "enforcing"),
+        ({"JAVA_OPT_EXT": f"{MODE}disabled"}, [f"{MODE}enforcing"], {}, "enforcing"),
+        ({}, [], {"tls.server.mode": "enforcing"}, "enforcing"),
+        ({"JAVA_OPT": f"{MODE}disabled"}, [], {"tls.server.mode": "enforcing"}, "disabled"),
+    ],
+    ids=["JAVA_OPT", "JAVA_OPT_EXT is later", "the command line wins", "the file", "the file is asked last"],
+)
+def test_sources(
+    start_server: Start, env: dict[str, str], options: list[str], properties: dict[str, object], expected: str
+) -> None:
+    """B066: a property of the JVM may be given in any of these ways."""
+    assert tls_mode(start_server(properties, env=env, options=options)) == expected
+
+
+def test_words_are_taken_as_the_shell_leaves_them(start_server: Start, tmp_path: Path) -> None:
+    """B069: the launcher's variables are split at blanks; quotes and backslashes stay, as in a password."""
+    identity = authority("tests").issue("one")
+    password = "it's\"\\"
+    given = tls_properties(Files.write(tmp_path, identity, password=password), keyPassword=password)
+    server = start_server(env={"JAVA_OPT": "\n".join(f"-D{name}={value}" for name, value in given.items())})
+    assert served_certificate(server) == identity.der
+
+
+def test_all_of_tls_in_the_configuration_file(start_server: Start, tmp_path: Path) -> None:
+    """B069: rocketns reads tls.… properties there too, so that one file says everything."""
+    identity = authority("tests").issue("one")
+    server = start_server(tls_properties(Files.write(tmp_path, identity)) | {"tls.server.mode": "enforcing"})
+    assert served_certificate(server) == identity.der
+    assert tls_mode(server) == "enforcing"
+
+
+def test_a_controller_is_refused(start_server: Start) -> None:
+    """B249: a controller inside the name server would be another program; the sentence says which one to run."""
+    with pytest.raises(ProcessFailed) as failed:
+        start_server({"enableControllerInNamesrv": "true"})
+    assert failed.value.status == 255
+    (line,) = [line for line in str(failed.value).splitlines() if "cannot start" in line]
+    assert "enableControllerInNamesrv" in line
+    assert "bin/mqcontroller -c" in line
+    assert "controllerAddr" in line
+
+
+def test_no_controller_is_the_default(start_server: Start) -> None:
+    """B249: and may be said."""
+    with start_server({"enableControllerInNamesrv": "false"}).connect() as client:
+        assert answers(client)
