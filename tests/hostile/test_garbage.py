@@ -14,6 +14,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, Client, binary_header, frame, json_header
+from tests.hostile.conftest import assert_nothing_unforeseen
 from tests.hostile.frames import damaged, random_frames
 from tests.hostile.watch import MB, costs_at_most
 from tests.hostile.witness import Witness
@@ -150,3 +151,21 @@ def test_hostile_lengths_in_a_binary_header(shared_server: NameServer, huge: int
         for header in headers * 5:
             with Client(shared_server.port) as client:
                 send_and_drain(client, frame(header, b"", ROCKETMQ))
+
+
+PREFACES = {"tls": b"\x16\x03\x01\x00\xf0\x01", "proxy v1": b"PROXY TCP4 ", "proxy v2": b"\r\n\r\n\0\r\nQUIT\n\x21\x11"}
+
+
+@pytest.mark.parametrize("preface", PREFACES)
+def test_garbage_behind_a_preface(server: NameServer, preface: str) -> None:
+    """B056: what begins like TLS or a PROXY header and goes on as neither is closed, or forgotten with its peer."""
+    chance = random.Random(SEED)
+    with costs_at_most(server, GROWTH_MAX), Witness(server):
+        for _ in range(500):
+            throw(server, PREFACES[preface] + chance.randbytes(chance.randrange(1, 400)))
+        with Client(server.port) as client, contextlib.suppress(ConnectionError):
+            client.send(PREFACES[preface] + b"\r\n" * 4_000)
+            while client.socket.recv(65_536):  # TLS says what it did not like, then comes the end
+                pass
+    assert server.stop() == 0
+    assert_nothing_unforeseen(server)
