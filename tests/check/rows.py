@@ -1,32 +1,59 @@
-"""Which rows of the Java server's behaviour (B001 …) the tests name, read from the tests' syntax trees."""
+"""The rows of the Java server's behaviour (B001 …), and which tests name them, read from the tests' syntax trees.
+
+``python -m tests.check.rows`` writes docs/rows.md anew.
+"""
 
 from __future__ import annotations
 
 import ast
+import csv
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.check.source import Source, sources
+from tests.check.source import ROOT, Source, sources
 
-# Not promised yet: ROCKETMQ answers (B033, B034), PROXY protocol, TLS and what is listed with them (B054-B075),
-# GO_AWAY (B080, B081), notification 905 (B192-B196) and clusterTest (B248).
-REQUIRED_RANGES = ((1, 32), (35, 53), (76, 79), (82, 191), (197, 247), (249, 251))
+LIST = Path(__file__).with_name("rows.tsv")
+TABLE = ROOT / "docs" / "rows.md"
 ROW = re.compile(r"(?<![A-Za-z0-9])[Bb](\d{3})(?!\d)")
 
+INTRODUCTION = """# Every behaviour and the tests that name it
 
-def required() -> set[str]:
-    return {f"B{number:03}" for first, last in REQUIRED_RANGES for number in range(first, last + 1)}
+What the Java NameServer 5.5.0 does, row by row, and where rocketns is held to it. Made by
+`python -m tests.check.rows`; a test holds it current. The behaviour tests also run against the Java server itself:
+`pytest tests/behaviour --against=java`.
+"""
 
 
-def named(root: Path) -> set[str]:
-    """Rows in the name or docstring of a test function in tests/ or interop/. A range counts as its two ends."""
-    found: set[str] = set()
+class Row(NamedTuple):
+    """One line of rows.tsv."""
+
+    number: str
+    part: str
+    stimulus: str
+    observable: str
+
+
+def rows() -> list[Row]:
+    """All rows, in order."""
+    with LIST.open(encoding="utf-8", newline="") as file:
+        return [Row(*line) for line in list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]]
+
+
+def named(root: Path) -> dict[str, list[str]]:
+    """Row → ``file::test`` of every test function in tests/ or interop/ whose name or docstring has it.
+
+    A range counts as its two ends.
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
     for source in sources(root, "tests", "interop", suffixes=(".py",)):
         if Path(source.name).name.startswith("test_"):
             for function in _test_functions(source):
                 text = f"{function.name}\n{ast.get_docstring(function) or ''}"
-                found |= {f"B{digits}" for digits in ROW.findall(text.replace("_", " "))}
+                for number in sorted(set(ROW.findall(text.replace("_", " ")))):
+                    found[f"B{number}"].append(f"{source.name}::{function.name}")
     return found
 
 
@@ -34,3 +61,29 @@ def _test_functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunct
     for node in ast.walk(source.tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield node
+
+
+def table(root: Path) -> str:
+    """docs/rows.md."""
+    tests, lines, part = named(root), [INTRODUCTION], ""
+    for row in rows():
+        if row.part != part:
+            part = row.part
+            lines.append(f"\n## {part}\n\n| Row | Stimulus | Required | Tests |\n|---|---|---|---|")
+        lines.append(
+            f"| {row.number} | {_cell(row.stimulus)} | {_cell(row.observable)} | {_links(tests[row.number])} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _links(tests: list[str]) -> str:
+    names = sorted({tuple(test.split("::")) for test in tests})
+    return "<br>".join(f"[{name}](../{file})" for file, name in names)
+
+
+if __name__ == "__main__":
+    TABLE.write_text(table(ROOT), "utf-8")
