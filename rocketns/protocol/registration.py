@@ -32,6 +32,8 @@ DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNu
 DEFAULT_PERM = PERM_READ | PERM_WRITE
 _FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")  # TopicFilterType
 
+_ZLIB_MAGIC = b"\x78"
+
 NO_VERSION = DataVersion(0, 0, 0)
 
 
@@ -82,6 +84,7 @@ def decode_register_broker_body_reference(
 def _decode(body: bytes | None, compressed: bool, version: int, now_ms: int, fast: bool) -> RegisterBrokerBody:
     if body is None:
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
+    compressed = compressed or _is_deflated(body, version)
     try:
         data = _inflate(body) if compressed else body
         taken = _decode_fast(data, compressed, version >= V5_0_0) if fast else None
@@ -93,6 +96,15 @@ def _decode(body: bytes | None, compressed: bool, version: int, now_ms: int, fas
             "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
             f"Failed to decode RegisterBrokerBody, {error.remark}"
         ) from error
+
+
+def _is_deflated(body: bytes, version: int) -> bool:
+    """Whether a body that is said to be plain is a zlib stream, whose first byte begins no JSON.
+
+    5.x brokers with compressedRegister=true send such: they deflate the body, and their flag is hard-wired to false.
+    Java refuses them, so that they can never register.
+    """
+    return version >= V5_0_0 and body[:1] == _ZLIB_MAGIC
 
 
 def _decode_fast(data: bytes, compressed: bool, mappings: bool) -> RegisterBrokerBody | None:

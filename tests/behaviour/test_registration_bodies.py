@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 
 import pytest
 
-from interop.harness.payloads import data_version, dumps, register_body, topic_config, wrapper
+from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
+from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import TWO_TOPICS, assert_decode_failed, configs, query_version, register_with, registered
 from tests.behaviour.views import addrs, filter_servers, group, loads, members, perms, queue, route
 
-V3_0_11 = 37
+V3_0_11, V5_0_0 = 37, 413
 FILTERS = ["10.9.9.9:1"]
 
 
@@ -65,10 +67,38 @@ def test_negative_version_fails(client: Client, names: Names, version: int) -> N
     assert group(client, names.broker) is None
 
 
-def test_zlib_bytes_marked_plain_are_refused(client: Client, names: Names) -> None:
-    """B130: a 5.x broker with compressedRegister sends them; the flag decides, the content is not sniffed."""
-    body = zlib.compress(register_body(configs(names, TWO_TOPICS)))
+@pytest.mark.parametrize("version", [V5_0_0, 513])
+def test_a_deflated_body_marked_plain(
+    client: Client, names: Names, server_class: type[NameServer], version: int
+) -> None:
+    """B130: what a 5.x broker with compressedRegister=true sends.
+
+    Java answers that it cannot decode it, so that such a broker never registers; rocketns sees that it is deflated.
+    """
+    body = compressed_body(configs(names, TWO_TOPICS))
+    answer = register_with(client, names, body, peer_version=version)
+    if server_class.kind == "java":
+        assert_decode_failed(answer)
+        return
+    assert (answer.code, answer.ext) == (0, {})
+    assert perms(client, names.topic("T")) == {names.broker: 6}
+    assert query_version(client, names, data_version()).ext == {"changed": "false"}
+
+
+@pytest.mark.parametrize("damage", [zlib.compress, lambda body: b"x" + body, lambda body: zlib.compress(body)[:-9]])
+def test_what_only_begins_like_a_deflated_body_is_refused(
+    client: Client, names: Names, damage: Callable[[bytes], bytes]
+) -> None:
+    """B130: deflated JSON, whole and cut, and JSON behind an "x"."""
+    body = damage(register_body(configs(names, TWO_TOPICS)))
     assert_decode_failed(register_with(client, names, body))
+    assert group(client, names.broker) is None
+
+
+def test_an_older_broker_says_what_it_sends(client: Client, names: Names) -> None:
+    """B130: 4.x brokers set the flag when they deflate, so a body marked plain is plain."""
+    body = compressed_body(configs(names, TWO_TOPICS), mapping=None)
+    assert_decode_failed(register_with(client, names, body, peer_version=V5_0_0 - 1))
 
 
 def test_no_body_means_no_topics_version_zero_and_no_filters(client: Client, names: Names) -> None:

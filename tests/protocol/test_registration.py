@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interop.harness.payloads import data_version, dumps, register_body, topic_config, wrapper
+from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import lenient, registration
 from rocketns.protocol.codes import V3_0_11, V5_0_0, V5_5_0
@@ -140,6 +141,22 @@ def test_the_remark_names_what_java_throws() -> None:
     assert str(raised.value.remark).startswith(
         "org.apache.rocketmq.remoting.exception.RemotingCommandException: Failed to decode RegisterBrokerBody, "
     )
+
+
+@pytest.mark.parametrize(("version", "taken"), [(413, True), (513, True), (412, False), (37, False)])
+def test_a_deflated_body_marked_plain_is_inflated_for_peers_that_cannot_mark_it(version: int, taken: bool) -> None:
+    """B130: rocketns alone; Java refuses it from any peer."""
+    body = compressed_body([topic_config("a"), topic_config("b")])
+    read = outcome(lambda: decode(body, version=version))
+    assert read == (decode(body, version=version, compressed=True) if taken else REFUSED)
+
+
+@pytest.mark.parametrize("body", [b"x", b"x\x9c", b"x{}", zlib.compress(b"{}"), zlib.compress(b"null"), b"xx" * 99])
+def test_what_only_begins_like_zlib_is_refused_as_bad_json_is(body: bytes) -> None:
+    """B130."""
+    with pytest.raises(BodyDecodeError) as raised:
+        decode(body)
+    assert "Failed to decode RegisterBrokerBody, " in str(raised.value.remark)
 
 
 def test_a_bare_wrapper_knows_no_mappings() -> None:
