@@ -198,6 +198,11 @@ class Client:
         data, self._buffer = self._buffer[:n], self._buffer[n:]
         return data
 
+    @property
+    def has_buffered(self) -> bool:
+        """Whether bytes were read from the socket that no `receive` has taken."""
+        return bool(self._buffer)
+
     def is_closed_by_server(self, within_s: float = 5.0) -> bool:
         """Whether the server closes (FIN or RST) within the time, having sent nothing more."""
         self.socket.settimeout(within_s)
