@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -81,8 +82,9 @@ def _spare_the_collector() -> None:
 
 def _say(line: str) -> None:
     """One write for the whole line: the log's thread writes to standard output too."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError):  # nobody reads it: no reason not to serve
+            os.write(sys.stdout.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class KVConfigManager:
         """Read the file. Absent or empty is fine; anything else that is no KV file is a StartupError."""
         try:
             content = self.path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
             raise StartupError(f"Cannot read the KV configuration {self.path}: {error.strerror}") from error

@@ -25,7 +25,7 @@ class Limits:
     connections_max: int = prop(50_000, "connections; further ones are closed at once", Effect.START)
     incoming_bytes_max: int = prop(
         512 * 1024 * 1024,
-        "bytes of unfinished frames; the connection that exceeds it is closed",
+        "bytes of unfinished frames; beyond it the connection that holds the most is closed",
         Effect.START,
         long=True,
     )

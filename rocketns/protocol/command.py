@@ -16,6 +16,9 @@ from rocketns.protocol import fastjson, spec
 from rocketns.protocol.codes import LanguageCode, SerializeType
 from rocketns.protocol.lenient import NumberText
 
+# Headers are decoded while they are read, before their connection has to wait for its turn.
+LENIENT_HEADER_BYTES_MAX = 16 * 1024
+
 FLAG_RESPONSE = 1 << 0
 FLAG_ONEWAY = 1 << 1
 
@@ -72,7 +75,8 @@ def decode(frame: bytes | memoryview) -> RemotingCommand:
             raise MalformedFrame("the header is longer than the frame")
         if head.serialize_type == SerializeType.ROCKETMQ:
             return _decode_binary(bytes(frame[8:]), head.header_length)
-        command = fastjson.read(bytes(frame[8:body_start]), _command_of, numeric_keys=False)
+        header = bytes(frame[8:body_start])
+        command = fastjson.read(header, _command_of, numeric_keys=False, lenient_bytes_max=LENIENT_HEADER_BYTES_MAX)
     except ConstructError as error:
         raise MalformedFrame(f"header: {error}") from error
     except BodyDecodeError as error:

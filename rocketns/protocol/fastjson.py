@@ -25,6 +25,7 @@ SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWrite
 
 # Inserting quotes inside a string always makes the text invalid (a digit would follow its end), so this pass can
 # turn a refused text into an accepted one only where the digits really were a key.
+NUMERIC_KEYS_MAX = 200_000
 _NUMERIC_KEY = re.compile(rb"([{,]\s*)(-?\d+)(\s*:)")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -39,19 +40,26 @@ class InexactNumber(BodyDecodeError):
     """A number is wanted as it was written, which orjson does not tell."""
 
 
-def read(data: bytes, build: Callable[[Any], Value], *, numeric_keys: bool = True) -> Value:
+def read(
+    data: bytes,
+    build: Callable[[Any], Value],
+    *,
+    numeric_keys: bool = True,
+    lenient_bytes_max: int = lenient.LENIENT_BYTES_MAX,
+) -> Value:
     """What ``build`` makes of the value of a JSON text. If it meets an InexactNumber it is called a second time."""
+    how: dict[str, Any] = {"numeric_keys": numeric_keys, "lenient_bytes_max": lenient_bytes_max}
     try:
-        return build(loads(data, numeric_keys=numeric_keys))
+        return build(loads(data, **how))
     except InexactNumber:
-        return build(loads_lenient(data, numeric_keys=numeric_keys))
+        return build(loads_lenient(data, **how))
 
 
-def loads(data: bytes, *, numeric_keys: bool = True) -> Any:
+def loads(data: bytes, *, numeric_keys: bool = True, lenient_bytes_max: int = lenient.LENIENT_BYTES_MAX) -> Any:
     """The value of a JSON text as fastjson2 takes it. JsonSyntaxError where fastjson2 throws.
 
     ``numeric_keys`` says whether keys may be numbers without quotes: in maps of beans, but not in beans and not in
-    maps of strings.
+    maps of strings. Text longer than ``lenient_bytes_max`` is only taken if it is JSON but for such keys.
     """
     try:
         return orjson.loads(data)
@@ -59,16 +67,16 @@ def loads(data: bytes, *, numeric_keys: bool = True) -> Any:
         pass
     if numeric_keys:
         try:
-            return orjson.loads(_NUMERIC_KEY.sub(rb'\1"\2"\3', data))
+            return orjson.loads(_NUMERIC_KEY.sub(rb'\1"\2"\3', data, count=NUMERIC_KEYS_MAX))
         except ValueError:
             pass
-    return loads_lenient(data, numeric_keys=numeric_keys)
+    return loads_lenient(data, numeric_keys=numeric_keys, lenient_bytes_max=lenient_bytes_max)
 
 
-def loads_lenient(data: bytes, *, numeric_keys: bool = True) -> Any:
+def loads_lenient(data: bytes, *, numeric_keys: bool = True, lenient_bytes_max: int = lenient.LENIENT_BYTES_MAX) -> Any:
     """Like `loads`, with every number as the text it was written with (NumberText)."""
-    if len(data) > lenient.LENIENT_BYTES_MAX:
-        raise JsonSyntaxError(f"not JSON, and longer than the {lenient.LENIENT_BYTES_MAX} bytes read leniently")
+    if len(data) > lenient_bytes_max:
+        raise JsonSyntaxError(f"not JSON, and longer than the {lenient_bytes_max} bytes read leniently")
     try:
         return lenient.loads(data.decode("utf-8"), numeric_keys=numeric_keys)
     except ValueError as error:  # UnicodeDecodeError is one
@@ -112,7 +120,7 @@ def as_object(value: Any) -> dict[str, Any] | None:
         return None
     if isinstance(value, dict):
         return value
-    raise BodyDecodeError(f"expect {{, but {str(value)[:16]}")
+    raise BodyDecodeError(f"expect an object, but it is {type(value).__name__}")
 
 
 def as_text(value: Any) -> str | None:

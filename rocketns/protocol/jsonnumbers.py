@@ -45,7 +45,7 @@ def as_bool(value: Any) -> bool:
         return value.lstrip("-0") == "1"
     if isinstance(value, str) and (value in _BOOLEANS or value.lower() in ("true", "false")):
         return _BOOLEANS.get(value, value.lower() == "true")
-    raise BodyDecodeError(f"not a boolean: {str(value)[:_SHOWN_MAX]}")
+    raise BodyDecodeError(f"not a boolean but {type(value).__name__}")
 
 
 def _integer(value: Any, low: int, high: int) -> int:
@@ -60,7 +60,7 @@ def _integer(value: Any, low: int, high: int) -> int:
         return _of_text(value, low, high)
     if isinstance(value, list) and len(value) == 1 and type(value[0]) in _LISTED and value[0] != "":
         return _integer(value[0], low, high)
-    raise BodyDecodeError(f"not a number: {str(value)[:_SHOWN_MAX]}")
+    raise BodyDecodeError(f"not a number but {type(value).__name__}")
 
 
 def _within(number: int, low: int, high: int) -> int:

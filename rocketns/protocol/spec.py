@@ -112,7 +112,7 @@ class Blocks(Construct):  # type: ignore[misc]
 # What is shorter cannot be one, and Java would refuse it too. A broker has some thousands of them.
 _TOPIC_LINE_BYTES_MIN = len(" 1 1 6 MULTI_TAG")
 _MAPPING_BYTES_MIN = len('{"topic":0}')
-BLOCKS_MAX = 500_000
+BLOCKS_MAX = 100_000
 
 
 def _blocks(bytes_min: int) -> Any:

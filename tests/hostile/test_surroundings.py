@@ -128,7 +128,6 @@ def test_output_whose_reader_is_gone(piped: Piped) -> None:
         assert stops(popen)
 
 
-@pytest.mark.xfail(strict=True, reason="__main__._say writes to a sys.stdout that is None")
 def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
     """As a daemon that was given no standard output at all: it starts, answers and stops."""
     with piped.running(["sh", "-c", 'exec "$@" >&-', "sh", *piped.command]) as popen:
@@ -137,7 +136,6 @@ def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
         assert stops(popen)
 
 
-@pytest.mark.xfail(strict=True, reason="__main__._say lets an OSError of sys.stdout end the start")
 def test_output_on_a_full_disk(piped: Piped) -> None:
     """Standard output that takes nothing costs the log."""
     if not Path("/dev/full").exists():
