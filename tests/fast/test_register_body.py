@@ -283,8 +283,8 @@ def test_texts(text: str, place: str) -> None:
 @pytest.mark.parametrize(
     "member",
     ['"perm":01', '"perm":-0', '"perm":1.0', '"perm":1e0', '"perm":+1', '"perm":1,"perm":1', '"perm":"1"',
-     '"perm":null', '"order":01', '"order":1.5', '"order":"\x1f"', '"o\x1f":1', '"a\\u0062":1', '"order":' + "[" * 10 + "]" * 10,
-     '"topicName":"a"', '"attributes":null', '"order":true ', ' "order":true'],
+     '"perm":null', '"order":01', '"order":1.5', '"order":"\x1f"', '"o\x1f":1', '"a\\u0062":1',
+     '"order":' + "[" * 10 + "]" * 10, '"topicName":"a"', '"attributes":null', '"order":true ', ' "order":true'],
 )  # fmt: skip
 def test_what_brokers_do_not_write_is_declined(member: str) -> None:
     """Also where a small body shows no difference: beyond some size the reference refuses what it reads leniently."""
