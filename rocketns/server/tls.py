@@ -113,6 +113,7 @@ def build_server_context(config: TlsConfig) -> Context:
 def _use_files(context: Context, side: TlsSide) -> None:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
     from cryptography.x509 import load_pem_x509_certificates
+    from OpenSSL import SSL
 
     if not side.cert_path or not side.key_path:
         raise TlsContentError("tls.server.certPath and tls.server.keyPath are needed when tls.test.mode.enable=false")
@@ -131,8 +132,8 @@ def _use_files(context: Context, side: TlsSide) -> None:
     try:
         context.use_privatekey(key)  # type: ignore[arg-type]
         context.check_privatekey()
-    except TypeError as error:
-        raise TlsError(f"{side.key_path} holds a kind of key that TLS cannot use: {error}") from error
+    except (SSL.Error, TypeError) as error:  # TypeError: a kind of key that TLS has no use for
+        raise TlsError(f"{side.key_path} does not fit to {side.cert_path}: {error}") from error
 
 
 def _read(path: str) -> bytes:
@@ -180,10 +181,13 @@ def _restrict(context: Context, suites: Suites) -> None:
     for name in suites.excluded():
         context.set_options(without[name])
     context.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
-    if suites.older:
-        context.set_cipher_list(":".join(suites.older).encode())
-    if suites.modern:
-        context.set_tls13_ciphersuites(":".join(suites.modern).encode())
+    try:
+        if suites.older:
+            context.set_cipher_list(":".join(suites.older).encode())
+        if suites.modern:
+            context.set_tls13_ciphersuites(":".join(suites.modern).encode())
+    except SSL.Error as error:
+        raise TlsError(f"tls.ciphers is not usable: {_reason(error)}") from error
     suites.check_known(SSL.Connection(context, None).get_cipher_list())
 
 

@@ -71,6 +71,7 @@ class TlsPeer:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = (context or any_server()).wrap_bio(self._incoming, self._outgoing)
         self.handshaken = False
+        self.ended = False  # the server has sent close_notify
 
     def shake_hands(self, received: bytes = b"") -> bytes:
         """Take the server's bytes of the handshake, give those to send: first the hello."""
@@ -80,6 +81,18 @@ class TlsPeer:
             self.handshaken = True
         return self._outgoing.read()
 
+    def cipher(self) -> str:
+        """OpenSSL's name of the cipher suite that was agreed on."""
+        cipher = self._tls.cipher()
+        assert cipher is not None
+        return cipher[0]
+
+    def served_certificate(self) -> bytes:
+        """The server's certificate, DER."""
+        der = self._tls.getpeercert(binary_form=True)
+        assert der is not None
+        return der
+
     def encrypt(self, plain: bytes) -> bytes:
         self._tls.write(plain)
         return self._outgoing.read()
@@ -87,9 +100,14 @@ class TlsPeer:
     def decrypt(self, received: bytes) -> bytes:
         self._incoming.write(received)
         plain = b""
-        with contextlib.suppress(ssl.SSLWantReadError):
+        try:
             while part := self._tls.read():
                 plain += part
+            self.ended = True
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLZeroReturnError:
+            self.ended = True
         return plain
 
     def end(self) -> bytes:

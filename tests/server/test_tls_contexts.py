@@ -1,0 +1,223 @@
+"""The TLS context over time: when it is made, and which changes of which files replace it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from OpenSSL.SSL import Context
+
+from rocketns.config.tls import TlsConfig
+from rocketns.errors import StartupError
+from rocketns.server import tls
+from rocketns.server.tls_contexts import TlsContexts
+from tests.server.tls_configs import config, files_config
+from tests.support.certificates import Files, Identity, authority
+
+
+@pytest.fixture(scope="module")
+def ours() -> Identity:
+    return authority("ours")
+
+
+@pytest.fixture
+def files(ours: Identity, tmp_path: Path) -> Files:
+    (tmp_path / "trust.pem").write_bytes(ours.certificate_pem())
+    return Files.write(tmp_path, ours.issue("server"))
+
+
+async def current(contexts: TlsContexts) -> Context | None:
+    """The context that a new connection gets, once everything that is being made is made."""
+    while contexts._tasks:
+        await asyncio.gather(*contexts._tasks)
+    ready: asyncio.Future[Context | None] = asyncio.get_running_loop().create_future()
+    contexts.when_ready(ready.set_result)
+    return await ready
+
+
+def read(files: Files) -> Callable[[], TlsConfig]:
+    """Reads properties that name all three files."""
+    more = {"need.client.auth": "optional", "authClient": "true", "trustCertPath": str(files.folder / "trust.pem")}
+    return lambda: files_config(files, **more)
+
+
+def watching(files: Files, test: Callable[[TlsContexts, Context | None], Awaitable[None]]) -> None:
+    """Run a test with contexts that have been started."""
+
+    async def run() -> None:
+        contexts = TlsContexts(read(files))
+        await contexts.start()
+        first = await current(contexts)
+        assert first is not None
+        await test(contexts, first)
+
+    asyncio.run(run())
+
+
+async def after_looking(contexts: TlsContexts) -> Context | None:
+    contexts.check_files()
+    return await current(contexts)
+
+
+def append(path: Path) -> None:
+    """Change a file's bytes, not what they mean."""
+    path.write_bytes(path.read_bytes() + b"\n")
+
+
+@pytest.mark.parametrize("order", [("certificate", "key"), ("key", "certificate")])
+def test_both_must_change(files: Files, order: tuple[str, str]) -> None:
+    """B070, B071: in either order, with looks in between."""
+
+    async def test(contexts: TlsContexts, before: Context | None) -> None:
+        for _ in range(2):
+            append(getattr(files, order[0]))
+            assert await after_looking(contexts) is before
+            assert await after_looking(contexts) is before
+            append(getattr(files, order[1]))
+            after = await after_looking(contexts)
+            assert after not in (before, None)
+            before = after
+
+    watching(files, test)
+
+
+def test_both_at_once(files: Files, ours: Identity) -> None:
+    """B071: one new context."""
+
+    async def test(contexts: TlsContexts, first: Context | None) -> None:
+        Files.write(files.folder, ours.issue("new"))
+        second = await after_looking(contexts)
+        assert second not in (first, None)
+        assert await after_looking(contexts) is second
+
+    watching(files, test)
+
+
+def test_the_trust_file_alone(files: Files) -> None:
+    """B072: is enough, and does not stand for one of the others."""
+
+    async def test(contexts: TlsContexts, first: Context | None) -> None:
+        append(files.folder / "trust.pem")
+        second = await after_looking(contexts)
+        assert second not in (first, None)
+        append(files.key)
+        assert await after_looking(contexts) is second
+
+    watching(files, test)
+
+
+def test_one_file_as_certificate_and_trust(ours: Identity, tmp_path: Path) -> None:
+    """B071, B072: it counts as both."""
+    files = Files.write(tmp_path, ours)
+    more = {"authClient": "true", "trustCertPath": str(files.certificate)}
+
+    async def run() -> None:
+        contexts = TlsContexts(lambda: files_config(files, **more))
+        await contexts.start()
+        append(files.certificate)
+        second = await after_looking(contexts)
+        append(files.key)
+        assert await after_looking(contexts) not in (second, None)
+
+    asyncio.run(run())
+
+
+def test_a_deleted_file(files: Files) -> None:
+    """B071: is no change; its return with other bytes is one."""
+
+    async def test(contexts: TlsContexts, first: Context | None) -> None:
+        saved = files.certificate.read_bytes()
+        files.certificate.unlink()
+        files.key.write_bytes(files.key.read_bytes() + b"\n")
+        assert await after_looking(contexts) is first
+        files.certificate.write_bytes(saved)
+        assert await after_looking(contexts) is first
+        append(files.certificate)
+        assert await after_looking(contexts) not in (first, None)
+
+    watching(files, test)
+
+
+def test_a_file_seen_half_written(files: Files, ours: Identity) -> None:
+    """B071: the context in use stays, and the rest of the file is enough to replace it."""
+
+    async def test(contexts: TlsContexts, first: Context | None) -> None:
+        new = ours.issue("new")
+        files.key.write_bytes(new.key_pem())
+        files.certificate.write_bytes(new.certificate_pem()[:100])
+        assert await after_looking(contexts) is first
+        files.certificate.write_bytes(new.certificate_pem())
+        assert await after_looking(contexts) not in (first, None)
+
+    watching(files, test)
+
+
+def test_files_that_come_later(files: Files) -> None:
+    """B074: are not watched, as in Java: without them at the start there is no TLS until a restart."""
+    files.key.unlink()
+
+    async def run() -> None:
+        contexts = TlsContexts(read(files))
+        await contexts.start()
+        assert await current(contexts) is None
+        files.key.write_text("late")
+        assert await after_looking(contexts) is None
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("mode", ["permissive", "enforcing"])
+def test_nonsense_stops_the_start(files: Files, mode: str) -> None:
+    """B074: with a sentence that names the file."""
+    files.key.write_text("nonsense")
+    with pytest.raises(StartupError, match=r"TLS cannot be set up: .*key\.pem"):
+        asyncio.run(TlsContexts(lambda: files_config(files, {"tls.server.mode": mode})).start())
+
+
+def test_disabled_mode_reads_no_file(files: Files) -> None:
+    """B063: whatever they hold."""
+    files.key.write_text("nonsense")
+    contexts = TlsContexts(lambda: files_config(files, {"tls.server.mode": "disabled"}))
+    asyncio.run(contexts.start())
+    append(files.folder / "trust.pem")
+    contexts.check_files()
+
+
+def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B064: for however many connections that come at the same time; a server without TLS peers makes none."""
+    made: list[Context] = []
+    build = tls.build_server_context
+
+    def count(config: TlsConfig) -> Context:
+        made.append(build(config))
+        return made[-1]
+
+    monkeypatch.setattr(tls, "build_server_context", count)
+
+    async def run() -> None:
+        contexts = TlsContexts(config)
+        await contexts.start()
+        assert made == []
+        got: list[Context | None] = []
+        for _ in range(20):
+            contexts.when_ready(got.append)
+        assert await current(contexts) is made[0]
+        assert got == made * 20
+
+    asyncio.run(run())
+
+
+def test_an_error_that_nobody_foresaw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B074: leaves those that wait without a context, not without an answer."""
+
+    def fail(_config: TlsConfig) -> Context:
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr(tls, "build_server_context", fail)
+
+    async def run() -> None:
+        assert await current(TlsContexts(config)) is None
+
+    asyncio.run(run())

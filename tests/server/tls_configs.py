@@ -1,0 +1,38 @@
+"""TlsConfigs for tests, and one side of TLS fed with what the other says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocketns.config.tls import TlsConfig
+from rocketns.server.tls import TlsStream
+from tests.support.certificates import Files
+from tests.support.tlsclient import TlsPeer
+from tests.support.tlsfiles import tls_properties
+
+NO_FILE = {"tls.config.file": "/nonexistent/tls.properties"}
+
+
+def config(**more: str) -> TlsConfig:
+    """From properties, whose names have an underscore for each dot."""
+    return TlsConfig.read(NO_FILE | {name.replace("_", "."): value for name, value in more.items()}, {})
+
+
+def files_config(files: Files, more: dict[str, str] | None = None, **server: str) -> TlsConfig:
+    """With certificate files; ``server`` are further ``tls.server.`` properties."""
+    return TlsConfig.read(NO_FILE | tls_properties(files, **server) | (more or {}), {})
+
+
+def files_in(folder: Path) -> Files:
+    """Where `Files.write` put them."""
+    return Files(folder, folder / "certificate.pem", folder / "key.pem")
+
+
+def shake_hands(stream: TlsStream, peer: TlsPeer) -> None:
+    """Until both are done, or the stream has ended."""
+    to_server = peer.shake_hands()
+    while to_server or not peer.handshaken:
+        assert stream.receive(to_server) == b""
+        if stream.ended is not None:
+            return
+        to_server = peer.shake_hands(stream.outgoing()) if not peer.handshaken else b""
