@@ -68,12 +68,12 @@ def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert (raised.value.code, capsys.readouterr().out) == (0, f"rocketns {__version__}\n")
 
 
-def test_config_items_are_printed_and_that_is_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """B246."""
+def test_config_items_are_printed_and_that_is_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """B246: one line goes straight to the descriptor."""
     file = tmp_path / "a.properties"
     file.write_text("listenPort=1\ncustom=2\n")
     assert main(["-p", "-c", str(file), f"-Duser.home={tmp_path}"]) == 0
-    first, *items = capsys.readouterr().out.splitlines()
+    first, *items = capfd.readouterr().out.splitlines()
     assert first == f"load config properties file OK, {file}"
     assert {"listenPort=1", "custom=2", f"kvConfigPath={tmp_path}/namesrv/kvConfig.json"} <= set(items)
     assert items == sorted(items)

@@ -108,6 +108,7 @@ DECODED: list[tuple[str, tuple[int, int, int, dict[str, str | None] | None] | No
     ('{"language":"99"}', (0, 0, 0, None)),
     ('{"language":""}', (0, 0, 0, None)),
     ('{"language":null}', (0, 0, 0, None)),
+    ('{"language":0}', (0, 0, 0, None)),
     ('{"language":13}', (0, 0, 0, None)),
     ('{"language":1.5}', (0, 0, 0, None)),
     ('{"language":14}', CLOSED),

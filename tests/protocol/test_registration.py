@@ -32,10 +32,12 @@ from tests.protocol.strategies import any_bytes, ints, json_texts, json_values, 
 
 
 def decode(body: str | bytes | None, **more: Any) -> registration.RegisterBrokerBody:
+    """Decoded by the reference; what brokers usually write is read by the compiled twin, to the same."""
     data = body.encode() if isinstance(body, str) else body
-    return registration.decode_register_broker_body(
-        data, **{"compressed": False, "version": V5_5_0, "now_ms": NOW} | more
-    )
+    how = {"compressed": False, "version": V5_5_0, "now_ms": NOW} | more
+    read = registration.decode_register_broker_body_reference(data, **how)
+    assert registration.decode_register_broker_body(data, **how) == read
+    return read
 
 
 def decoded_wrapper(fields: str) -> TopicConfigWrapper:
