@@ -14,7 +14,7 @@ from interop.harness.clients import JavaClient, compiled, start_consumer, start_
 from interop.harness.java import CURRENT, OLD
 from interop.harness.maven import missing_tools
 from interop.harness.ports import free_port
-from interop.harness.programs import Start, programs
+from interop.harness.programs import Program, Start, started_programs
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.table import MARK, ClientTable
 from interop.harness.views import wait_until_registered
@@ -60,9 +60,13 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 
 def _build_clients(items: list[pytest.Item]) -> None:
-    """What the modules of client scenarios declare as ``build``; a failure is that of the tests, which build again."""
+    """What the modules of client scenarios declare as ``build``, and the programs that their tests run. What fails here
+    fails again in the test that needs it."""
     modules = {item.path: getattr(item, "module", None) for item in items}.values()
-    for build in [module.build for module in modules if hasattr(module, "build")]:
+    builds = [module.build for module in modules if hasattr(module, "build")]
+    programs = [item.callspec.params.get("program") for item in items if hasattr(item, "callspec")]
+    builds += [p.prepare for p in programs if isinstance(p, Program) and not p.cannot_run()]
+    for build in builds:
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             build()
 
@@ -118,7 +122,7 @@ def consume(tmp_path: Path) -> Iterator[Callable[..., JavaClient]]:
 @pytest.fixture
 def run_client(tmp_path: Path) -> Iterator[Start]:
     """Start a client program of another language; killed after the test if it still runs."""
-    yield from programs(tmp_path)
+    yield from started_programs(tmp_path)
 
 
 def _clients(start_client: Callable[..., JavaClient], folder: Path, name: str) -> Iterator[Callable[..., JavaClient]]:

@@ -38,9 +38,11 @@ class Java:
         return self.home / "java.log"
 
     def start(self, main: str, *arguments: str, output: str, heap_mb: int = 64, more_classes: Path | None = None,
-              options: tuple[str, ...] = ()) -> Process:  # fmt: skip
-        """Start a main class; its standard output and error are appended to ``home/output``."""
-        classes = classpath(self.version) if more_classes is None else f"{more_classes}:{classpath(self.version)}"
+              options: tuple[str, ...] = (), libraries: str = "") -> Process:  # fmt: skip
+        """Start a main class; its standard output and error are appended to ``home/output``. ``libraries`` is a class
+        path in place of RocketMQ's."""
+        jars = libraries or classpath(self.version)
+        classes = jars if more_classes is None else f"{more_classes}:{jars}"
         command = ["java", "-Xms32m", f"-Xmx{heap_mb}m", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY_MB}m",
                    "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *OPEN_MODULES, f"-Duser.home={self.home}",
                    f"-Drmq.logback.configurationFile={self._logback()}", *options, "-cp", classes, main,

@@ -1,3 +1,19 @@
-"""Clients that are no row of the table of clients: those that a registry has and that do not work with Java either."""
+"""Clients of package registries that are no row of the table of clients, and why: name, what happens."""
 
-LEFT_OUT: tuple[tuple[str, str], ...] = ()
+LEFT_OUT: tuple[tuple[str, str], ...] = (
+    (
+        "npm `apache-rocketmq` 1.0.0-rc1",
+        "its installation stops at `assert(major >= 8 && major <= 10)` in `download_lib.js`, before it would fetch a "
+        "native library from the web",
+    ),
+    (
+        "PyPI `rocketmq-client-python` 2.0.0",
+        "`ImportError: rocketmq dynamic library not found`: it needs a librocketmq that no package registry has",
+    ),
+    (
+        "C++ `rocketmq-client-cpp` and the C++ gRPC client",
+        "in none of Debian, PyPI and npm; the former's library is run by the Python client `rocketmq`, which contains it",
+    ),
+    ("crates.io `rocketmq-rust` 0.9.0", "holds locks and schedulers, no client"),
+    ("crates.io `rocketmq-client-v4` 0.4.2", "not tried"),
+)

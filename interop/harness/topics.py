@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from interop.harness.payloads import data_version, topic_config
+from interop.harness.payloads import data_version, dumps, topic_config
 from interop.harness.wire import Client
 
+UPDATE_CONSUMER_OFFSET = 15
 GET_MAX_OFFSET = 30
+UPDATE_AND_CREATE_SUBSCRIPTIONGROUP = 200
 QUEUES = 4
 
 
@@ -28,3 +30,14 @@ def stored(broker_port: int, topic: str) -> int:
         answers = [client.request(GET_MAX_OFFSET, {"topic": topic, "queueId": str(q)}) for q in range(QUEUES)]
     assert all(answer.code == 0 for answer in answers), answers
     return sum(int((answer.ext or {})["offset"]) for answer in answers)
+
+
+def create_group(broker_port: int, group: str, topic: str) -> None:
+    """Create a consumer group with offset 0 in every queue of a topic. A group that pops would else begin wherever
+    the queue ends when it happens to pop there for the first time."""
+    with Client(broker_port) as client:
+        answers = [client.request(UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=dumps({"groupName": group}))]
+        for queue in range(QUEUES):
+            ext = {"consumerGroup": group, "topic": topic, "queueId": str(queue), "commitOffset": "0"}
+            answers.append(client.request(UPDATE_CONSUMER_OFFSET, ext))
+    assert all(answer.code == 0 for answer in answers), answers

@@ -1,0 +1,82 @@
+"""gRPC clients of RocketMQ 5 through its proxy, which asks the name server for them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from interop.conftest import name_server_list
+from interop.harness import views
+from interop.harness.brokers import Broker
+from interop.harness.ports import free_port
+from interop.harness.programs import (
+    NPM_INSTALL,
+    PIP_INSTALL,
+    Program,
+    Start,
+    assert_program_sends_and_receives,
+)
+from interop.harness.proxy import Proxy, proxy_jars
+from interop.harness.servers import NameServer
+
+SHOWN = "ordinary messages through the 5.5.0 proxy in cluster mode"
+# Who receives through the proxy pops, which needs the timer wheel, and that needs more than the usual 128 MB.
+POPPABLE = {"timerWheelEnable": "true"}
+MEMORY = ("-XX:MaxDirectMemorySize=512m",)
+
+JAVA = Program(
+    "Java", "`rocketmq-client-java` (gRPC)", "5.2.0", "java-grpc", ("java", "javac", "mvn"),
+    ("java", "-Xmx64m", "-XX:+UseSerialGC", "-cp", "{folder}:{folder}/lib/*", "Grpc"),
+    (("mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"),
+     ("javac", "-nowarn", "-d", ".", "-cp", "lib/*", "Grpc.java")),
+)  # fmt: skip
+# Its log goes to standard error in pieces, which would fall between the words of what it prints.
+RUST = Program(
+    "Rust", "`rocketmq` (gRPC)", "5.0.0", "rust-grpc", ("cargo",),
+    ("sh", "-c", 'exec "$0" "$@" 2>log', "{folder}/client"),
+    (("cargo", "build", "--quiet"), ("mv", "target/debug/client", "client"), ("rm", "-r", "target")),
+)  # fmt: skip
+PYTHON = Program(
+    "Python", "`rocketmq-python-client` (gRPC)", "5.1.2", "python-grpc", (),
+    (sys.executable, "{folder}/client.py"), (PIP_INSTALL,), {"PYTHONPATH": "{folder}/lib"},
+)  # fmt: skip
+NODE = Program(
+    "Node", "`rocketmq-client-nodejs` (gRPC)", "1.0.8", "node-grpc", ("node", "npm"),
+    ("node", "{folder}/client.js"), (NPM_INSTALL,),
+)  # fmt: skip
+PROGRAMS = (JAVA, RUST, PYTHON, NODE)
+
+
+def build() -> None:
+    proxy_jars()
+
+
+@pytest.fixture(scope="module")
+def running(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Proxy, Broker]]:
+    """A broker and the proxy beside it, which know nothing but the name server."""
+    folder = tmp_path_factory.mktemp("grpc")
+    server = server_class(folder / "ns", {"listenPort": free_port()})
+    topics = [program.topic for program in PROGRAMS]
+    with ExitStack() as started:
+        started.callback(server.kill)
+        broker = Broker(
+            folder / "broker", "broker-a", name_server_list(server),
+            topics=topics, properties=POPPABLE, options=MEMORY,
+        )  # fmt: skip
+        started.callback(broker.kill)
+        views.wait_until_registered(broker, server)
+        proxy = Proxy(folder / "proxy", name_server_list(server))
+        started.callback(proxy.kill)
+        yield proxy, broker
+
+
+@pytest.mark.parametrize("program", [program.case(SHOWN) for program in PROGRAMS])
+def test_client_sends_and_receives_through_the_proxy(
+    program: Program, running: tuple[Proxy, Broker], run_client: Start
+) -> None:
+    """B198, B216: the proxy finds the cluster and each topic's route by the name server alone."""
+    proxy, broker = running
+    assert_program_sends_and_receives(program, proxy.address, broker, run_client)
