@@ -12,7 +12,7 @@ LEFT_OUT: tuple[tuple[str, str], ...] = (
     ),
     (
         "C++ `rocketmq-client-cpp` and the C++ gRPC client",
-        "in none of Debian, PyPI and npm; the former's library is run by the Python client `rocketmq`, which contains it",
+        "in none of Debian, PyPI and npm; the former's library is in the Python client `rocketmq`",
     ),
     ("crates.io `rocketmq-rust` 0.9.0", "holds locks and schedulers, no client"),
     ("crates.io `rocketmq-client-v4` 0.4.2", "not tried"),
