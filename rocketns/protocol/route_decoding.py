@@ -12,18 +12,20 @@ from rocketns.protocol.route import BrokerData, QueueData, TopicRouteData
 
 def decode_topic_route_data(body: bytes) -> TopicRouteData:
     """BodyDecodeError where it is no route."""
-    fields = fastjson.as_object(fastjson.loads(body))
-    if fields is None:
-        raise BodyDecodeError("the route is null")
+    return fastjson.read(body, _topic_route_data)
+
+
+def _topic_route_data(value: Any) -> TopicRouteData:
+    fields = _object(value)
     mappings = fastjson.as_object(fields.get("topicQueueMappingByBroker"))
     return TopicRouteData(
-        queue_datas=[_queue_data(item) for item in _list(fields.get("queueDatas"))],
-        broker_datas=[_broker_data(item) for item in _list(fields.get("brokerDatas"))],
+        queue_datas=[_queue_data(item) for item in _list(fields.get("queueDatas", []))],
+        broker_datas=[_broker_data(item) for item in _list(fields.get("brokerDatas", []))],
         filter_server_table=_filter_servers(fastjson.as_object(fields.get("filterServerTable"))),
         topic_queue_mapping_by_broker=None
         if mappings is None
         else {name: decode_mapping_info(_object(info)) for name, info in mappings.items()},
-        order_topic_conf=fastjson.as_text(fields.get("orderTopicConf")),
+        order_topic_conf=fastjson.exact_text(fields.get("orderTopicConf")),
     )
 
 
@@ -41,7 +43,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _name(fields: dict[str, Any]) -> str:
-    name = fastjson.as_text(fields.get("brokerName"))
+    name = fastjson.exact_text(fields.get("brokerName"))
     if name is None:
         raise BodyDecodeError("a broker of a route has no name")
     return name
@@ -56,14 +58,20 @@ def _broker_data(item: Any) -> BrokerData:
     fields = _object(item)
     addrs = _object(fields.get("brokerAddrs"))
     return BrokerData(
-        fastjson.as_text(fields.get("cluster")),
+        fastjson.exact_text(fields.get("cluster")),
         _name(fields),
-        {fastjson.as_long(broker_id): str(addr) for broker_id, addr in addrs.items()},
-        fastjson.as_text(fields.get("zoneName")),
+        {fastjson.as_long(broker_id): addr for broker_id, addr in _texts(addrs).items()},
+        fastjson.exact_text(fields.get("zoneName")),
         fastjson.as_bool(fields.get("enableActingMaster")),
     )
 
 
+def _texts(fields: dict[str, Any]) -> dict[str, str]:
+    """Without nulls, which would be left out of an answer anyway."""
+    texts = {key: fastjson.exact_text(value) for key, value in fields.items()}
+    return {key: text for key, text in texts.items() if text is not None}
+
+
 def _filter_servers(table: dict[str, Any] | None) -> dict[str, list[str | None] | None]:
     present = {addr: servers for addr, servers in (table or {}).items() if servers is not None}
-    return {addr: [fastjson.as_text(server) for server in _list(servers)] for addr, servers in present.items()}
+    return {addr: [fastjson.exact_text(server) for server in _list(servers)] for addr, servers in present.items()}

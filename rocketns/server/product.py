@@ -42,15 +42,21 @@ class ProductRoutes:
         task.add_done_callback(self._asking.discard)
 
     async def _ask(self, topic: str, command: RemotingCommand, answer: Answer) -> None:
+        found = None
+        try:
+            found = await self._first_answer(topic, command)
+        except Exception:
+            log.exception("the product environment's answer cannot be used")
+        answer(found)
+
+    async def _first_answer(self, topic: str, command: RemotingCommand) -> Reply | None:
+        """What the first name server says that answers."""
         for addr in self._addresses:
             try:
-                found = await self._ask_one(addr, topic, command)
+                return await self._ask_one(addr, topic, command)
             except RocketnsError as error:
                 log.info("get route info by topic from product environment failed: %s", error)
-                continue
-            answer(found)
-            return
-        answer(None)
+        return None
 
     async def _ask_one(self, addr: str, topic: str, command: RemotingCommand) -> Reply | None:
         fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ class TlsContexts:
         self._test_mode = config.test_mode
         self._context: Context | None = None
         self._loaded = False
-        self._loading = asyncio.Lock()
+        self._making = ThreadPoolExecutor(1, "tls")  # not the loop's own, which slow name look-ups may fill
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: list[WhenReady] = []
         self._trust = config.server.trust_cert_path
@@ -79,15 +80,14 @@ class TlsContexts:
 
     async def _load(self) -> TlsError | None:
         """Make a context; where that fails the one in use stays, and the error is returned."""
-        async with self._loading:
-            made = await asyncio.get_running_loop().run_in_executor(None, self._make)
-            self._loaded = True
-            if isinstance(made, TlsError):
-                log.error("Failed to create SslContext for server: %s", made)
-            else:
-                self._context = made
-                log.info("SslContext created for server")
-            waiting, self._waiting = self._waiting, []
+        made = await asyncio.get_running_loop().run_in_executor(self._making, self._make)
+        self._loaded = True
+        if isinstance(made, TlsError):
+            log.error("Failed to create SslContext for server: %s", made)
+        else:
+            self._context = made
+            log.info("SslContext created for server")
+        waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback(self._context)
         return made if isinstance(made, TlsError) else None

@@ -1,0 +1,72 @@
+"""Where the name server connects to: sockets in the same event loop that keep what they are sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from rocketns.server.remoting_client import RemotingClient
+from tests.server.tls_configs import config
+
+WAIT_S = 5.0
+# Reserved for documentation (RFC 5737): nobody answers there.
+NOBODY = "192.0.2.1:10911"
+CLOSED = "127.0.0.1:1"
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Peer:
+    """What connected, and what it sent."""
+
+    def __init__(self, serve: Serve | None = None) -> None:
+        self.connections: list[asyncio.StreamWriter] = []
+        self.received = bytearray()
+        self.addr = ""
+        self._serve = serve or self.read
+        self._more = asyncio.Event()
+
+    async def read(self, reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            self.received += data
+            self._more.set()
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.append(writer)
+        self._more.set()
+        await self._serve(reader, writer)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something to come until the condition holds."""
+        while not condition():
+            self._more.clear()
+            await asyncio.wait_for(self._more.wait(), WAIT_S)
+
+
+@asynccontextmanager
+async def peer(serve: Serve | None = None) -> AsyncIterator[Peer]:
+    """A socket that is listened on; ``serve`` says more than reading."""
+    one = Peer(serve)
+    server = await asyncio.start_server(one.accept, "127.0.0.1", 0)
+    one.addr = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield one
+    finally:
+        server.close()
+        for writer in one.connections:
+            writer.close()
+
+
+def run(test: Callable[[RemotingClient], Coroutine[Any, Any, None]], connect_timeout_s: float = WAIT_S) -> None:
+    """Run a test with a client on an event loop of its own."""
+
+    async def closing() -> None:
+        client = RemotingClient(config, connect_timeout_s)
+        try:
+            await asyncio.wait_for(test(client), 30)
+        finally:
+            client.close()
+
+    asyncio.run(closing())

@@ -1,0 +1,161 @@
+"""Look-ups in the product environment, for the cluster-test mode."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from interop.harness.wire import ROCKETMQ, binary_header, decode_binary_header, frame, json_header
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.command import RemotingCommand, Reply, decode
+from rocketns.server import product
+from rocketns.server.product import ProductRoutes
+from rocketns.server.remoting_client import RemotingClient
+from tests.server.peers import CLOSED, Serve, peer, run
+
+ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
+LOOK_UP = RemotingCommand(105, 513, 1, 0, {"topic": "T"}, None)
+
+
+async def ask(
+    client: RemotingClient, addrs: list[str], command: RemotingCommand = LOOK_UP,
+    serialize_type: SerializeType = SerializeType.JSON,
+) -> Reply | None:  # fmt: skip
+    found: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
+    ProductRoutes(client, addrs, serialize_type).ask(command, found.set_result)
+    return await found
+
+
+def answering(make: Callable[[int], bytes]) -> Serve:
+    """Answers every JSON request with what is made of its number."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while size := await reader.read(4):
+            opaque = decode(size + await reader.readexactly(int.from_bytes(size))).opaque
+            writer.write(make(opaque))
+
+    return serve
+
+
+def route(opaque: int, body: bytes = ROUTE, code: int = 0) -> bytes:
+    return frame(json_header(code, opaque=opaque, flag=1), body)
+
+
+def test_a_route_that_is_found() -> None:
+    """B248: is answered with success."""
+
+    async def test(client: RemotingClient) -> None:
+        async with peer(answering(route)) as one:
+            assert await ask(client, [one.addr]) == Reply(body=ROUTE)
+
+    run(test)
+
+
+@pytest.mark.parametrize("code", [17, 1])
+def test_what_is_not_found_is_not_asked_for_again(code: int) -> None:
+    """B248: the first that answers counts."""
+
+    async def test(client: RemotingClient) -> None:
+        async with peer(answering(lambda opaque: route(opaque, b"", code))) as one, peer(answering(route)) as two:
+            assert await ask(client, [one.addr, two.addr]) is None
+            assert two.connections == []
+
+    run(test)
+
+
+def test_a_name_server_that_is_not_there() -> None:
+    """B248: the next is asked."""
+
+    async def test(client: RemotingClient) -> None:
+        async with peer(answering(route)) as one:
+            assert await ask(client, [CLOSED, "nonsense", one.addr]) is not None
+            assert await ask(client, [CLOSED]) is None
+            assert await ask(client, []) is None
+
+    run(test)
+
+
+@pytest.mark.parametrize("body", [b"nonsense", b"null", b'{"brokerDatas":5}', b'{"queueDatas":[{}]}', b"[" * 9999])
+def test_an_answer_that_is_no_route(body: bytes) -> None:
+    """B248: is as good as none."""
+
+    async def test(client: RemotingClient) -> None:
+        async with peer(answering(lambda opaque: route(opaque, body))) as one, peer(answering(route)) as two:
+            assert await ask(client, [one.addr]) is None
+            assert await ask(client, [one.addr, two.addr]) is not None
+
+    run(test)
+
+
+def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B248: leaves nobody without an answer."""
+
+    def fail(_body: bytes) -> None:
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr(product, "decode_topic_route_data", fail)
+
+    async def test(client: RemotingClient) -> None:
+        async with peer(answering(route)) as one:
+            assert await ask(client, [one.addr]) is None
+
+    run(test)
+
+
+def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B248: ends after five seconds."""
+    assert product.TIMEOUT_S == 5
+    monkeypatch.setattr(product, "TIMEOUT_S", 0.05)
+
+    async def test(client: RemotingClient) -> None:
+        async with peer() as one:
+            assert await ask(client, [one.addr]) is None
+
+    run(test)
+
+
+def test_look_ups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B248: what is too much is answered at once, as not found."""
+    monkeypatch.setattr(product, "LOOKUPS_MAX", 2)
+
+    async def test(client: RemotingClient) -> None:
+        async with peer() as one:
+            routes, answers = ProductRoutes(client, [one.addr], SerializeType.JSON), list[Reply | None]()
+            for _ in range(3):
+                routes.ask(LOOK_UP, answers.append)
+            assert answers == [None]
+
+    run(test)
+
+
+def test_without_a_topic() -> None:
+    """B248: nobody is asked."""
+
+    async def test(client: RemotingClient) -> None:
+        async with peer() as one:
+            assert await ask(client, [one.addr], RemotingCommand(105, 513, 1, 0, None, None)) is None
+            assert one.connections == []
+
+    run(test)
+
+
+def test_the_question_in_binary() -> None:
+    """B033, B248: where that is the serialize type; the answer may come in either."""
+
+    async def test(client: RemotingClient) -> None:
+        questions = []
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            data = await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+            questions.append((data[0], decode_binary_header(data[4:])))
+            opaque = questions[0][1]["opaque"]
+            writer.write(frame(binary_header(0, opaque=opaque, flag=1), ROUTE, ROCKETMQ))
+
+        async with peer(serve) as one:
+            assert await ask(client, [one.addr], serialize_type=SerializeType.ROCKETMQ) == Reply(body=ROUTE)
+        ((kind, header),) = questions
+        assert (kind, header["code"], header["extFields"]["topic"]) == (ROCKETMQ, 105, "T")
+
+    run(test)

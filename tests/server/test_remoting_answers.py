@@ -1,0 +1,120 @@
+"""Requests over the name server's own connections: which answer belongs to which, and what is none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from interop.harness.wire import frame, json_header
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.encoding import encode_request
+from rocketns.server.remoting_client import NotSentError, RemotingClient
+from tests.server.peers import CLOSED, NOBODY, WAIT_S, peer, run
+
+Answers = Callable[[list[int]], bytes]
+
+
+def request(topic: str = "T") -> tuple[int, bytes]:
+    return encode_request(105, {"topic": topic}, SerializeType.JSON)
+
+
+def response(opaque: int, flag: int = 1) -> bytes:
+    return frame(json_header(17, {"for": str(opaque)}, opaque=opaque, flag=flag))
+
+
+async def ask(client: RemotingClient, count: int, say: Answers) -> list[object]:
+    """Send some requests at once to a peer that then says something; answers by number, or errors."""
+    requests = [request() for _ in range(count)]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _, sent in requests:
+            assert await reader.readexactly(len(sent)) == sent
+        writer.write(say([opaque for opaque, _ in requests]))
+        await writer.drain()
+
+    async with peer(serve) as one:
+        asked = (client.invoke(one.addr, opaque, sent, 1.0) for opaque, sent in requests)
+        found = await asyncio.gather(*asked, return_exceptions=True)
+    return [answer if isinstance(answer, BaseException) else answer.ext("for") == str(opaque)
+            for answer, (opaque, _) in zip(found, requests, strict=True)]  # fmt: skip
+
+
+def test_answers_in_any_order() -> None:
+    """B248: each goes to the request with its number."""
+
+    async def test(client: RemotingClient) -> None:
+        assert await ask(client, 5, lambda opaques: b"".join(map(response, reversed(opaques)))) == [True] * 5
+
+    run(test)
+
+
+def test_what_is_no_answer_is_left_alone() -> None:
+    """B248: requests, unknown numbers, and a second answer to one number."""
+
+    async def test(client: RemotingClient) -> None:
+        def say(opaques: list[int]) -> bytes:
+            first = opaques[0]
+            others = response(first, flag=0) + response(99_999) + response(first) * 2
+            return others + response(opaques[1])
+
+        assert await ask(client, 2, say) == [True, True]
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\xff" * 20, frame(b"{nonsense"), b"\0\0\0\x00", b"\0\0\0\x08\x05\0\0\0abcd"],
+    ids=["length", "header", "empty", "type"],
+)
+def test_garbage_ends_the_connection(garbage: bytes) -> None:
+    """B248: and with it everything that waits for an answer."""
+
+    async def test(client: RemotingClient) -> None:
+        for found in await ask(client, 2, lambda _: garbage):
+            assert isinstance(found, NotSentError)
+            assert "ended" in str(found)
+        assert client._connections == {}
+
+    run(test)
+
+
+def test_no_answer_in_time() -> None:
+    """B248: the connection stays for others."""
+
+    async def test(client: RemotingClient) -> None:
+        async with peer() as one:
+            with pytest.raises(NotSentError, match="no answer"):
+                await client.invoke(one.addr, *request(), 0.05)
+            (connection,) = client._connections.values()
+            assert connection.answers == {}
+
+    run(test)
+
+
+@pytest.mark.parametrize("addr", [CLOSED, NOBODY, "nonsense", "a\0b:1"])
+def test_nobody_to_answer(addr: str) -> None:
+    """B248: is known as soon as the connection is."""
+
+    async def test(client: RemotingClient) -> None:
+        with pytest.raises(NotSentError, match=r"ended|no answer"):
+            await client.invoke(addr, *request(), WAIT_S)
+        assert client._connections == {}
+
+    run(test, connect_timeout_s=0.3)
+
+
+def test_a_peer_that_ends() -> None:
+    """B248: nothing is waited for any more."""
+
+    async def test(client: RemotingClient) -> None:
+        async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.close()
+
+        async with peer(hang_up) as one:
+            with pytest.raises(NotSentError):
+                await client.invoke(one.addr, *request(), WAIT_S)
+
+    run(test)
