@@ -71,6 +71,18 @@ def test_broker_and_clients_use_tls_alone(
     assert views.addresses(tls_server, TOPIC) == {"broker-a": {0: broker.address}}
 
 
+def test_client_that_trusts_somebody_else_refuses_the_name_server(
+    tls_server: NameServer, certificates: Files, produce: Callable[..., JavaClient]
+) -> None:
+    """B067: what the scenario above verifies is really the name server's certificate."""
+    (certificates.folder / "trusted.pem").write_bytes(authority("somebody else").certificate_pem())
+    producer = produce([tls_server], TOPIC, 1, options=_peer(certificates))
+    producer.wait_for("DONE")
+    assert not producer.values("SENT")
+    log = (producer.process.output.parent / "java.log").read_text("utf-8")
+    assert "PKIX path validation failed" in log or "PKIX path building failed" in log, log[-4000:]
+
+
 def _own_certificate(files: Files) -> tuple[str, ...]:
     return (
         "-Dtls.test.mode.enable=false",
