@@ -137,9 +137,12 @@ class Control:
         self._product.ask(command, answer)
 
     def _publish(self, events: list[Event]) -> None:
-        """Let the world know, before the broker that caused it is answered."""
+        """Let the world know, before the broker that caused it is answered.
+
+        A server that goes away notifies nobody: brokers that leave it because of that are well.
+        """
         log_events(events)
-        if self.context.configuration.namesrv.notify_min_broker_id_changed:
+        if self.context.configuration.namesrv.notify_min_broker_id_changed and not self.going_away:
             for event in events:
                 if isinstance(event, MinBrokerIdChanged):
                     self._notify_min_broker_id_changed(event)

@@ -115,9 +115,12 @@ class RemotingClient:
         self._connect_timeout_s = connect_timeout_s
         self._connections: dict[str, _Connection] = {}
         self._opening: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     def invoke_oneway(self, addr: str, frame: bytes) -> None:
         """Send a frame to ``host:port`` as soon as there is a connection; dropped where there will be none."""
+        if self._closed:
+            return
         connection = self._connection(addr)
         if connection is None or not connection.send(frame):
             log.warning("invokeOneway, send a request to %s failed: too much waits already", addr)
@@ -138,7 +141,7 @@ class RemotingClient:
 
     def _connection(self, addr: str) -> _Connection | None:
         connection = self._connections.get(addr)
-        if connection is None and len(self._connections) < CONNECTIONS_MAX:
+        if connection is None and not self._closed and len(self._connections) < CONNECTIONS_MAX:
             connection = self._connections[addr] = _Connection(self, addr)
             task = asyncio.get_running_loop().create_task(self._open(addr, connection))
             self._opening.add(task)
@@ -152,15 +155,17 @@ class RemotingClient:
             if not host or port is None or not 0 < port < 65_536:
                 raise NotSentError("it is no host:port")
             loop = asyncio.get_running_loop()
-            opening = loop.create_connection(lambda: connection, host.strip("[]"), port, ssl=self._tls())
-            await asyncio.wait_for(opening, self._connect_timeout_s)
+            async with asyncio.timeout(self._connect_timeout_s):
+                context = await self._tls_context()
+                await loop.create_connection(lambda: connection, host.strip("[]"), port, ssl=context)
         except (OSError, ValueError, RocketnsError) as error:  # ValueError: a host that cannot be one
             log.warning("createChannel: connect remote host[%s] failed: %s", addr, str(error) or "timeout")
             connection.lost()
 
-    def _tls(self) -> ssl.SSLContext | None:
+    async def _tls_context(self) -> ssl.SSLContext | None:
+        """Made anew for each connection, from the files as they are then; in a thread, as that takes a while."""
         config = self._read_tls()
-        return client_context(config) if config.enable else None
+        return await asyncio.to_thread(client_context, config) if config.enable else None
 
     def forget(self, addr: str, connection: object) -> None:
         """A connection ended."""
@@ -168,7 +173,8 @@ class RemotingClient:
             del self._connections[addr]
 
     def close(self) -> None:
-        """End every connection."""
+        """End every connection, for good."""
+        self._closed = True
         for task in list(self._opening):
             task.cancel()
         for connection in list(self._connections.values()):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 import ssl
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from interop.harness import codes
 from interop.harness.servers import NameServer
-from interop.harness.wire import ROCKETMQ
+from interop.harness.wire import ROCKETMQ, Client, eventually
 from tests.behaviour.conftest import Names, running
 from tests.behaviour.steps import registered
+from tests.behaviour.views import loads
 from tests.support.certificates import Files, authority
 from tests.support.receiver import Receiver
 from tests.support.tlsfiles import as_options
@@ -24,6 +28,8 @@ NOBODY = "192.0.2.1:10911"
 NO_ADDRESSES = ("a\0b:1", "host..name:1", ":1")
 NO_ADDRESSES_THAT_JAVA_THROWS_AT = ("", "nonsense", "127.0.0.1", "127.0.0.1:99999")
 QUICK_S = 1.0
+GO_AWAY = 1500
+STOPS_WITHIN_S = 20.0  # Java closes its own connections first, which takes some seconds
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +114,29 @@ def test_in_binary(start_server: Start, names: Names) -> None:
         "extFields": {"haBrokerAddr": "ha", "minBrokerAddr": names.addr(4), "minBrokerId": "4"},
     }  # fmt: skip
     assert list(frame.ext or {}) == ["haBrokerAddr", "minBrokerAddr", "minBrokerId"]
+
+
+def shown_addrs(client: Client, names: Names) -> Any:
+    """Broker id to address, asked as an old peer asks, who is not sent away."""
+    answer = client.request(codes.GET_BROKER_CLUSTER_INFO, version=475)
+    return loads(answer.body)["brokerAddrTable"][names.broker]["brokerAddrs"]
+
+
+@pytest.mark.parametrize("gracefully", ["false", "true"])
+def test_a_server_that_stops(start_server: Start, names: Names, gracefully: str) -> None:
+    """B193: connections that end with it are no leaves, neither are those that end while it sends away.
+
+    A slave that heard of one would take over from a master that is well.
+    """
+    server = start_server(ON | {"enableShutdownGracefully": gracefully, "shutdownWaitTimeSeconds": 2})
+    with server.connect() as client, server.connect() as broker, Receiver() as slave:
+        registered(client, names, broker_id=1, brokerAddr=slave.addr, enableActingMaster="true")
+        registered(broker, names, enableActingMaster="true")
+        assert (slave.next().ext or {})["minBrokerId"] == "0"
+        server.process.signal(signal.SIGTERM)
+        if gracefully == "true":
+            eventually(lambda: client.request(codes.GET_BROKER_CLUSTER_INFO).code == GO_AWAY, STOPS_WITHIN_S)
+            broker.close()
+            eventually(lambda: shown_addrs(client, names) == {"1": slave.addr})
+        server.process.wait()
+        assert slave.has_no_more()

@@ -136,3 +136,17 @@ def test_a_silent_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
                 await asyncio.sleep(0.005)
 
     run(test)
+
+
+def test_after_the_end() -> None:
+    """B193: nothing is opened any more."""
+
+    async def test(client: RemotingClient) -> None:
+        async with peer() as one:
+            client.close()
+            client.invoke_oneway(one.addr, b"late")
+            with pytest.raises(NotSentError):
+                await client.invoke(one.addr, 1, b"late", WAIT_S)
+            assert client._connections == {}
+
+    run(test)
