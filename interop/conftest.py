@@ -62,9 +62,10 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 def _build_clients(items: list[pytest.Item]) -> None:
     """What the modules of client scenarios declare as ``build``, and the programs that their tests run. What fails here
     fails again in the test that needs it."""
-    modules = {item.path: getattr(item, "module", None) for item in items}.values()
+    here = [item for item in items if item.path.is_relative_to(HERE)]
+    modules = {item.path: getattr(item, "module", None) for item in here}.values()
     builds = [module.build for module in modules if hasattr(module, "build")]
-    programs = [item.callspec.params.get("program") for item in items if hasattr(item, "callspec")]
+    programs = [item.callspec.params.get("program") for item in here if hasattr(item, "callspec")]
     builds += [p.prepare for p in programs if isinstance(p, Program) and not p.cannot_run()]
     for build in builds:
         with contextlib.suppress(OSError, subprocess.SubprocessError):
