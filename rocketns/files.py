@@ -8,6 +8,7 @@ from pathlib import Path
 
 def replace_with_backup(path: Path, content: bytes) -> None:
     """Replace a file's content, keeping the previous one as ``<path>.bak`` as Java does. OSError if that fails."""
+    path = path.resolve()  # a symbolic link stays one
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         _replace(path.with_name(path.name + ".bak"), path.read_bytes())
@@ -19,6 +20,8 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         with beside.open("wb") as file:
             file.write(content)
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)

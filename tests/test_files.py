@@ -119,3 +119,14 @@ def test_a_folder_in_the_way_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(OLD)
     with pytest.raises(OSError, match=r"exists|directory"):
         files.replace_with_backup(tmp_path / "file" / "kv.json", NEW)
+
+
+def test_a_symbolic_link_and_the_file_mode_stay(tmp_path: Path) -> None:
+    """Java overwrites in place, so both survive there."""
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_bytes(b"old")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    files.replace_with_backup(link, b"new")
+    assert link.is_symlink()
+    assert (real.read_bytes(), real.stat().st_mode & 0o777) == (b"new", 0o640)

@@ -33,7 +33,7 @@ class Jobs:
         """Run what is due, once each, however many intervals were missed. A job that fails is logged and kept."""
         for job in self._jobs:
             if job.due_ms <= now_ms:
-                job.due_ms = max(job.due_ms + job.every_ms, now_ms + 1)
+                job.due_ms += job.every_ms * ((now_ms - job.due_ms) // job.every_ms + 1)
                 self._run(job)
 
     def next_due_ms(self) -> int:
