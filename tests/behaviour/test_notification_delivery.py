@@ -128,7 +128,7 @@ def test_a_server_that_stops(start_server: Start, names: Names, gracefully: str)
 
     A slave that heard of one would take over from a master that is well.
     """
-    server = start_server(ON | {"enableShutdownGracefully": gracefully, "shutdownWaitTimeSeconds": 2})
+    server = start_server(ON | {"enableShutdownGracefully": gracefully, "shutdownWaitTimeSeconds": 1})
     with server.connect() as client, server.connect() as broker, Receiver() as slave:
         registered(client, names, broker_id=1, brokerAddr=slave.addr, enableActingMaster="true")
         registered(broker, names, enableActingMaster="true")

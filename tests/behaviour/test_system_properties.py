@@ -12,7 +12,7 @@ import pytest
 from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
 from tests.support.certificates import Files, authority
-from tests.support.tlsclient import TlsClient, answers, is_served
+from tests.support.tlsclient import TlsClient, is_served
 from tests.support.tlsfiles import served_certificate, tls_properties
 
 Start = Callable[..., NameServer]
@@ -34,13 +34,11 @@ def tls_mode(server: NameServer) -> str:
 @pytest.mark.parametrize(
     ("env", "options", "properties", "expected"),
     [
-        ({"JAVA_OPT": f"-server -Xmx4g {MODE}disabled -Dx"}, [], {}, "disabled"),
-        ({"JAVA_OPT": f"{MODE}disabled", "JAVA_OPT_EXT": f"{MODE}enforcing"}, [], {}, "enforcing"),
+        ({"JAVA_OPT": f"-server -Xmx4g {MODE}disabled -Dx", "JAVA_OPT_EXT": f"{MODE}enforcing"}, [], {}, "enforcing"),
         ({"JAVA_OPT_EXT": f"{MODE}disabled"}, [f"{MODE}enforcing"], {}, "enforcing"),
-        ({}, [], {"tls.server.mode": "enforcing"}, "enforcing"),
         ({"JAVA_OPT": f"{MODE}disabled"}, [], {"tls.server.mode": "enforcing"}, "disabled"),
     ],
-    ids=["JAVA_OPT", "JAVA_OPT_EXT is later", "the command line wins", "the file", "the file is asked last"],
+    ids=["JAVA_OPT_EXT is later", "the command line wins", "the file is asked last"],
 )
 def test_sources(
     start_server: Start, env: dict[str, str], options: list[str], properties: dict[str, object], expected: str
@@ -75,9 +73,3 @@ def test_a_controller_is_refused(start_server: Start) -> None:
     assert "enableControllerInNamesrv" in line
     assert "bin/mqcontroller -c" in line
     assert "controllerAddr" in line
-
-
-def test_no_controller_is_the_default(start_server: Start) -> None:
-    """B249: and may be said."""
-    with start_server({"enableControllerInNamesrv": "false"}).connect() as client:
-        assert answers(client)

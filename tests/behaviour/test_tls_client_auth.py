@@ -43,9 +43,7 @@ def served(server: NameServer, clients: dict[str, Files | None]) -> list[str]:
         ("none", "true", ["trusted", "untrusted", "none"]),
         ("optional", "true", ["trusted", "none"]),
         ("require", "true", ["trusted"]),
-        ("optional", "false", ["trusted", "untrusted", "none"]),
         ("Require", "false", ["trusted", "untrusted"]),
-        (" require", "true", ["trusted", "untrusted", "none"]),
     ],
 )
 def test_client_certificates(
