@@ -11,8 +11,8 @@ LEFT_OUT: tuple[tuple[str, str], ...] = (
         "`ImportError: rocketmq dynamic library not found`: it needs a librocketmq that no package registry has",
     ),
     (
-        "C++ `rocketmq-client-cpp` and the C++ gRPC client",
-        "in none of Debian, PyPI and npm; the former's library is in the Python client `rocketmq`",
+        "C++ `rocketmq-client-cpp`",
+        "in none of Debian, PyPI and npm; its library is in the Python client `rocketmq`. The C++ gRPC client was not found in Debian and not looked for elsewhere",
     ),
     ("crates.io `rocketmq-rust` 0.9.0", "holds locks and schedulers, no client"),
     (
