@@ -12,7 +12,8 @@ LEFT_OUT: tuple[tuple[str, str], ...] = (
     ),
     (
         "C++ `rocketmq-client-cpp`",
-        "in none of Debian, PyPI and npm; its library is in the Python client `rocketmq`. The C++ gRPC client was not found in Debian and not looked for elsewhere",
+        "in none of Debian, PyPI and npm; its library is in the Python client `rocketmq`. The C++ gRPC client was not "
+        "found in Debian and not looked for elsewhere",
     ),
     ("crates.io `rocketmq-rust` 0.9.0", "holds locks and schedulers, no client"),
     (
