@@ -1,0 +1,81 @@
+"""A Java name server and rocketns, both started fresh in folders of their own, and the plays that they serve."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from interop.harness.java import CURRENT
+from interop.harness.maven import classpath
+from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.wire import Client
+from interop.parity import certificates
+from interop.parity.language import Setup
+from interop.parity.setups import HOME, PEM
+from interop.parity.side import Side
+
+# What starts is used for minutes at the most: the first compiler is enough.
+JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+NO_LOG = '<configuration><root level="OFF"/></configuration>'
+
+
+class Pair:
+    """Started on construction. ``java`` and ``rocketns`` are its sides; ``number`` counts its plays."""
+
+    def __init__(self, setup: Setup, folder: Path) -> None:
+        self.setup, self.folder = setup, folder
+        self.numbers = itertools.count(1)
+        self._servers: list[NameServer] = []
+        self._stopped = False
+        try:
+            self.java = self._start(JavaNameServer, setup)
+            self.rocketns = self._start(RocketnsServer, setup)
+        except BaseException:
+            self.stop()
+            raise
+        self.at_start = [settings(side.server.port) if setup.plain else {} for side in self.sides]
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.java, self.rocketns
+
+    def _start(self, kind: type[NameServer], setup: Setup) -> Side:
+        home = self.folder / kind.kind
+        home.mkdir(parents=True)
+        for name, content in setup.files.items():
+            write_file(home / name, content)
+        options = [option.replace(HOME, str(home)) for option in setup.options]
+        if kind is JavaNameServer:
+            write_file(home / "logback.xml", NO_LOG)
+            options = [*JAVA_OPTIONS, f"-Drmq.logback.configurationFile={home}/logback.xml", *options]
+            options += ["-cp", classpath(CURRENT)]
+        properties: dict[str, object] = {
+            key: str(value).replace(HOME, str(home)) for key, value in setup.properties.items()
+        }
+        server = kind(home, properties, options=options, env=dict(setup.env))
+        self._servers.append(server)
+        return Side(server)
+
+    def are_running(self) -> bool:
+        return not self._stopped and all(server.process.popen.poll() is None for server in self._servers)
+
+    def stop(self) -> None:
+        """At once: neither has anything to tell that a test would wait for."""
+        self._stopped = True
+        for server in self._servers:
+            server.kill()
+
+
+def write_file(path: Path, content: str) -> None:
+    """A text, in which HOME is the file's folder, or a certificate or key by its name."""
+    if content.startswith(PEM):
+        path.write_bytes(certificates.pem(content.removeprefix(PEM)))
+    else:
+        path.write_text(content.replace(HOME, str(path.parent)), "utf-8")
+
+
+def settings(port: int) -> dict[str, str]:
+    """What GET_NAMESRV_CONFIG shows, in its order; nothing in cluster-test mode."""
+    with Client(port) as client:
+        body = client.request(319).body or b""
+    return dict(line.split("=", 1) for line in body.decode().splitlines() if "=" in line)

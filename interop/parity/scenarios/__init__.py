@@ -1,0 +1,34 @@
+"""All scenarios, by name."""
+
+from __future__ import annotations
+
+from itertools import cycle
+
+from interop.parity.language import OTHER_FORMS, SOME_FORMS, Form, Scenario
+from interop.parity.scenarios import (
+    connections,
+    deliberate,
+    framing,
+    groups,
+    headers,
+    leaving,
+    processes,
+    registering,
+    routes,
+    settings,
+    topics,
+)
+
+MODULES = (
+    headers, framing, settings, registering, groups, leaving, routes, topics, connections, deliberate, processes,
+)  # fmt: skip
+ALL = [scenario for module in MODULES for scenario in module.SCENARIOS]
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in ALL}
+
+
+def cases() -> list[tuple[Scenario, Form]]:
+    """Every scenario in each of its forms, those of one setup together."""
+    halves = cycle((SOME_FORMS, OTHER_FORMS))
+    every = [(scenario, form) for scenario in SCENARIOS.values() for form in scenario.forms or next(halves)]
+    setups = list(dict.fromkeys(scenario.setup for scenario in SCENARIOS.values()))
+    return sorted(every, key=lambda case: setups.index(case[0].setup))

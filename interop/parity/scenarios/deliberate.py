@@ -1,0 +1,176 @@
+"""Where rocketns does not do as Java does: each step that ``differs`` shows one difference of docs/differences.md."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from functools import cache
+
+from interop.harness.payloads import compressed_body, dumps, register_body, topic_config, wrapper
+from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
+from interop.parity.language import (
+    NAME,
+    ONE_FORM,
+    Ask,
+    Deflated,
+    Differs,
+    HangUp,
+    HowMany,
+    Request,
+    Scenario,
+    Send,
+    Settle,
+    Step,
+    Together,
+    Until,
+    Waits,
+)
+from interop.parity.phrases import (
+    ask,
+    cluster_info,
+    configs,
+    own,
+    register,
+    registration,
+    route,
+    route_of,
+    topic,
+    unregister,
+    unregistration,
+    version_query,
+)
+
+TOPICS = configs(("T", "U"))
+GOOD = register_body(TOPICS)
+LISTED, INFO = Request(206), Request(106)
+BLANKS = 34 << 20
+
+
+def some(name: str) -> Differs:
+    """Counted on Java, and none of it on rocketns."""
+    return Differs(name, r"^[1-9]", r"^0$")
+
+
+def none(name: str) -> Differs:
+    """The other way round."""
+    return Differs(name, r"^0$", r"^[1-9]")
+
+
+def _differing(name: str, rows: str, *steps: Step, setup: str = "differences", attempts: int = 1) -> Scenario:
+    return Scenario(name, rows, steps, setup=setup, forms=ONE_FORM, state=False, attempts=attempts)
+
+
+def _nulls() -> Iterator[Scenario]:
+    group = HowMany(INFO, f'"{own("a")}":{{"brokerAddrs":{{}}', differs=some("registration-without-address"))
+    yield _differing("registration-without-address", "B144", register(brokerAddr=None), group)
+    empty = HowMany(INFO, f'"brokerName":"{own("a")}"', differs=some("registration-without-address"))
+    yield _differing("registration-with-an-empty-address", "B144", register(brokerAddr=""), empty)
+    # Java's set keeps the null for good, so nothing after this can compare answers to 106 with this pair.
+    null = HowMany(INFO, f'"{own("C")}":[null]', differs=some("registration-without-name"))
+    yield _differing("registration-without-name", "B143", register(brokerName=None), null)
+    table = dumps({"x": topic("T"), "y": {"perm": 6}, "z": topic("U")})
+    nameless = GOOD.replace(dumps(wrapper(TOPICS)["topicConfigTable"]), table)
+    live = HowMany(version_query(), 'changed":"false', differs=none("topic-without-name"))
+    yield _differing("topic-without-name", "B135", register(body=nameless), live)
+    nulls = GOOD.replace(b'"topicQueueMappingInfoMap":{}', b'"topicQueueMappingInfoMap":null')
+    live = HowMany(version_query(), '"changed":"false"', differs=none("null-mappings"))
+    yield _differing("registration-with-null-mappings", "B162", register(body=nulls), live)
+
+
+def _unregistering() -> Iterator[Scenario]:
+    """Java's worker takes what waits as one batch; how much that is, is a race."""
+    number = 20
+    brokers = tuple(register(name=f"b{n:02}", host=n) for n in range(number))
+    bad = Request(104, {})
+    batch = tuple(one for n in range(number) for one in (*([bad] * 10), unregistration(f"b{n:02}", n)))
+    left = HowMany(LISTED, own("T"), differs=some("null-in-a-batch"))
+    yield _differing(
+        "a-null-in-a-batch-of-unregistrations", "B182", *brokers, Together(batch), Settle(), left, attempts=20
+    )
+    # As many closes at once as the queue, of length 1, cannot take.
+    connections = tuple(register((), name=f"b{n:03}", host=n, on=f"broker {n}") for n in range(150))
+    closes = tuple(HangUp(on=f"broker {n}") for n in range(150))
+    left = HowMany(INFO, '"brokerName":"b', differs=some("full-queue-on-close"))
+    yield _differing(
+        "closes-beyond-the-queue", "B184 B187", *connections, *closes, Settle(), left, setup="narrow", attempts=20
+    )
+
+
+@cache
+def _many() -> bytes:
+    """A registration that takes long enough that others wait for the tables."""
+    topics = [topic_config(f"X{number}" + NAME) for number in range(20_000)]
+    return dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper(topics)})
+
+
+def _stale() -> Iterator[Scenario]:
+    """A close is seen, the broker registers anew, and only then the close is applied."""
+    count = 10
+    large = tuple(
+        Send(registration(name=f"x{n}", host=n + 10, cluster="L", body=_many, bodyCrc32="0"), on=f"large {n}")
+        for n in range(count)
+    )
+    yield _differing(
+        "close-after-a-new-registration",
+        "B187 B189",
+        register(on="old"),
+        *large,
+        Until(INFO, has=own("L"), on="beside", compared=False),
+        HangUp(on="old"),
+        ask(319, on="beside"),
+        register(on="new"),
+        *(Until(route_of("X1"), has=own(f"x{n}"), compared=False) for n in range(count)),
+        Settle(),
+        route(differs=Differs("stale-close", r'"code":17', r'"code":0')),
+        *(unregister(f"x{n}", n + 10, cluster="L") for n in range(count)),
+        attempts=20,
+    )
+
+
+def _overflow() -> Iterator[Scenario]:
+    """Both servers look for overdue brokers every 200 ms, from 5 s after their start."""
+    for_ever = register(on="broker", heartbeatTimeoutMillis=str(2**63 - 1))
+    noticed = Waits(on="broker", for_s=0.6, differs=Differs("timeout-that-overflows", "closed", "silent"))
+    yield _differing("timeout-that-overflows", "B166 B190", for_ever, noticed, attempts=12)
+
+
+def _bodies() -> Iterator[Scenario]:
+    taken = Differs("deflated-marked-plain", r'"code":1[,7]', r'"code":0,')
+    deflated = register(body=compressed_body(TOPICS), differs=taken)
+    yield _differing("deflated-body-marked-plain", "B130", deflated, route(differs=taken))
+    refused = Differs("limits", r'"code":0,', r'"code":1,')
+    large = b"/* " + b"x" * 300_000 + b" */" + GOOD
+    yield _differing("large-body-that-is-no-json", "B134", register(body=large, differs=refused))
+    deep = GOOD[:-1] + b",'deep':" + b"[" * 200 + b"]" * 200 + b"}"
+    yield _differing("deep-body-that-is-no-json", "B134", register(body=deep, differs=refused))
+    wide = register(body=Deflated(_wide), compressed="true", differs=refused)
+    yield _differing("deflated-body-of-34-mb", "B126", wide)
+
+
+def _wide() -> bytes:
+    """A body whose list of filter servers has megabytes of blanks before it."""
+    filters = struct.pack(">i", BLANKS + 2) + b" " * BLANKS + b"[]"
+    return zlib.decompress(compressed_body(TOPICS)).replace(struct.pack(">i", 2) + b"[]", filters)
+
+
+def _headers() -> Iterator[Scenario]:
+    def closed(name: str, rows: str, header: bytes, shows: str, kind: int = JSON) -> Scenario:
+        asked = Ask(frame(header, b"", kind), differs=Differs(shows, "^answer", "^closed"))
+        return _differing(name, rows, cluster_info(), asked)
+
+    many = binary_header(106, {f"field{number}": "x" for number in range(1025)})
+    yield closed("binary-header-of-1025-fields", "B023", many, "limits", ROCKETMQ)
+    yield closed("header-with-a-zero-byte", "B021", json_header(106) + b"\0", "zero-bytes")
+    for name, text in (("lone-byte", b"\xc3("), ("overlong", b"\xc0\xaf")):
+        header = b'{"code":105,"extFields":{"topic":"' + text + b'"},"opaque":1}'
+        yield closed(f"header-with-bad-utf-8-{name}", "B021", header, "bad-utf-8")
+
+
+def _order() -> Iterator[Scenario]:
+    names = tuple(f"{letter}{number}" for number in range(4) for letter in "zyx")
+    in_order = Differs("order-of-lists", r'"topicList":\["', r'\["x0\w+","x1\w+","x2\w+","x3\w+","y0')
+    yield _differing("topics-in-order", "B221", register(names), ask(206, exact=True, differs=in_order))
+
+
+SCENARIOS = (*_order(), *_bodies(), *_headers(), *_unregistering(), *_stale(), *_overflow(), *_nulls())

@@ -1,0 +1,28 @@
+"""The suite sees faults: each of these, put into what rocketns says or does, makes its scenario fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from interop.parity.conftest import PairOf
+from interop.parity.mutations import MUTATIONS, Mutation, Tampered
+from interop.parity.playing import play
+from interop.parity.scenarios import SCENARIOS
+
+UNHARMED = Mutation("nothing", "zones")
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=[f"{one.name} by {one.scenario}" for one in MUTATIONS])
+def test_a_fault_is_seen(mutation: Mutation, pair_of: PairOf) -> None:
+    pair = pair_of("base")
+    faulty = Tampered(pair.rocketns, mutation)
+    assert play(pair, SCENARIOS[mutation.scenario], mutation.form, faulty), f"{mutation.scenario} sees no difference"
+
+
+def test_where_nothing_is_done_nothing_is_seen(pair_of: PairOf) -> None:
+    pair = pair_of("base")
+    assert not play(pair, SCENARIOS[UNHARMED.scenario], UNHARMED.form, Tampered(pair.rocketns, UNHARMED))
+
+
+def test_there_are_enough_faults() -> None:
+    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS) >= 20

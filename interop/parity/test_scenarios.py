@@ -1,0 +1,31 @@
+"""Every scenario, played on the Java NameServer and on rocketns: what they answer is equal, but for what is listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from interop.parity import starts
+from interop.parity.conftest import PairOf
+from interop.parity.language import Form, Scenario
+from interop.parity.playing import play_until_seen, shown
+from interop.parity.scenarios import cases
+from interop.parity.starts import STARTS, Start
+
+CASES = cases()
+
+
+@pytest.mark.parametrize(("scenario", "form"), CASES, ids=[f"{scenario.name}-{form}" for scenario, form in CASES])
+def test_both_servers_answer_alike(scenario: Scenario, form: Form, pair_of: PairOf) -> None:
+    """The rows that the scenario names. A step that is to differ has to differ, and no other."""
+    others, unseen = play_until_seen(pair_of(scenario.setup), scenario, form)
+    assert not others, shown(scenario, form, others)
+    assert not unseen, f"{scenario.name} no longer shows {unseen} of docs/differences.md"
+
+
+@pytest.mark.parametrize("start", STARTS, ids=[start.name for start in STARTS])
+def test_both_programs_start_alike(start: Start, tmp_path: Path) -> None:
+    """The rows that the start names."""
+    differing = starts.compare(start, tmp_path)
+    assert bool(differing) == bool(start.differs), f"{start.name}: {differing}, listed as {start.differs or 'none'}"

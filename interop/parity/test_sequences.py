@@ -1,0 +1,78 @@
+"""Random sequences, played on both servers; one that fails is made short and says how to play it again."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from interop.parity import sequences
+from interop.parity.conftest import PairOf
+from interop.parity.language import JSON_513
+from interop.parity.mutations import MUTATIONS, Tampered
+from interop.parity.pair import Pair
+from interop.parity.play import Difference
+from interop.parity.playing import play
+from interop.parity.sequences import SEEDS, STEPS, as_text, from_text
+from interop.parity.shrink import shrink
+from interop.parity.side import Side
+
+TRIES_MAX = 60
+
+
+def differences(pair: Pair, seed: int, numbers: list[int], rocketns: Side | None = None) -> list[Difference]:
+    return play(pair, sequences.scenario(seed, numbers), JSON_513, rocketns)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_servers_stay_alike(seed: int, pair_of: PairOf) -> None:
+    """Every answer, and everything that can be asked, after any of 200 random steps."""
+    pair = pair_of("base")
+    found = differences(pair, seed, list(range(STEPS)))
+    if found:
+        short = shrink(range(STEPS), lambda numbers: bool(differences(pair, seed, numbers)), TRIES_MAX)
+        again = f"python -m interop.parity --seed {seed} --steps {as_text(short)}"
+        pytest.fail(f"play it again: {again}\n\n" + "\n\n".join(map(str, differences(pair, seed, short) or found)))
+
+
+def test_a_fault_makes_a_sequence_fail_and_the_short_one_too(pair_of: PairOf) -> None:
+    pair = pair_of("base")
+    fault = next(one for one in MUTATIONS if one.name == "unregistration-without-effect")
+
+    def fails(numbers: list[int]) -> bool:
+        return bool(differences(pair, 0, numbers, Tampered(pair.rocketns, fault)))
+
+    assert fails(list(range(STEPS)))
+    short = shrink(range(STEPS), fails, 12)
+    assert len(short) < STEPS // 2
+    assert fails(short)
+    assert not differences(pair, 0, short)
+
+
+def test_there_are_enough_steps_and_seeds() -> None:
+    assert len(SEEDS) >= 50
+    assert STEPS >= 200
+
+
+@pytest.mark.parametrize("culprits", [{7}, {3, 90}, {0, 199}, {11, 12, 150}])
+def test_a_failing_sequence_shrinks_to_what_makes_it_fail(culprits: set[int]) -> None:
+    assert set(shrink(range(STEPS), culprits.issubset, 10_000)) == culprits
+
+
+def test_shrinking_ends_with_what_it_has_when_the_tries_are_used_up() -> None:
+    fails = {3, 90}.issubset
+    short = shrink(range(STEPS), fails, 9)
+    assert fails(short)
+    assert len(short) < STEPS
+
+
+def test_a_part_of_a_sequence_has_the_steps_that_the_whole_has() -> None:
+    whole = sequences.scenario(1, range(10)).steps
+    parts = sequences.scenario(1, range(4)).steps + sequences.scenario(1, range(4, 10)).steps
+    assert whole == parts
+
+
+def test_the_numbers_of_steps_as_text() -> None:
+    numbers = sorted(random.Random(1).sample(range(200), 90))
+    assert from_text(as_text(numbers)) == numbers
+    assert as_text([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10"
