@@ -13,7 +13,7 @@ MISSING_JAVA := $(PY) -c 'from interop.harness.maven import missing_tools; print
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop demo bench build clean
+.PHONY: help run test check interop parity demo bench build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -36,6 +36,9 @@ check: $(VENV)/dev $(VENV)/built ## ruff, mypy, layering and tidiness, in second
 
 interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brokers, producers and consumers
 	@exec $(PY) -m pytest interop $(ARGS)
+
+parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java NameServer and to rocketns, the answers side by side
+	@exec $(PY) -m pytest interop/parity $(ARGS)
 
 demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
 	@exec $(PY) -m interop.demo $(ARGS)
