@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from interop.parity.rows import compared
 from tests.check.source import ROOT, Source, sources
 
 LIST = Path(__file__).with_name("rows.tsv")
@@ -23,8 +24,10 @@ INTRODUCTION = """# Every behaviour and the tests that name it
 
 What the Java NameServer 5.5.0 does, row by row, and where rocketns is held to it. Made by
 `python -m tests.check.rows`; a test holds it current. The behaviour tests also run against the Java server itself:
-`pytest tests/behaviour --against=java`.
+`pytest tests/behaviour --against=java`. The scenarios are played on both servers at once, by `make parity`.
 """
+# A row can have dozens of scenarios; `interop.parity.rows.compared` has them all.
+SCENARIOS_SHOWN_MAX = 3
 
 
 class Row(NamedTuple):
@@ -65,14 +68,13 @@ def _test_functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunct
 
 def table(root: Path) -> str:
     """docs/rows.md."""
-    tests, lines, part = named(root), [INTRODUCTION], ""
+    tests, scenarios, lines, part = named(root), compared(), [INTRODUCTION], ""
     for row in rows():
         if row.part != part:
             part = row.part
-            lines.append(f"\n## {part}\n\n| Row | Stimulus | Required | Tests |\n|---|---|---|---|")
-        lines.append(
-            f"| {row.number} | {_cell(row.stimulus)} | {_cell(row.observable)} | {_links(tests[row.number])} |"
-        )
+            lines.append(f"\n## {part}\n\n| Row | Stimulus | Required | Tests | Scenarios |\n|---|---|---|---|---|")
+        cells = (row.number, _cell(row.stimulus), _cell(row.observable), _links(tests[row.number]))
+        lines.append(f"| {' | '.join(cells)} | {_listed(scenarios.get(row.number, []))} |")
     return "\n".join(lines) + "\n"
 
 
@@ -83,6 +85,13 @@ def _cell(text: str) -> str:
 def _links(tests: list[str]) -> str:
     names = sorted({tuple(test.split("::")) for test in tests})
     return "<br>".join(f"[{name}](../{file})" for file, name in names)
+
+
+def _listed(scenarios: list[str]) -> str:
+    """The first few, and how many more there are."""
+    more = len(scenarios) - SCENARIOS_SHOWN_MAX
+    shown = [f"`{name}`" for name in scenarios[:SCENARIOS_SHOWN_MAX]]
+    return "<br>".join([*shown, f"and {more} more"] if more > 0 else shown)
 
 
 if __name__ == "__main__":

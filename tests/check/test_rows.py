@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from interop.parity.rows import compared
 from tests.check.rows import TABLE, named, rows, table
 from tests.check.source import ROOT
 
@@ -13,6 +14,15 @@ from tests.check.source import ROOT
 def test_every_row_is_named_by_a_test() -> None:
     missing = sorted({row.number for row in rows()} - named(ROOT).keys())
     assert not missing, f"{len(missing)} rows without a test: {' '.join(missing)}"
+
+
+def test_every_row_is_compared_with_java() -> None:
+    missing = sorted({row.number for row in rows()} - compared().keys())
+    assert not missing, f"{len(missing)} rows without a scenario: {' '.join(missing)}"
+
+
+def test_scenarios_name_rows_that_there_are() -> None:
+    assert compared().keys() <= {row.number for row in rows()}
 
 
 def test_the_list_of_rows_is_whole() -> None:
