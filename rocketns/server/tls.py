@@ -97,6 +97,7 @@ def build_server_context(config: TlsConfig) -> Context:
 
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
     context.set_session_id(b"rocketns")
+    context.set_mode(SSL.MODE_RELEASE_BUFFERS)  # most connections are idle most of the time
     try:
         if config.test_mode:
             _use_self_signed(context)
