@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rocketns.config.tls import TlsConfig, TlsMode
 from rocketns.errors import StartupError, TlsContentError, TlsError
-from rocketns.server import tls
+from rocketns.server import tls_server
 
 if TYPE_CHECKING:
     from OpenSSL.SSL import Context
@@ -94,7 +94,7 @@ class TlsContexts:
 
     def _make(self) -> Context | TlsError:
         try:
-            return tls.build_server_context(self._read_config())
+            return tls_server.build_server_context(self._read_config())
         except TlsError as error:
             return error
         except Exception as error:

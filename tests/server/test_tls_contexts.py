@@ -11,7 +11,7 @@ from OpenSSL.SSL import Context
 
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import StartupError
-from rocketns.server import tls
+from rocketns.server import tls_server
 from rocketns.server.tls_contexts import TlsContexts
 from tests.server.tls_configs import config, files_config
 from tests.support.certificates import Files, Identity, authority
@@ -188,13 +188,13 @@ def test_disabled_mode_reads_no_file(files: Files) -> None:
 def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     """B064: for however many connections that come at the same time; a server without TLS peers makes none."""
     made: list[Context] = []
-    build = tls.build_server_context
+    build = tls_server.build_server_context
 
     def count(config: TlsConfig) -> Context:
         made.append(build(config))
         return made[-1]
 
-    monkeypatch.setattr(tls, "build_server_context", count)
+    monkeypatch.setattr(tls_server, "build_server_context", count)
 
     async def run() -> None:
         contexts = TlsContexts(config)
@@ -215,7 +215,7 @@ def test_an_error_that_nobody_foresaw(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_config: TlsConfig) -> Context:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr(tls, "build_server_context", fail)
+    monkeypatch.setattr(tls_server, "build_server_context", fail)
 
     async def run() -> None:
         assert await current(TlsContexts(config)) is None

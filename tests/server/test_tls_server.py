@@ -8,7 +8,8 @@ import pytest
 from OpenSSL.SSL import Context
 
 from rocketns.errors import TlsContentError, TlsError
-from rocketns.server.tls import TlsStream, build_server_context
+from rocketns.server.tls import TlsStream
+from rocketns.server.tls_server import build_server_context
 from tests.server.tls_configs import config, files_config, shake_hands
 from tests.support.certificates import Files, Identity, authority
 from tests.support.tlsclient import TlsPeer, any_server
@@ -69,6 +70,13 @@ def test_a_key_of_another_certificate(files: Files) -> None:
     with pytest.raises(TlsError, match=r"key\.pem does not fit to .*certificate\.pem") as failed:
         build_server_context(files_config(files))
     assert not isinstance(failed.value, TlsContentError)
+
+
+def test_a_key_that_is_too_short(ours: Identity, tmp_path: Path) -> None:
+    """B074: for OpenSSL, whatever Java would take; the error says which certificate it is and why."""
+    files = Files.write(tmp_path, ours.issue("server", rsa_bits=1024))
+    with pytest.raises(TlsError, match=r"certificate\.pem cannot be used: ee key too small"):
+        build_server_context(files_config(files))
 
 
 @pytest.mark.parametrize(
