@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from tests.hostile.conftest import assert_nothing_unforeseen
 from tests.hostile.watch import MB, Watch, cpu_seconds
 
 STOP_S = 3.0
+BUSY_MACHINE_STOP_S = 20.0
 LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 SLOW_JSON = b"{'a':[" + b"1," * 100_000 + b"1]}"
 
@@ -112,10 +114,18 @@ def test_sigint_stops_soon_and_cleanly(server: NameServer, situation: Situation)
 
 
 def assert_stops(server: NameServer, situation: Situation, number: signal.Signals) -> None:
+    """It needs less than STOP_S of processor time to stop; the clock on the wall also runs for everyone else here."""
     with situation(server):
+        before, used = cpu_of_ended_children(), cpu_seconds(server)
         server.process.signal(number)
-        assert server.process.wait(STOP_S) == 0
+        assert server.process.wait(BUSY_MACHINE_STOP_S) == 0
+        assert cpu_of_ended_children() - before - used < STOP_S
     assert_nothing_unforeseen(server)
+
+
+def cpu_of_ended_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def test_connections_end_with_the_server(server: NameServer) -> None:
@@ -123,7 +133,7 @@ def test_connections_end_with_the_server(server: NameServer) -> None:
     with server.connect() as client:
         assert client.request(LIST).code == codes.SUCCESS
         server.process.signal(signal.SIGTERM)
-        assert client.is_closed_by_server(STOP_S)
-    assert server.process.wait(STOP_S) == 0
+        assert client.is_closed_by_server(BUSY_MACHINE_STOP_S)
+    assert server.process.wait(BUSY_MACHINE_STOP_S) == 0
     with pytest.raises(ConnectionRefusedError):
         Client(server.port)
