@@ -90,7 +90,11 @@ def _epilog() -> str:
             [
                 f"  {FRAME_MAX_LENGTH}  bytes of the largest frame ({FRAME_BYTES_MAX})",
                 "  rocketmq.home.dir  RocketMQ's installation, before the environment's ROCKETMQ_HOME; both optional",
+                "  rocketmq.serialize.type  JSON or ROCKETMQ, the form of answers' headers (JSON)",
+                "  rocketmq.namesrv.addr  name servers that the cluster-test mode asks, before the environment's NAMESRV_ADDR",
+                "  tls.server.mode  disabled, permissive or enforcing (permissive); README.md lists the other tls. names",
                 "  user.home  folder that the default paths are below (the user's home)",
+                "  JAVA_OPT and JAVA_OPT_EXT in the environment are read for -D too, as RocketMQ's launcher does",
             ],
         ),
         (
