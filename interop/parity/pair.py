@@ -67,11 +67,17 @@ class Pair:
 
 
 def write_file(path: Path, content: str) -> None:
-    """A text, in which HOME is the file's folder, or a certificate or key by its name."""
+    """A text, in which HOME is the file's folder, or a certificate or key by its name.
+
+    Whole at once: Java's file watch counts a file that it happens to see half written as changed for good.
+    """
     if content.startswith(PEM):
-        path.write_bytes(certificates.pem(content.removeprefix(PEM)))
+        data = certificates.pem(content.removeprefix(PEM))
     else:
-        path.write_text(content.replace(HOME, str(path.parent)), "utf-8")
+        data = content.replace(HOME, str(path.parent)).encode()
+    beside = path.with_name(path.name + ".new")
+    beside.write_bytes(data)
+    beside.replace(path)
 
 
 def settings(port: int) -> dict[str, str]:
