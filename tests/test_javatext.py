@@ -23,9 +23,27 @@ def test_any_text_is_a_number_or_none(text: str) -> None:
     assert number is None or number == int(text)
 
 
-@pytest.mark.parametrize("text", ["", "+", "-", " 1", "1 ", "1\n", "1_0", "1.0", "1e2", "0x1", "--1", "9" * 5000])
+@pytest.mark.parametrize("text", ["", "+", "-", " 1", "1 ", "1\n", "1_0", "1.0", "1e2", "0x1", "--1", "9" * 5000,
+                                  "\U0001d7cf", "\u00b2", "\u2167", "\u0660 ", "\u0661" * 20])  # fmt: skip
 def test_what_java_refuses_is_none(text: str) -> None:
     assert parse_long(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("\u0661", 1),
+        ("12\u0663", 123),
+        ("\uff11", 1),
+        ("+\u0665", 5),
+        ("-\u0665", -5),
+        ("0\u0660\u0660\u0661", 1),
+        ("\u0660", 0),
+    ],
+)
+def test_a_digit_of_any_script_is_a_digit(text: str, value: int) -> None:
+    """B084: as Java's Character.digit has it."""
+    assert parse_long(text) == parse_int(text) == value
 
 
 @pytest.mark.parametrize(
