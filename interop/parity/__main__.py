@@ -55,7 +55,7 @@ def _differs(pair: Pair, scenario: Scenario, form: Form) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m interop.parity", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--seed", type=int, help="play a random sequence")
+    parser.add_argument("--seed", help="play a random sequence: 7, or odd-7 for one of odd requests")
     parser.add_argument("--steps", help="only these steps of it, as in 3,17,20-25")
     parser.add_argument("--list", action="store_true", help="print the names of all scenarios")
     options = parser.parse_args()

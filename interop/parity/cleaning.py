@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from interop.harness import codes
 from interop.harness.payloads import register_ext
@@ -50,7 +51,7 @@ def leftovers(play: Play) -> list[Question]:
 
 def _is_long(text: str) -> bool:
     """Whether Java takes it for an id; a request without one makes it drop those that wait with it."""
-    return text.lstrip("-").isdigit() and int(text) in LONG
+    return re.fullmatch(r"-?\d+", text, re.ASCII) is not None and int(text) in LONG
 
 
 def sweep(side: Side, shown: bytes) -> None:

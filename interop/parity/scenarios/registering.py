@@ -185,6 +185,8 @@ def _fields() -> Iterator[Scenario]:
         "id-with-blank": ("B141", {"brokerId": " 0"}),
         "id-with-plus": ("B084", {"brokerId": "+1"}),
         "id-too-large": ("B141", {"brokerId": "9223372036854775808"}),
+        "id-in-arabic-digits": ("B084", {"brokerId": "\u0661"}),
+        "id-in-digits-beyond-16-bit": ("B084 B141", {"brokerId": "\U0001d7cf"}),
         "id-largest": ("B145", {"brokerId": "9223372036854775807"}),
         "id-negative": ("B145", {"brokerId": "-3"}),
         "cluster-absent": ("B142", {"clusterName": None}),
