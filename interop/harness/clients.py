@@ -39,7 +39,11 @@ class JavaClient:
             assert len(self.values(word)) >= count or self.process.popen.poll() is None, self.process.text()[-4000:]
             return len(self.values(word)) >= count
 
-        eventually(enough, within_s, every_s=0.1)
+        try:
+            eventually(enough, within_s, every_s=0.1)
+        except AssertionError:
+            said = f"{len(self.values(word))} of {count} lines {word}; the last of its output:"
+            raise AssertionError(f"{said}\n{self.process.text()[-4000:]}") from None
         return self.values(word)
 
     def stop(self) -> int:

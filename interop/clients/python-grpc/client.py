@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -20,27 +21,31 @@ from rocketmq import (
 )
 
 
+def say(*words: object) -> None:
+    """Print a line by one write: the library calls from several threads, whose lines ``print`` would mix."""
+    os.write(sys.stdout.fileno(), (" ".join(map(str, words)) + "\n").encode())
+
+
 class Printer(MessageListener):
     def consume(self, message: Message) -> ConsumeResult:
-        sys.stdout.write(f"GOT {message.body.decode()}\n")
-        sys.stdout.flush()
+        say("GOT", message.body.decode())
         return ConsumeResult.SUCCESS
 
 
 def produce(proxy: ClientConfiguration, topic: str, count: int) -> None:
     producer = Producer(proxy, (topic,))
     producer.startup()
-    print("READY", flush=True)
+    say("READY")
     for n in range(count):
         message = Message()
         message.topic = topic
         message.body = str(n).encode()
         try:
             producer.send(message)
-            print("SENT", n, flush=True)
+            say("SENT", n)
         except Exception as error:  # whatever the client raises is the message's fate
-            print("FAILED", n, error, flush=True)
-    print("DONE", flush=True)
+            say("FAILED", n, error)
+    say("DONE")
     producer.shutdown()
 
 
@@ -48,10 +53,10 @@ def consume(proxy: ClientConfiguration, topic: str, group: str) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     consumer = PushConsumer(proxy, group, Printer(), {topic: FilterExpression("*")})
     consumer.startup()
-    print("READY", flush=True)
+    say("READY")
     signal.sigwait([signal.SIGTERM])
     consumer.shutdown()
-    print("DONE", flush=True)
+    say("DONE")
 
 
 if __name__ == "__main__":

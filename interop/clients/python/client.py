@@ -5,23 +5,29 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
 from rocketmq.client import Message, Producer, PushConsumer, SendStatus
 
 
+def say(*words: object) -> None:
+    """Print a line by one write: the library calls from several threads, whose lines ``print`` would mix."""
+    os.write(sys.stdout.fileno(), (" ".join(map(str, words)) + "\n").encode())
+
+
 def produce(servers: str, topic: str, count: int) -> None:
     producer = Producer("interop-python-producer")
     producer.set_namesrv_addr(servers)
     producer.start()
-    print("READY", flush=True)
+    say("READY")
     for n in range(count):
         message = Message(topic)
         message.set_body(str(n))
         status = producer.send_sync(message).status
-        print("SENT" if status == SendStatus.OK else f"FAILED {status}", n, flush=True)
-    print("DONE", flush=True)
+        say("SENT" if status == SendStatus.OK else f"FAILED {status}", n)
+    say("DONE")
     producer.shutdown()
 
 
@@ -30,12 +36,12 @@ def consume(servers: str, topic: str, group: str) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     consumer = PushConsumer(group)
     consumer.set_namesrv_addr(servers)
-    consumer.subscribe(topic, lambda message: print(f"GOT {message.body.decode()}", flush=True))
+    consumer.subscribe(topic, lambda message: say("GOT", message.body.decode()))
     consumer.start()
-    print("READY", flush=True)
+    say("READY")
     signal.sigwait([signal.SIGTERM])
     consumer.shutdown()
-    print("DONE", flush=True)
+    say("DONE")
 
 
 if __name__ == "__main__":
