@@ -1,0 +1,118 @@
+"""The columns of every frame that passes between two jobs: the contract that ``conform`` holds them to.
+
+Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``. Intervals are half-open, [t1, t2).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+)
+
+SIMPLE: dict[str, DataType] = {
+    "string": StringType(),
+    "long": LongType(),
+    "int": IntegerType(),
+    "double": DoubleType(),
+    "boolean": BooleanType(),
+    "strings": ArrayType(StringType()),
+}
+
+
+class Observation(NamedTuple):
+    """The stretch of time that a run looks at, [t0, t1) in epoch us."""
+
+    t0: int
+    t1: int
+
+
+def columns(text: str, **nested: DataType) -> StructType:
+    """A schema from ``name:type`` words; a type is one of SIMPLE or a name of ``nested``."""
+    known = SIMPLE | nested
+    schema = StructType()
+    for word in text.split():
+        name, kind = word.split(":")
+        schema.add(name, known[kind])
+    return schema
+
+
+def conform(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The schema's columns, in its order and of its types. A missing column is an error of analysis."""
+    return frame.select(*[F.col(field.name).cast(field.dataType).alias(field.name) for field in schema])
+
+
+# One topic in a tput, tdel or snap record: read and write queues, permission bits (4 read, 2 write), system flag.
+TOPIC = columns("t:string r:int w:int p:int s:int")
+
+# What stands in a line of the journal.
+RECORD = columns(
+    "boot:long seq:long ts:long ev:string cluster:string broker:string addr:string bid:int gap:long "
+    "dvt:long dvc:long dvs:long timeout_ms:long cause:string topics:topics topic:string client:string "
+    "n:long miss:long iv_ms:long lang:string cv:int ns_key:string key:string val:string lost:long",
+    topics=ArrayType(TOPIC),
+)
+
+# Records with the folder's two values: the name server's id and the UTC date of its file's first record.
+EVENTS = StructType([*RECORD.fields, *columns("ns:string dt:string").fields])
+
+# end_cause: stop; lost (no stop record, and a later start); open (up at the end of the observation).
+NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string")
+
+# gap: ms since the last heartbeat, of the down that closed the interval; else null.
+BROKER_INTERVALS = columns(
+    "ns:string cluster:string broker:string bid:int addr:string "
+    "t1:long t2:long end_cause:string gap:long timeout_ms:long"
+)
+
+# cause: of the record that opened the interval.
+TOPIC_INTERVALS = columns(
+    "ns:string topic:string broker:string r:int w:int p:int t1:long t2:long cause:string end_cause:string"
+)
+
+# values: sorted by ns, of the window's first constant stretch; a name server that was down is left out.
+NS_VALUE = columns("ns:string present:boolean r:int w:int p:int")
+KEY_WINDOWS = columns(
+    "topic:string broker:string t1:long t2:long cause:string opened_by:string gap:long values:values",
+    values=ArrayType(NS_VALUE),
+)
+
+# views: sorted by ns, of the name servers that were up; an empty view stays as an empty array.
+QUEUES = columns("broker:string r:int w:int p:int")
+NS_VIEW = columns("ns:string view:view", view=ArrayType(QUEUES))
+TOPIC_SEGMENTS = columns("topic:string t1:long t2:long views:views", views=ArrayType(NS_VIEW))
+
+# strategy: averagely | circle; assignments: model | real; *_qs_*: queue-seconds; *_ids: "broker-a:0", at most 64,
+# of the worst assignment; capped: not every assignment was looked at.
+IMPACT = columns(
+    "topic:string t1:long t2:long strategy:string c:int assignments:string queues:int "
+    "orphaned_mean:double orphaned_max:double dup_mean:double dup_max:double "
+    "orphaned_qs_mean:double orphaned_qs_max:double dup_qs_mean:double dup_qs_max:double "
+    "orphaned_ids:strings dup_ids:strings capped:boolean"
+)
+
+# no_share_ns: name servers whose view has no writable queue.
+IMBALANCE = columns(
+    "topic:string t1:long t2:long broker:string share:double fair:double tvd:double peak:double no_share_ns:strings"
+)
+
+# gap_*: quantiles of heartbeat gaps in ms; gaps: how many there were.
+BROKER_STATS = columns(
+    "ns:string broker:string bid:int addr:string up_s:double availability:double failures:long graceful:long "
+    "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long"
+)
+
+# kind: graceful | crash | silent | partition; ns: the name servers that saw the departure.
+DEPARTURES = columns(
+    "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids", bids=ArrayType(IntegerType())
+)

@@ -1,0 +1,45 @@
+"""The Spark session of a run, and whether there is a Java runtime to start it with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+# Of every run: times are UTC; the day and the name server of a path are strings, whatever they look like; one file's
+# events are replaced by themselves when it is ingested again.
+RUN_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+}
+# Of the process that is started, so without effect on a session that is there already.
+START_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def has_java() -> bool:
+    """Whether Spark would find a Java runtime: in JAVA_HOME, or else on the PATH."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=f"{home}/bin" if home else None) is not None
+
+
+def spark_session(
+    master: str | None, *, memory: str = "2g", partitions: int | None = None, settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """The session with RUN_SETTINGS; ``master`` None takes spark-submit's. ``memory`` is the driver's heap, which
+    counts only where this call starts the Java process; ``partitions`` those of a shuffle (None: Spark's own choice).
+    """
+    builder = SparkSession.builder.appName("rocketns audit").config("spark.driver.memory", memory)
+    if master is not None:
+        builder = builder.master(master)
+    chosen = START_SETTINGS | RUN_SETTINGS | dict(settings or {})
+    if partitions is not None:
+        chosen["spark.sql.shuffle.partitions"] = str(partitions)
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,0 +1,45 @@
+"""One Spark session for all tests of the pipeline, started when the first of them asks for it, and never elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.session import has_java, spark_session
+
+HERE = Path(__file__).parent
+LEFT_OUT = "no Java runtime: Spark cannot start"
+START_TIMEOUT_S = 300  # the first test waits for the Java process, on a machine that may be busy
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that ask for Spark are marked so, and left out where no Java is."""
+    for item in items:
+        if HERE not in item.path.parents or "spark" not in getattr(item, "fixturenames", ()):
+            continue
+        item.add_marker("spark")
+        item.add_marker(pytest.mark.timeout(START_TIMEOUT_S))
+        if not has_java():
+            item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say it so that nobody takes a run without Spark for a whole one."""
+    count = sum(LEFT_OUT in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
+    if count:
+        terminalreporter.section("PIPELINE TESTS LEFT OUT", sep="!", red=True, bold=True)
+        terminalreporter.write_line(f"{count} tests of the journal pipeline were not run: {LEFT_OUT}.")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """local[2], 1 GiB, 4 shuffle partitions, UTC, no UI; what it writes goes to a temporary folder."""
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder / "local")}
+    session = spark_session("local[2]", memory="1g", partitions=4, settings=settings)
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

@@ -1,0 +1,74 @@
+"""The journals that the other tests use, and the session they run in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.schema import EVENTS
+from tests.check.source import ROOT
+from tests.pipeline.journals import SECOND, events_frame, random_journals, worked_example, write_files
+
+
+def test_the_session_has_the_settings_that_the_jobs_count_on(spark: SparkSession) -> None:
+    wanted = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g",
+    }
+    assert {key: spark.conf.get(key) for key in wanted} == wanted
+
+
+def test_a_frame_of_events_has_every_column_of_the_journal(spark: SparkSession) -> None:
+    frame = events_frame(spark, worked_example())
+    assert frame.schema == EVENTS
+    assert frame.where("ev = 'tput' and topics[0].r = 4").count() == 5
+
+
+def test_the_worked_example_has_the_outage_of_the_definitions() -> None:
+    down = [record for record in worked_example()["n2"] if record["ev"] == "down"]
+    assert [(r["ts"] // SECOND, r["broker"], r["cause"], r["gap"]) for r in down] == [
+        (185, "broker-b", "expired", 123_000)
+    ]
+    again = [r["ts"] // SECOND for r in worked_example()["n2"] if r["ev"] == "reg" and r["broker"] == "broker-b"]
+    assert again == [2, 302]
+    assert not [record for record in worked_example()["n1"] if record["ev"] == "down"]
+
+
+def test_random_journals_are_the_same_for_the_same_seed_and_have_every_event() -> None:
+    assert random_journals(7) == random_journals(7) != random_journals(8)
+    seen = {record["ev"] for seed in range(20) for records in random_journals(seed).values() for record in records}
+    assert seen >= {"start", "stop", "reg", "hb", "down", "tput", "tdel", "lookup"}
+
+
+def test_sequence_numbers_have_no_hole_within_a_boot() -> None:
+    for records in random_journals(3).values():
+        last: dict[int, int] = {}
+        for record in records:
+            assert record["seq"] == last.get(record["boot"], 0) + 1
+            last[record["boot"]] = record["seq"]
+
+
+def test_files_hold_all_records_and_each_one_boot(tmp_path: Path) -> None:
+    journals = random_journals(5)
+    paths = write_files(journals, tmp_path, records_a_file=10)
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in paths) == sum(map(len, journals.values()))
+    assert len(paths) == len(set(paths))
+
+
+@pytest.mark.parametrize("module", ["rocketns.__main__", "rocketns.controller"])
+def test_the_name_server_loads_nothing_of_spark(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted(m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j')))"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert out.stdout.strip() == ""
+
+
+def test_the_tests_have_what_the_audit_needs() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(extras["spark"]) <= set(extras["dev"])
