@@ -1,9 +1,9 @@
 """The journal's contract: what stands in its files, for everyone who reads them. Nothing here imports rocketns.
 
-A file is UTF-8 text, one JSON object a line, at ``v=1/dt=YYYY-MM-DD/ns=<id>/<boot>-<file no>.jsonl`` below the journal's
-folder; the date is that of the file's first record, in UTC. File numbers have at least six digits and begin at 1 in each
-boot. A file being written is called ``.open-<boot>-<file no>``; readers pass over names that begin with a dot, of which
-there is also ``v=1/.lock-<id>``, held by the process that writes for this id.
+A file is UTF-8 text, one JSON object a line, at ``v=1/dt=YYYY-MM-DD/ns=<id>/<boot>-<file no>.jsonl`` below the
+journal's folder; the date is that of the file's first record, in UTC. File numbers have at least six digits and begin
+at 1 in each boot. A file being written is called ``.open-<boot>-<file no>``; readers pass over names that begin with
+a dot, of which there is also ``v=1/.lock-<id>``, held by the process that writes for this id.
 
 Keys that are not given are null. Readers give `COLUMNS` explicitly. A new column is optional; another meaning or type
 of an old one is another ``v=``. Text that is no valid Unicode (lone surrogates) is written with the escape's six
@@ -23,30 +23,28 @@ open
 
 reg, hb, down: members of broker groups, which are what routes show
     A member is the key (``cluster``, ``broker``, ``bid``, ``addr``), names as the broker registered them. ``reg``: it
-    was not there and now is. ``down``: it was there and now is not. Between them ``hb``: each sign of life taken from it
-    (a registration that repeats, BROKER_HEARTBEAT, QUERY_DATA_VERSION). There is never a second ``reg`` of a
-    key without a ``down`` between, nor an ``hb`` or ``down`` of a key that is not there.
-    ``gap`` is ms since the sign of life before, on the clock that expiry is judged by; null in ``hb`` and ``down`` where
-    the server had no live entry of the address. ``dvt``, ``dvc``, ``dvs`` are the data version (timestamp ms, counter,
-    state version), null where the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force), ``ha`` (HA
-    address), ``zone`` and ``acting`` (true: the group knows acting masters); ``hb`` has these four only where one of
-    them changed, and then all four.
-    ``cause`` of ``down``: unregister, expired, channel_close, channel_exception, channel_idle; conflict: another address
-    has the broker id now, or the registration lost against the one that has it; register: the same address registered
-    under another id or cluster, and its ``reg`` follows.
-    The live entry of an address that is no member (any more) is not told of.
+    was not there and now is. ``down``: it was there and now is not. Between them ``hb``: each sign of life taken from
+    it (a registration that repeats, BROKER_HEARTBEAT, QUERY_DATA_VERSION). There is never a second ``reg`` of a key
+    without a ``down`` between, nor an ``hb`` or ``down`` of a key that is not there. ``gap`` is ms since the sign of
+    life before, on the clock that expiry is judged by; null in ``hb`` and ``down`` where the server had no live entry
+    of the address. ``dvt``, ``dvc``, ``dvs`` are the data version (timestamp ms, counter, state version), null where
+    the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force), ``ha`` (HA address), ``zone`` and
+    ``acting`` (true: the group knows acting masters); ``hb`` has these four only where one of them changed, and then
+    all four. ``cause`` of ``down``: unregister, expired, channel_close, channel_exception, channel_idle; conflict:
+    another address has the broker id now, or the registration lost against the one that has it; register: the same
+    address registered under another id or cluster, and its ``reg`` follows. The live entry of an address that is no
+    member (any more) is not told of.
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
     ``tput``: these topics now have these values: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission
-    (4 read, 2 write), ``s`` system flag. ``tdel``: these topics have no queue data of the broker any more; only ``t`` is
-    given. A topic without any broker does not exist.
-    ``cause`` of ``tput``: register (it came with the registration that made the broker a member), heartbeat (with a
-    later one), topic (REGISTER_TOPIC_IN_NAMESRV), perm (a tool changed the write permission); where a group lost its
-    master and became read-only, the cause of that ``down``. ``cause`` of ``tdel``: those of ``down`` where the group
-    went; register where a registration dropped what it no longer lists; admin where a tool deleted the topic.
-    Many topics are split: a record has at most `TOPICS_IN_RECORD_MAX`, and where it would be longer than
-    `RECORD_BYTES_MAX` it is split further, down to one topic.
-    Within one request ``reg`` or ``hb`` comes before its ``tput``, and ``down`` before its ``tdel``.
+    (4 read, 2 write), ``s`` system flag. ``tdel``: these topics have no queue data of the broker any more; only ``t``
+    is given. A topic without any broker does not exist. ``cause`` of ``tput``: register (it came with the
+    registration that made the broker a member), heartbeat (with a later one), topic (REGISTER_TOPIC_IN_NAMESRV), perm
+    (a tool changed the write permission); where a group lost its master and became read-only, the cause of that
+    ``down``. ``cause`` of ``tdel``: those of ``down`` where the group went; register where a registration dropped
+    what it no longer lists; admin where a tool deleted the topic. Many topics are split: a record has at most
+    `TOPICS_IN_RECORD_MAX`, and where it would be longer than `RECORD_BYTES_MAX` it is split further, down to one
+    topic. Within one request ``reg`` or ``hb`` comes before its ``tput``, and ``down`` before its ``tdel``.
 
 kv
     ``ns_key``, ``key``, ``val``: the new value of a KV item, null where it was deleted. Only real changes.
@@ -57,18 +55,18 @@ config
 snap: the whole state, at the first chance in each UTC hour, so also at the start of a day
     Several records with the same ``snap``, the ``seq`` of the first; ``part`` counts 0, 1, 2 …; the last has ``end``
     true and nothing else. A record is one of: a member, with the columns of ``reg``; up to `TOPICS_IN_RECORD_MAX`
-    ``topics`` of one ``broker``; a KV item (``ns_key``, ``key``, ``val``); the end.
-    Other records may come between, as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. Who
-    starts with an empty state at part 0, sets what each ``snap`` names, and applies the other records as
-    always, has at ``end`` exactly the state of the server. Who already has the state may skip ``snap``, or check it.
-    A snapshot without ``end``, or with a hole in its ``seq``, is not whole. Each hour has one, even of an empty table.
-    Not told of anywhere: filter servers and the mappings of static topics.
+    ``topics`` of one ``broker``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come between,
+    as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. Who starts with an empty state
+    at part 0, sets what each ``snap`` names, and applies the other records as always, has at ``end`` exactly the
+    state of the server. Who already has the state may skip ``snap``, or check it. A snapshot without ``end``, or with
+    a hole in its ``seq``, is not whole. Each hour has one, even of an empty table. Not told of anywhere: filter
+    servers and the mappings of static topics.
 
 lookup: route look-ups in the interval that ended at ``ts``
     ``topic``, ``client`` (ip:port as the socket shows it; null unless ``journalLookupClients``), ``lang`` and ``cv``
     (language and protocol version as the request gives them, null where it gives none), ``n`` look-ups, ``miss`` of
-    them answered "topic not exist", ``iv_ms`` length of the interval, shorter before a stop. What did not fit the bound
-    ``journalLookupKeysMax`` is in one row with ``topic`` and ``client`` ``*`` and null ``lang`` and ``cv``.
+    them answered "topic not exist", ``iv_ms`` length of the interval, shorter before a stop. What did not fit the
+    bound ``journalLookupKeysMax`` is in one row with ``topic`` and ``client`` ``*`` and null ``lang`` and ``cv``.
 
 drop
     ``lost``: so many records were given up because the buffer was full. Each had a ``seq``: the holes in a boot's
