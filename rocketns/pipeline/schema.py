@@ -20,6 +20,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from rocketns.journal import record
+
 SIMPLE: dict[str, DataType] = {
     "string": StringType(),
     "long": LongType(),
@@ -52,30 +54,28 @@ def conform(frame: DataFrame, schema: StructType) -> DataFrame:
     return frame.select(*[F.col(field.name).cast(field.dataType).alias(field.name) for field in schema])
 
 
-# One topic in a tput, tdel or snap record: read and write queues, permission bits (4 read, 2 write), system flag.
-TOPIC = columns("t:string r:int w:int p:int s:int")
-
-# What stands in a line of the journal.
+# What stands in a line of the journal, as its contract says. The folder repeats ``ns`` and adds ``dt``, the UTC date of
+# the file's first record.
+TOPIC = columns(" ".join(f"{name}:{kind}" for name, kind in record.TOPIC_FIELDS.items()))
 RECORD = columns(
-    "boot:long seq:long ts:long ev:string cluster:string broker:string addr:string bid:int gap:long "
-    "dvt:long dvc:long dvs:long timeout_ms:long cause:string topics:topics topic:string client:string "
-    "n:long miss:long iv_ms:long lang:string cv:int ns_key:string key:string val:string lost:long",
+    " ".join(f"{name}:{'topics' if name == 'topics' else kind}" for name, kind in record.COLUMNS.items()),
     topics=ArrayType(TOPIC),
 )
+EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
 
-# Records with the folder's two values: the name server's id and the UTC date of its file's first record.
-EVENTS = StructType([*RECORD.fields, *columns("ns:string dt:string").fields])
-
-# end_cause: stop; lost (no stop record, and a later start); open (up at the end of the observation).
+# When the state of a name server is known: from its start, or from its first whole snapshot where the start is not in
+# the journal. end_cause: stop; lost (no stop record and a later start: t2 is its last record); silent (no record for
+# a while at the end of the observation: t2 is its last record); open (up at the end of the observation).
 NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string")
 
+# end_cause: the cause of the down, snapshot (found gone after records were lost), or the name server's (NS_UPTIME).
 # gap: ms since the last heartbeat, of the down that closed the interval; else null.
 BROKER_INTERVALS = columns(
     "ns:string cluster:string broker:string bid:int addr:string "
     "t1:long t2:long end_cause:string gap:long timeout_ms:long"
 )
 
-# cause: of the record that opened the interval.
+# cause: of the record that opened the interval; snapshot where that is what first told of it.
 TOPIC_INTERVALS = columns(
     "ns:string topic:string broker:string r:int w:int p:int t1:long t2:long cause:string end_cause:string"
 )

@@ -6,7 +6,6 @@ name server would know (who is registered, with which topics), so that its recor
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.schema import EVENTS
+from rocketns.pipeline.schema import EVENTS, TOPIC
 
 Record = dict[str, Any]
 Journals = dict[str, list[Record]]  # by name server
@@ -41,11 +40,12 @@ def topic(name: str, r: int = 4, w: int = 4, p: int = 6, s: int = 0) -> Record:
 
 
 class Journal:
-    """Writes one name server's records. Times are epoch us and must not go back, as no rule here sorts them."""
+    """Writes one name server's records. Times are epoch us, and each call's is not before the last one's."""
 
-    def __init__(self, start_us: int) -> None:
+    def __init__(self, start_us: int, ns: str = "n1") -> None:
+        self.ns = ns
         self.records: list[Record] = []
-        self.alive: dict[Broker, int] = {}  # time of the last heartbeat
+        self.alive: dict[Broker, int | None] = {}  # members, with the time of the last heartbeat
         self.topics: dict[str, dict[str, Record]] = {}  # broker name -> topic name -> value
         self.start(start_us)
 
@@ -56,17 +56,26 @@ class Journal:
         return record
 
     def start(self, ts: int) -> None:
-        self.boot, self.seq = ts // 1000, 0
+        self.boot, self.seq, self.file = ts // 1000, 0, 0
         self.alive.clear()
         self.topics.clear()
-        self.add(ts, "start")
+        self.open_file(ts)
+        self.add(ts, "start", ns=self.ns)
+
+    def open_file(self, ts: int) -> None:
+        self.file += 1
+        self.add(ts, "open", ns=self.ns, file=self.file)
 
     def stop(self, ts: int) -> None:
         self.add(ts, "stop")
 
     def register(self, ts: int, broker: Broker, topics: Iterable[Record] = (), version: int = 1) -> None:
-        named = _named(broker)
-        self.add(ts, "reg", **named, dvt=ts // 1000, dvc=version, dvs=0, timeout_ms=TIMEOUT_MS)
+        """A member joins; a broker that is one already sends a heartbeat with its topics."""
+        if broker in self.alive:
+            self.heartbeat(ts, broker, version)
+            self.put(ts, broker.name, topics, "heartbeat")
+            return
+        self.add(ts, "reg", **_attributes(broker), dvt=0, dvc=version, dvs=0)
         self.alive[broker] = ts
         self.put(ts, broker.name, topics, "register")
 
@@ -79,48 +88,64 @@ class Journal:
 
     def delete(self, ts: int, broker_name: str, names: Sequence[str], cause: str = "admin") -> None:
         known = self.topics.get(broker_name, {})
-        gone = [known.pop(name) for name in names if name in known]
+        gone = [{"t": name} for name in names if known.pop(name, None)]
         if gone:
             self.add(ts, "tdel", broker=broker_name, cause=cause, topics=gone)
 
     def heartbeat(self, ts: int, broker: Broker, version: int = 1) -> None:
-        gap = (ts - self.alive[broker]) // 1000
+        self.add(ts, "hb", **_named(broker), gap=self._gap(ts, broker), dvt=0, dvc=version, dvs=0)
         self.alive[broker] = ts
-        self.add(ts, "hb", **_named(broker), gap=gap, dvt=0, dvc=version, dvs=0)
 
     def down(self, ts: int, broker: Broker, cause: str) -> None:
-        """The live entry goes; its topics too, if it was the last address of its name."""
-        gap = (ts - self.alive.pop(broker)) // 1000
-        self.add(ts, "down", **_named(broker), gap=gap, cause=cause)
+        """The member goes; its topics too, if it was the last address of its name."""
+        self.add(ts, "down", **_named(broker), gap=self._gap(ts, broker), cause=cause)
+        del self.alive[broker]
         if all(other.name != broker.name for other in self.alive):
             self.delete(ts, broker.name, sorted(self.topics.get(broker.name, {})), cause)
 
-    def lookup(self, ts: int, name: str, n: int, miss: int = 0, client: str = "*", iv_ms: int = 60_000) -> None:
+    def _gap(self, ts: int, broker: Broker) -> int | None:
+        last = self.alive[broker]
+        return None if last is None else (ts - last) // 1000
+
+    def lookup(self, ts: int, name: str, n: int, miss: int = 0, client: str | None = None, iv_ms: int = 60_000) -> None:
         self.add(ts, "lookup", topic=name, client=client, n=n, miss=miss, iv_ms=iv_ms, lang="JAVA", cv=495)
+
+    def snapshot(self, ts: int) -> None:
+        """The whole state: members, topics, end."""
+        snap = self.seq + 1
+        parts: list[Record] = [{**_attributes(broker), "dvt": 0, "dvc": 1, "dvs": 0} for broker in self.alive]
+        parts += [{"broker": name, "topics": list(known.values())} for name, known in self.topics.items() if known]
+        for number, part in enumerate([*parts, {"end": True}]):
+            self.add(ts, "snap", snap=snap, part=number, **part)
+
+    def lose(self, ts: int, count: int = 1) -> None:
+        """The last records were given up: they stay in effect, but are not in the journal."""
+        del self.records[-count:]
+        self.add(ts, "drop", lost=count)
 
 
 def _named(broker: Broker) -> Record:
     return {"cluster": broker.cluster, "broker": broker.name, "addr": broker.addr, "bid": broker.bid}
 
 
+def _attributes(broker: Broker) -> Record:
+    return {**_named(broker), "timeout_ms": TIMEOUT_MS, "ha": None, "zone": None, "acting": False}
+
+
 def worked_example() -> Journals:
     """Two name servers and two brokers; n2 does not hear broker-b between 62 s and 302 s. It ends at 400 s."""
     a, b = Broker("broker-a", "10.0.0.1:10911"), Broker("broker-b", "10.0.0.2:10911")
     order = topic("order_topic")
-    journals = {ns: Journal(0) for ns in ("n1", "n2")}
-    steps: list[tuple[int, Broker, str]] = [(1, a, "reg"), (2, b, "reg")]
-    steps += [(t, a, "hb") for t in range(31, 400, 30)] + [(t, b, "hb") for t in range(32, 400, 30)]
-    for second, broker, what in sorted(steps, key=lambda step: step[0]):
+    journals = {ns: Journal(0, ns) for ns in ("n1", "n2")}
+    steps = sorted([(t, a) for t in range(1, 400, 30)] + [(t, b) for t in range(2, 400, 30)])
+    for second, broker in steps:
         for ns, journal in journals.items():
             unheard = ns == "n2" and broker is b and 62 < second < 302
             if ns == "n2" and second >= 185 and b in journal.alive and journal.alive[b] == 62 * SECOND:
                 journal.down(185 * SECOND, b, "expired")
             if unheard:
                 continue
-            if what == "reg" or broker not in journal.alive:
-                journal.register(second * SECOND, broker, [order])
-            else:
-                journal.heartbeat(second * SECOND, broker)
+            journal.register(second * SECOND, broker, [order])
     return {ns: journal.records for ns, journal in journals.items()}
 
 
@@ -129,7 +154,10 @@ def random_journals(seed: int, *, start_us: int = DAY_START, seconds: int = 3600
     chance = random.Random(seed)
     brokers = _random_brokers(chance)
     names = [f"n{i}" for i in range(1, chance.randint(2, 3) + 1)]
-    return {ns: _random_journal(chance, brokers, start_us + chance.randint(0, 5) * SECOND, seconds) for ns in names}
+    return {
+        ns: _random_journal(chance, Journal(start_us + chance.randint(0, 5) * SECOND, ns), brokers, start_us, seconds)
+        for ns in names
+    }
 
 
 def _random_brokers(chance: random.Random) -> list[Broker]:
@@ -139,15 +167,19 @@ def _random_brokers(chance: random.Random) -> list[Broker]:
     return brokers
 
 
-def _random_journal(chance: random.Random, brokers: Sequence[Broker], start_us: int, seconds: int) -> list[Record]:
-    journal, up, now = Journal(start_us), True, start_us
+def _random_journal(
+    chance: random.Random, journal: Journal, brokers: Sequence[Broker], start_us: int, seconds: int
+) -> list[Record]:
+    up, now = True, journal.records[0]["ts"]
     while True:
         # Equal times are wanted: records with the same time are to be applied together.
-        now += chance.choice((0, 0, 1, SECOND, 10 * SECOND, 30 * SECOND, 150 * SECOND))
+        now += chance.choice((0, 0, 1000, SECOND, 10 * SECOND, 30 * SECOND, 150 * SECOND))
         if now >= start_us + seconds * SECOND:
             return journal.records
         if not up or chance.random() < 0.02:
             up = _stop_or_start(chance, journal, now, up)
+        elif chance.random() < 0.1:
+            _random_aside(chance, journal, now)
         else:
             _random_step(chance, journal, now, chance.choice(brokers))
 
@@ -163,25 +195,34 @@ def _stop_or_start(chance: random.Random, journal: Journal, now: int, up: bool) 
     return up
 
 
-def _random_step(chance: random.Random, journal: Journal, now: int, broker: Broker) -> None:
+def _random_aside(chance: random.Random, journal: Journal, now: int) -> None:
     draw = chance.random()
-    if broker not in journal.alive:
-        journal.register(now, broker, _random_topics(chance), chance.randint(1, 3))
-    elif draw < 0.5:
-        journal.heartbeat(now, broker, chance.randint(1, 3))
-    elif draw < 0.65:
-        causes = ("unregister", "expired", "channel_close", "channel_exception", "channel_idle")
-        journal.down(now, broker, chance.choice(causes))
-    elif draw < 0.75:
-        journal.put(now, broker.name, _random_topics(chance))
-    elif draw < 0.8:
-        journal.delete(now, broker.name, chance.sample("TUV", k=1))
-    elif draw < 0.85:
-        journal.register(now, broker, _random_topics(chance), chance.randint(1, 3))
+    if draw < 0.3:
+        journal.snapshot(now)
+    elif draw < 0.4:
+        journal.open_file(now)
+    elif draw < 0.45:
+        journal.add(now, "kv", ns_key="ORDER_TOPIC_CONFIG", key="T", val=chance.choice(("broker-a:4", None)))
     else:
         asked = chance.randint(1, 50)
-        client = chance.choice(("10.0.9.1:4001", "10.0.9.2:4002", "*"))
-        journal.lookup(now, chance.choice(("T", "U", "V", "%RETRY%g", "gone")), asked, chance.randint(0, asked), client)
+        client = chance.choice(("10.0.9.1:4001", "10.0.9.2:4002", None, "*"))
+        name = "*" if client == "*" else chance.choice(("T", "U", "V", "%RETRY%g", "gone"))
+        journal.lookup(now, name, asked, chance.randint(0, asked), client)
+
+
+def _random_step(chance: random.Random, journal: Journal, now: int, broker: Broker) -> None:
+    draw = chance.random()
+    if broker not in journal.alive or draw < 0.1:
+        journal.register(now, broker, _random_topics(chance), chance.randint(1, 3))
+    elif draw < 0.65:
+        journal.heartbeat(now, broker, chance.randint(1, 3))
+    elif draw < 0.8:
+        causes = ("unregister", "expired", "channel_close", "channel_exception", "channel_idle")
+        journal.down(now, broker, chance.choice(causes))
+    elif draw < 0.92:
+        journal.put(now, broker.name, _random_topics(chance))
+    else:
+        journal.delete(now, broker.name, chance.sample("TUV", k=1))
 
 
 def _random_topics(chance: random.Random) -> list[Record]:
@@ -194,18 +235,17 @@ def _random_topics(chance: random.Random) -> list[Record]:
     ]
 
 
-def write_files(journals: Mapping[str, Sequence[Record]], folder: Path, records_a_file: int = 1000) -> list[Path]:
-    """The journals as files, ``v=1/dt=…/ns=…/<boot>-<file no>.jsonl`` under the folder. A file holds one boot."""
-    written = []
+def write_files(journals: Mapping[str, Sequence[Record]], folder: Path) -> list[Path]:
+    """The journals as files, ``v=1/dt=…/ns=…/<boot>-<file no>.jsonl`` under the folder; each ``open`` begins one."""
+    written: list[Path] = []
     for ns, records in journals.items():
-        for boot, group in itertools.groupby(records, key=lambda record: record["boot"]):
-            of_boot = list(group)
-            for number, first in enumerate(range(0, len(of_boot), records_a_file), 1):
-                part = of_boot[first : first + records_a_file]
-                path = folder / "v=1" / f"dt={utc_date(part[0]['ts'])}" / f"ns={ns}" / f"{boot}-{number}.jsonl"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text("".join(json.dumps(record) + "\n" for record in part), "utf-8")
-                written.append(path)
+        for record in records:
+            if record["ev"] == "open":
+                name = f"{record['boot']}-{record['file']:06}.jsonl"
+                written.append(folder / "v=1" / f"dt={utc_date(record['ts'])}" / f"ns={ns}" / name)
+                written[-1].parent.mkdir(parents=True, exist_ok=True)
+            with written[-1].open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
     return written
 
 
@@ -223,7 +263,7 @@ def events_frame(spark: SparkSession, journals: Mapping[str, Sequence[Record]]) 
 
 def _value(row: Record, name: str) -> Any:
     if name == "topics" and row.get("topics") is not None:
-        return [(t["t"], t["r"], t["w"], t["p"], t["s"]) for t in row["topics"]]
+        return [tuple(map(t.get, TOPIC.names)) for t in row["topics"]]
     return row.get(name)
 
 

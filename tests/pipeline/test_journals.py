@@ -6,10 +6,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from rocketns.journal import record
 from rocketns.pipeline.schema import EVENTS
 from tests.check.source import ROOT
 from tests.pipeline.journals import SECOND, events_frame, random_journals, worked_example, write_files
@@ -32,34 +34,50 @@ def test_a_frame_of_events_has_every_column_of_the_journal(spark: SparkSession) 
 
 
 def test_the_worked_example_has_the_outage_of_the_definitions() -> None:
-    down = [record for record in worked_example()["n2"] if record["ev"] == "down"]
+    down = [r for r in worked_example()["n2"] if r["ev"] == "down"]
     assert [(r["ts"] // SECOND, r["broker"], r["cause"], r["gap"]) for r in down] == [
         (185, "broker-b", "expired", 123_000)
     ]
     again = [r["ts"] // SECOND for r in worked_example()["n2"] if r["ev"] == "reg" and r["broker"] == "broker-b"]
     assert again == [2, 302]
-    assert not [record for record in worked_example()["n1"] if record["ev"] == "down"]
+    assert not [r for r in worked_example()["n1"] if r["ev"] == "down"]
 
 
 def test_random_journals_are_the_same_for_the_same_seed_and_have_every_event() -> None:
     assert random_journals(7) == random_journals(7) != random_journals(8)
-    seen = {record["ev"] for seed in range(20) for records in random_journals(seed).values() for record in records}
-    assert seen >= {"start", "stop", "reg", "hb", "down", "tput", "tdel", "lookup"}
+    seen = {r["ev"] for seed in range(20) for records in random_journals(seed).values() for r in records}
+    assert seen == set(record.EVENTS) - {"config", "drop"}
 
 
 def test_sequence_numbers_have_no_hole_within_a_boot() -> None:
     for records in random_journals(3).values():
         last: dict[int, int] = {}
-        for record in records:
-            assert record["seq"] == last.get(record["boot"], 0) + 1
-            last[record["boot"]] = record["seq"]
+        for r in records:
+            assert r["seq"] == last.get(r["boot"], 0) + 1
+            last[r["boot"]] = r["seq"]
 
 
-def test_files_hold_all_records_and_each_one_boot(tmp_path: Path) -> None:
+def test_random_journals_hold_what_the_contract_allows() -> None:
+    for seed in range(20):
+        for records in random_journals(seed).values():
+            assert not [r for r in records if set(r) - {"boot", "seq", "ts", "ev", *record.COLUMNS_OF[r["ev"]]}]
+            members: set[tuple[Any, ...]] = set()
+            for r in records:
+                key = (r.get("cluster"), r.get("broker"), r.get("bid"), r.get("addr"))
+                if r["ev"] == "start":
+                    members.clear()
+                elif r["ev"] in ("reg", "hb", "down"):
+                    assert (key in members) == (r["ev"] != "reg")
+                    (members.discard if r["ev"] == "down" else members.add)(key)
+
+
+def test_files_hold_all_records_and_begin_with_open(tmp_path: Path) -> None:
     journals = random_journals(5)
-    paths = write_files(journals, tmp_path, records_a_file=10)
-    assert sum(len(path.read_text("utf-8").splitlines()) for path in paths) == sum(map(len, journals.values()))
-    assert len(paths) == len(set(paths))
+    paths = write_files(journals, tmp_path)
+    lines = [path.read_text("utf-8").splitlines() for path in paths]
+    assert sum(map(len, lines)) == sum(map(len, journals.values()))
+    assert len(paths) == len(set(paths)) > len(journals)
+    assert all('"ev": "open"' in part[0] for part in lines)
 
 
 @pytest.mark.parametrize("module", ["rocketns.__main__", "rocketns.controller"])
