@@ -1,0 +1,118 @@
+"""Journals → the intervals that they mean, in plain Python: input for the tests of the jobs that take intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from rocketns.pipeline.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Observation
+from tests.pipeline.journals import Record, events_frame
+
+Row = dict[str, Any]
+
+
+class Frames(NamedTuple):
+    """What the jobs take."""
+
+    events: DataFrame
+    ns_uptime: DataFrame
+    broker_intervals: DataFrame
+    topic_intervals: DataFrame
+
+
+def frame(spark: SparkSession, schema: StructType, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """Rows as a frame; a column that a row lacks is null."""
+    return spark.createDataFrame([tuple(row.get(name) for name in schema.names) for row in rows], schema)
+
+
+def rows(data: DataFrame, *names: str) -> list[tuple[Any, ...]]:
+    """The rows' columns ``names`` (all of them without), sorted."""
+    chosen = data.select(*names) if names else data
+    return sorted((tuple(row) for row in chosen.collect()), key=repr)
+
+
+def frames_of(spark: SparkSession, journals: Mapping[str, Sequence[Record]], seen: Observation) -> Frames:
+    """Every frame of these journals, observed until ``seen.t1``."""
+    made = [_Reader(ns, seen.t1).read(records) for ns, records in journals.items()]
+    return Frames(
+        events_frame(spark, journals),
+        frame(spark, NS_UPTIME, [row for reader in made for row in reader.uptime]),
+        frame(spark, BROKER_INTERVALS, [row for reader in made for row in reader.brokers]),
+        frame(spark, TOPIC_INTERVALS, [row for reader in made for row in reader.topics]),
+    )
+
+
+class _Reader:
+    """One name server's intervals. Topics with the same value twice in a row keep their interval."""
+
+    def __init__(self, ns: str, end: int) -> None:
+        self.ns, self.end = ns, end
+        self.uptime: list[Row] = []
+        self.brokers: list[Row] = []
+        self.topics: list[Row] = []
+        self._up: Row | None = None
+        self._listed: dict[tuple[Any, ...], Row] = {}
+        self._values: dict[tuple[str, str], Row] = {}
+        self._last = 0
+
+    def read(self, records: Sequence[Record]) -> _Reader:
+        for record in records:
+            getattr(self, f"_{record['ev']}", self._other)(record)
+            self._last = record["ts"]
+        self._end_boot(self.end, "open")
+        return self
+
+    def _other(self, record: Record) -> None:
+        pass
+
+    def _start(self, record: Record) -> None:
+        self._end_boot(self._last, "lost")
+        self._up = {"ns": self.ns, "boot": record["boot"], "t1": record["ts"]}
+
+    def _stop(self, record: Record) -> None:
+        self._end_boot(record["ts"], "stop")
+
+    def _end_boot(self, ts: int, cause: str) -> None:
+        if self._up is None:
+            return
+        self.uptime.append({**self._up, "t2": ts, "end_cause": cause})
+        self.brokers += [{**row, "t2": ts, "end_cause": cause} for row in self._listed.values()]
+        self.topics += [{**row, "t2": ts, "end_cause": cause} for row in self._values.values()]
+        self._up = None
+        self._listed.clear()
+        self._values.clear()
+
+    def _reg(self, record: Record) -> None:
+        key = _member(record)
+        if key not in self._listed:
+            named = dict(zip(("cluster", "broker", "bid", "addr"), key, strict=True))
+            self._listed[key] = {"ns": self.ns, **named, "t1": record["ts"], "timeout_ms": record["timeout_ms"]}
+
+    def _down(self, record: Record) -> None:
+        row = self._listed.pop(_member(record))
+        self.brokers.append({**row, "t2": record["ts"], "end_cause": record["cause"], "gap": record["gap"]})
+
+    def _tput(self, record: Record) -> None:
+        for value in record["topics"]:
+            key, queues = (value["t"], record["broker"]), {name: value[name] for name in "rwp"}
+            if {name: self._values.get(key, {}).get(name) for name in "rwp"} == queues:
+                continue
+            self._end_topic(key, record)
+            opened = {"ns": self.ns, "topic": key[0], "broker": key[1], "t1": record["ts"], "cause": record["cause"]}
+            self._values[key] = {**opened, **queues}
+
+    def _tdel(self, record: Record) -> None:
+        for value in record["topics"]:
+            self._end_topic((value["t"], record["broker"]), record)
+
+    def _end_topic(self, key: tuple[str, str], record: Record) -> None:
+        row = self._values.pop(key, None)
+        if row is not None:
+            self.topics.append({**row, "t2": record["ts"], "end_cause": record["cause"]})
+
+
+def _member(record: Record) -> tuple[Any, ...]:
+    return record["cluster"], record["broker"], record["bid"], record["addr"]
