@@ -1,0 +1,46 @@
+"""Incidents of several brokers that share a cause and a time, as one line: a name server that starts anew makes an
+incident for each of its brokers, and one line says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rocketns.pipeline.report.model import Row
+
+APART_US = 10_000_000  # as within one broker: each begins within 10 s of the one before
+
+
+def folded(incidents: Sequence[Row]) -> list[Row]:
+    """Rows of ``incidents`` with ``brokers`` for ``broker``, in the order of t1."""
+    groups: list[list[Row]] = []
+    for row in sorted(incidents, key=lambda row: (row["cause"] or "", row["t1"], row["broker"])):
+        if groups and _belongs(groups[-1][-1], row):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return sorted((_one(group) for group in groups), key=lambda row: (row["t1"], row["cause"] or ""))
+
+
+def _belongs(before: Row, row: Row) -> bool:
+    return bool(before["cause"] == row["cause"] and row["t1"] - before["t1"] <= APART_US)
+
+
+def _one(group: Sequence[Row]) -> Row:
+    return {
+        "cause": group[0]["cause"],
+        "t1": min(row["t1"] for row in group),
+        "t2": max(row["t2"] for row in group),
+        "brokers": sorted({str(row["broker"]) for row in group}),
+        "ns_without": _united(row.get("ns_without") for row in group),
+        "opened_by": _united(row.get("opened_by") for row in group),
+        "topic_sample": _united(row.get("topic_sample") for row in group),
+        # one topic may lie on several brokers, so the number of topics of several rows is known only as at most
+        "topics": group[0].get("topics") if len(group) == 1 else None,
+        "windows": sum(row.get("windows") or 0 for row in group),
+        "longest": max((row.get("longest") or 0 for row in group), default=0),
+        "gap_max": max((row["gap_max"] for row in group if row.get("gap_max") is not None), default=None),
+    }
+
+
+def _united(lists: Iterable[Iterable[str] | None]) -> list[str]:
+    return sorted({name for names in lists for name in names or ()})

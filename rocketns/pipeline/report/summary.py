@@ -1,0 +1,71 @@
+"""The top of the page: the verdict in words, the figures of the run, and one line for each thing that was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rocketns.pipeline.report import text
+from rocketns.pipeline.report.blocks import Section, plural
+from rocketns.pipeline.report.model import ReportInput, Verdict
+
+VERDICTS = {
+    Verdict.NOTHING: ("Nothing found", "The journals are whole, and no job found anything."),
+    Verdict.FINDINGS: ("Findings", "The journals are whole, and this is what was found in them."),
+    Verdict.INCOMPLETE: (
+        "Incomplete input",
+        "Records are missing, so what was not found may still have happened. What was found is below.",
+    ),
+}
+TILES = (
+    ("events", "events read"),
+    ("name_servers", "name servers"),
+    ("brokers", "brokers"),
+    ("topics", "topics"),
+)
+STRATEGIES = ("averagely", "circle")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure with its name."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """``verdict`` is the code for the style sheet; ``found`` are (anchor, title, answer)."""
+
+    verdict: str
+    headline: str
+    sentence: str
+    incomplete: Sequence[str]
+    tiles: Sequence[Tile]
+    found: Sequence[tuple[str, str, str]]
+    period: str
+
+
+def summary(data: ReportInput, sections: Sequence[Section]) -> Summary:
+    """The summary of a page with these sections."""
+    headline, sentence = VERDICTS[data.verdict]
+    return Summary(
+        data.verdict.value,
+        headline,
+        sentence,
+        data.incomplete,
+        _tiles(data),
+        [(section.name, section.title, section.answer) for section in sections if section.name != "timeline"],
+        f"{text.moment(data.t0)} to {text.moment(data.t1)} UTC, {text.microseconds(data.t1 - data.t0)}",
+    )
+
+
+def _tiles(data: ReportInput) -> list[Tile]:
+    tiles = [Tile(plural(data.incidents.total, "incident"), plural(data.key_windows.total, "window"))]
+    tiles += [Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures]
+    for strategy in STRATEGIES:
+        most = data.figures.get(f"orphaned_qs_max_{strategy}")
+        if most:
+            tiles.append(Tile(text.number(most), f"queue-seconds orphaned at most, {strategy}"))
+    return tiles

@@ -1,0 +1,155 @@
+"""How values read on the page: times in UTC, durations, counts, queue ids, and the words for the journal's codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+NONE = "-"
+NAMES_SHOWN = 8
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNITS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
+
+CAUSES = {
+    "expired": "heartbeats stopped (expired)",
+    "channel_close": "connection closed (channel_close)",
+    "channel_exception": "connection broke (channel_exception)",
+    "channel_idle": "connection idle (channel_idle)",
+    "unregister": "broker unregistered (unregister)",
+    "conflict": "another broker took the name (conflict)",
+    "admin": "an administrator's command (admin)",
+    "register": "registration (register)",
+    "heartbeat": "heartbeat (heartbeat)",
+    "topic": "topic registered alone (topic)",
+    "perm": "permission changed (perm)",
+    "start": "name server started (start)",
+    "stop": "name server stopped (stop)",
+    "lost": "name server ended without a stop record (lost)",
+    "open": "still up at the end (open)",
+}
+KINDS = {
+    "graceful": "graceful: it unregistered",
+    "crash": "crash: its connections broke everywhere",
+    "silent": "silent: its heartbeats stopped everywhere",
+    "partition": "partition: gone for some name servers, alive for others",
+}
+
+
+def visible(text: str) -> str:
+    """A name from the network with each character that cannot be seen as its escape: no control character, no change
+    of the writing direction, no lone surrogate reaches the page."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shortened(text: str, longest: int) -> str:
+    """The name cut in its middle: both ends of a name tell names apart."""
+    if len(text) <= longest:
+        return text
+    head = (longest - 1) * 2 // 3
+    return f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
+def moment(us: int | None) -> str:
+    """Epoch us as ``2026-08-03 14:03:05`` in UTC."""
+    if us is None:
+        return NONE
+    return (EPOCH + timedelta(microseconds=int(us))).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def seconds(value: float | None) -> str:
+    """Seconds in two units: ``1 min 57 s``, ``4.2 s``, ``350 ms``."""
+    if value is None:
+        return NONE
+    if value < 1:
+        return f"{value * 1_000:.0f} ms"
+    if value < 60:
+        return f"{value:.1f}".removesuffix(".0") + " s"
+    whole = round(value)
+    size, unit, part_size, part_unit = next(u for u in UNITS if whole >= u[0])
+    part = whole % size // part_size
+    return f"{whole // size} {unit} {part} {part_unit}" if part else f"{whole // size} {unit}"
+
+
+def milliseconds(value: float | None) -> str:
+    """Milliseconds as ``seconds`` writes them."""
+    return NONE if value is None else seconds(value / 1_000)
+
+
+def microseconds(value: float | None) -> str:
+    """Microseconds as ``seconds`` writes them."""
+    return NONE if value is None else seconds(value / 1_000_000)
+
+
+def number(value: float | None) -> str:
+    """A count whole and with thousands apart, a mean with three figures behind the point."""
+    if value is None:
+        return NONE
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def percent(value: float | None) -> str:
+    """A share as per cent; what is not whole never reads as 100 %."""
+    if value is None:
+        return NONE
+    text = f"{value * 100:.2f}"
+    return "> 99.99 %" if text == "100.00" and value < 1 else f"{text} %"
+
+
+def plain(value: Any) -> str:
+    """Anything else: text as it is, truth as yes and no."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def names(values: Iterable[Any] | None, shown: int = NAMES_SHOWN) -> str:
+    """The first names and how many more there are."""
+    given = [str(v) for v in values or ()]
+    more = len(given) - shown
+    return ", ".join(given[:shown]) + (f" and {more:,} more" if more > 0 else "") if given else NONE
+
+
+def queue_ids(values: Sequence[str] | None) -> str:
+    """``["b:0", "b:1", "b:2", "c:5"]`` as ``b 0-2; c 5``: the broker, then its queue ids in runs."""
+    pairs = sorted((broker, int(queue)) for broker, _, queue in (v.rpartition(":") for v in values or ()))
+    found = [f"{b} {_runs([q for _, q in some])}" for b, some in groupby(pairs, key=lambda pair: pair[0])]
+    return "; ".join(found) if found else NONE
+
+
+def _runs(sorted_ids: Sequence[int]) -> str:
+    runs = [list(r) for _, r in groupby(enumerate(sorted_ids), key=lambda pair: pair[1] - pair[0])]
+    return " ".join(str(r[0][1]) if len(r) == 1 else f"{r[0][1]}-{r[-1][1]}" for r in runs)
+
+
+def cause(code: str | None) -> str:
+    """A cause of the journal in words, with its code; an unknown code as it is."""
+    return CAUSES.get(code or "", code or NONE)
+
+
+def kind(code: str | None) -> str:
+    """A kind of departure in words."""
+    return KINDS.get(code or "", code or NONE)
+
+
+def views(values: Sequence[Mapping[str, Any]] | None) -> str:
+    """What each name server said of one key: ``n1: 4 read, 4 write, rw; n2: absent``."""
+    return "; ".join(f"{v['ns']}: {_view(v)}" for v in values or ()) or NONE
+
+
+def _view(value: Mapping[str, Any]) -> str:
+    if not value["present"]:
+        return "absent"
+    return f"{value['r']} read, {value['w']} write, {permission(value['p'])}"
+
+
+def permission(bits: int) -> str:
+    """The permission bits of a queue as RocketMQ's tools show them: 6 is ``rw``."""
+    return ("r" if bits & 4 else "-") + ("w" if bits & 2 else "-")
