@@ -9,6 +9,7 @@ import resource
 from pathlib import Path
 
 from rocketns.config import Configuration, Limits, properties
+from rocketns.journal.journal import Journal
 from rocketns.kvconfig import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.server.clock import Clock
@@ -38,6 +39,7 @@ class NamesrvController:
         self.client = RemotingClient(configuration.read_tls)
         self.control = Control(configuration, self.context, self.clock, self.client)
         self.lane = Lane(configuration, self.control)
+        self.journal: Journal | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
@@ -46,6 +48,7 @@ class NamesrvController:
         self.context.kv_config.load()
         _fit_connections(self.configuration.limits)
         self.configuration.netty.listen_port = await self.lane.listen()
+        self._start_journal()
         self._wait_for_jobs()
 
     def boot_line(self) -> str:
@@ -57,6 +60,31 @@ class NamesrvController:
     def run_due_jobs(self) -> None:
         """Run the periodic jobs whose time has come."""
         self.control.jobs.run_due(self.clock.now().ms)
+
+    def _start_journal(self) -> None:
+        """Where ``journalPath`` names a folder. Nothing was processed yet: control has not had its turn."""
+        config, netty, control = self.configuration.journal, self.configuration.netty, self.control
+        if not config.journal_path:
+            return
+        loop, now = asyncio.get_running_loop(), self.clock.now()
+        ns = config.ns(netty.bind_address, netty.listen_port)
+        kv = self.context.kv_config.config_table
+        journal = self.journal = Journal(config, ns, self.context.tables, kv, now.epoch_ms, loop.call_later)
+        log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
+        control.journal = journal.record
+        self.context.lookups = journal.lookups if journal.counts_lookups else None
+        every_ms = config.journal_fsync_ms
+        control.jobs.add("journal", self._tick_journal, first_ms=now.ms + every_ms, every_ms=every_ms)
+        journal.start()
+
+    def _tick_journal(self) -> None:
+        if self.journal is not None:
+            self.journal.tick(self.clock.now().epoch_ms)
+
+    async def _stop_journal(self) -> None:
+        if self.journal is not None:
+            self.journal.stop(self.clock.now().epoch_ms)
+            await asyncio.to_thread(self.journal.join)
 
     def _wait_for_jobs(self) -> None:
         wait_ms = max(1, self.control.jobs.next_due_ms() - self.clock.now().ms)
@@ -89,6 +117,7 @@ class NamesrvController:
         self.client.close()
         self.control.stop()
         await self.lane.stop()
+        await self._stop_journal()
 
 
 def _fit_connections(limits: Limits) -> None:

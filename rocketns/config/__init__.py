@@ -1,8 +1,9 @@
 """Every option, default and limit: Java's properties under Java's names, and rocketns' own limits."""
 
 from rocketns.config.configuration import Configuration
+from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
 
-__all__ = ["Configuration", "Limits", "NamesrvConfig", "NettyServerConfig"]
+__all__ = ["Configuration", "JournalConfig", "Limits", "NamesrvConfig", "NettyServerConfig"]

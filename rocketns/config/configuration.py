@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rocketns import files
 from rocketns.config import properties
+from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
@@ -21,7 +22,8 @@ CONTROLLER_REFUSED = (
     "and take the property out of this file"
 )
 
-_ALWAYS_BLACK = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome")
+# the last two are rocketns' own: where files are written is for who starts the server to say
+_ALWAYS_BLACK = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome", "journalPath", "journalNs")
 
 
 class Configuration:
@@ -31,6 +33,7 @@ class Configuration:
         self.namesrv = namesrv
         self.netty = netty
         self.limits = limits or Limits()
+        self.journal = JournalConfig()
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._system: dict[str, str] = {}
@@ -65,6 +68,8 @@ class Configuration:
         for config in (self.namesrv, self.netty):
             properties.update(config, given)
         self.limits.update(given, system)
+        properties.update(self.journal, given)
+        self.journal.check()
         known = self._declared_names()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)

@@ -15,7 +15,7 @@ All records
     1 ms; it may step back when somebody sets the clock. ``ev`` says what it is, one of `EVENTS`.
 
 start, stop
-    The first two records of a boot are ``open`` and ``start`` (with ``ns``). Its table is empty then. ``stop`` is the
+    The first two records of a boot are ``open`` and ``start`` (with ``ns``). There is no broker and no topic then. ``stop`` is the
     last record of a server that was stopped; one that was killed has none.
 
 open
@@ -43,24 +43,26 @@ tput, tdel: queue data of one broker, ``broker``, which has no cluster in the ta
     (a tool changed the write permission); where a group lost its master and became read-only, the cause of that
     ``down``. ``cause`` of ``tdel``: those of ``down`` where the group went; register where a registration dropped
     what it no longer lists; admin where a tool deleted the topic. Many topics are split: a record has at most
-    `TOPICS_IN_RECORD_MAX`, and where it would be longer than `RECORD_BYTES_MAX` it is split further, down to one
-    topic. Within one request ``reg`` or ``hb`` comes before its ``tput``, and ``down`` before its ``tdel``.
+    `TOPICS_IN_RECORD_MAX`, and names of `TOPIC_CHARS_IN_RECORD_MAX` characters together unless it has one topic only.
+    Within one request ``reg`` or ``hb`` comes before its ``tput``, and ``down`` before its ``tdel``.
 
 kv
-    ``ns_key``, ``key``, ``val``: the new value of a KV item, null where it was deleted. Only real changes.
+    ``ns_key``, ``key``, ``val``: the new value of a KV item, null where it was deleted. Only real changes; after
+    ``start`` there is one for each item that the server's file held.
 
 config
     ``key``, ``val``: a property that request 318 changed; null for one whose name says that it holds a password.
 
 snap: the whole state, at the first chance in each UTC hour, so also at the start of a day
-    Several records with the same ``snap``, the ``seq`` of the first; ``part`` counts 0, 1, 2 …; the last has ``end``
-    true and nothing else. A record is one of: a member, with the columns of ``reg``; up to `TOPICS_IN_RECORD_MAX`
-    ``topics`` of one ``broker``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come between,
-    as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. Who starts with an empty state
-    at part 0, sets what each ``snap`` names, and applies the other records as always, has at ``end`` exactly the
-    state of the server. Who already has the state may skip ``snap``, or check it. A snapshot without ``end``, or with
-    a hole in its ``seq``, is not whole. Each hour has one, even of an empty table. Not told of anywhere: filter
-    servers and the mappings of static topics.
+    Several records with the same ``snap``, which counts 1, 2, 3 … in a boot; ``part`` counts 0, 1, 2 … in a snapshot;
+    the last record has ``end`` true and nothing else. A record is one of: a member, with the columns of ``reg``; up
+    to `TOPICS_IN_RECORD_MAX` ``topics`` of one ``broker``; a KV item (``ns_key``, ``key``, ``val``); the end. Whoever
+    begins to read in between passes over a ``down`` or ``tdel`` of what it never heard of. Other records may come
+    between, as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. Who starts with an
+    empty state at part 0, sets what each ``snap`` names, and applies the other records as always, has at ``end``
+    exactly the state of the server. Who already has the state may skip ``snap``, or check it. A snapshot without
+    ``end``, or with a hole in its ``seq``, is not whole. Each hour has one, even of an empty table. Not told of
+    anywhere: filter servers and the mappings of static topics.
 
 lookup: route look-ups in the interval that ended at ``ts``
     ``topic``, ``client`` (ip:port as the socket shows it; null unless ``journalLookupClients``), ``lang`` and ``cv``
@@ -147,6 +149,6 @@ COLUMNS_OF = {
 }
 
 TOPICS_IN_RECORD_MAX = 500
-RECORD_BYTES_MAX = 256 * 1024
+TOPIC_CHARS_IN_RECORD_MAX = 40_000
 
 OVERFLOW = "*"

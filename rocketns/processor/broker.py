@@ -119,7 +119,7 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer:
     cluster, addr = _broker_address(command)
     entry = context.tables.live(cluster, addr)
     stored = None if entry is None else entry.data_version
-    context.tables.refresh(cluster, addr, now.ms)
+    context.note(context.tables.refresh(cluster, addr, now.ms))
     changed = stored is None or stored != version
     return Reply(
         ext_fields={"changed": "true" if changed else "false"},
@@ -130,7 +130,7 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer:
 def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
     """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
     cluster, addr = _broker_address(command)
-    context.tables.refresh(cluster, addr, now.ms)
+    context.note(context.tables.refresh(cluster, addr, now.ms))
     return Reply()
 
 

@@ -16,12 +16,14 @@ from rocketns.routeinfo import view
 log = logging.getLogger("rocketns.client")
 
 
-def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
+def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
     """GET_ROUTEINFO_BY_TOPIC."""
     check_ready(context, now)
     header = decode_header(command, GetRouteInfoRequestHeader)
     config = context.configuration.namesrv
     route = view.pick_up_route(context.tables, config, header.topic)
+    if context.lookups is not None:
+        context.lookups.count(header.topic, peer.address, command.language, command.version, route is None)
     if route is None:
         raise TopicNotExist(header.topic)
     if config.order_message_enable:

@@ -28,6 +28,14 @@ class Peer(Protocol):
     def address(self) -> str: ...
 
 
+class LookupCounter(Protocol):
+    """Where route look-ups are counted, by whom they came from."""
+
+    def count(
+        self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool
+    ) -> None: ...
+
+
 class UnregisterQueue:
     """BatchUnregistrationService's bounded queue: requests wait here and are applied as one batch."""
 
@@ -53,7 +61,8 @@ class UnregisterQueue:
 class NamesrvContext:
     """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
 
-    ``cluster_test`` is the property of that name as it was at start: a later change is only shown.
+    ``cluster_test`` is the property of that name as it was at start: a later change is only shown. Look-ups are
+    counted where ``lookups`` is given.
     """
 
     configuration: Configuration
@@ -61,6 +70,7 @@ class NamesrvContext:
     unregister_queue: UnregisterQueue
     started_ms: int
     cluster_test: bool = False
+    lookups: LookupCounter | None = None
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
 

@@ -9,6 +9,7 @@ from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
+from rocketns.routeinfo.events import ConfigChanged, KvChanged
 
 log = logging.getLogger("rocketns.settings")
 
@@ -24,7 +25,10 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer
     header = decode_header(command, KVConfigRequestHeader)
     if header.namespace is None or header.key is None:
         raise RequestError("namespace or key is null")
+    before = context.kv_config.get(header.namespace, header.key)
     context.kv_config.put(header.namespace, header.key, header.value)
+    if header.value != before:
+        context.note([KvChanged(header.namespace, header.key, header.value)])
     return Reply()
 
 
@@ -40,7 +44,10 @@ def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer
 def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
     """DELETE_KV_CONFIG: always a success."""
     header = decode_header(command, KVConfigRequestHeader)
+    before = context.kv_config.get(header.namespace, header.key)
     context.kv_config.delete(header.namespace, header.key)
+    if before is not None and header.namespace is not None and header.key is not None:
+        context.note([KvChanged(header.namespace, header.key, None)])
     return Reply()
 
 
@@ -64,6 +71,7 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
         return Reply()
     for key, value in context.configuration.update(command.body).items():
         log.info("Replace, key: %s, value: %s", key, value)
+        context.note([ConfigChanged(key, value)])
     try:
         context.configuration.persist()
     except OSError as error:

@@ -1,6 +1,7 @@
 """What a mutation of the tables returns: its effects, in the order they happened.
 
-The caller decides what becomes of them (log lines today; journal and published routes read the same).
+The caller decides what becomes of them: log lines, the journal, published routes. `KvChanged` and `ConfigChanged` come
+from beside the tables and go the same way.
 """
 
 from __future__ import annotations
@@ -39,6 +40,24 @@ class BrokerRegistered:
     data_version: DataVersion | None
     timeout_ms: int
     gap_ms: int | None
+
+
+@dataclass(slots=True, frozen=True)
+class BrokerHeartbeat:
+    """A live entry was refreshed by something else than a registration."""
+
+    cluster: str
+    addr: str
+    gap_ms: int
+
+
+@dataclass(slots=True, frozen=True)
+class BrokerIdsLeft:
+    """An address left its other ids in its group, whatever becomes of the registration that made it do so."""
+
+    broker_name: str
+    addr: str
+    broker_ids: list[int]
 
 
 @dataclass(slots=True, frozen=True)
@@ -115,4 +134,33 @@ class MinBrokerIdChanged:
     receivers: list[str]
 
 
-Event = BrokerRegistered | BrokerConflict | BrokerRefused | BrokerDown | TopicsPut | TopicsDeleted | MinBrokerIdChanged
+@dataclass(slots=True, frozen=True)
+class KvChanged:
+    """A KV item has another value; None where it went."""
+
+    namespace: str
+    key: str
+    value: str | None
+
+
+@dataclass(slots=True, frozen=True)
+class ConfigChanged:
+    """A property has another value, as text."""
+
+    key: str
+    value: str
+
+
+Event = (
+    BrokerRegistered
+    | BrokerHeartbeat
+    | BrokerIdsLeft
+    | BrokerConflict
+    | BrokerRefused
+    | BrokerDown
+    | TopicsPut
+    | TopicsDeleted
+    | MinBrokerIdChanged
+    | KvChanged
+    | ConfigChanged
+)

@@ -17,6 +17,7 @@ from rocketns.protocol.route import BrokerData, DataVersion, TopicTable
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,
+    BrokerIdsLeft,
     BrokerRefused,
     BrokerRegistered,
     Cause,
@@ -128,6 +129,8 @@ class _Registration:
         others = [i for i, addr in group.broker_addrs.items() if addr == self.key.addr and i != self.asked.broker_id]
         for broker_id in others:
             del group.broker_addrs[broker_id]
+        if others:
+            self.result.events.append(BrokerIdsLeft(self.name, self.key.addr, others))
 
     def loses_against_holder(self, group: BrokerData) -> bool:
         """Whether another live address holds the id with a higher stateVersion (or Java would fail comparing)."""

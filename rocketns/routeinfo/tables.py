@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rocketns.protocol.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
+from rocketns.routeinfo.events import BrokerHeartbeat, Event
 
 if TYPE_CHECKING:
     from rocketns.routeinfo.repetition import AcceptedBody
@@ -65,11 +66,13 @@ class RouteTables:
         """The live entry of an address in a cluster."""
         return self.broker_live_table.get(BrokerAddrInfo(cluster, addr)) if cluster is not None and addr else None
 
-    def refresh(self, cluster: str, addr: str, now_ms: int) -> None:
+    def refresh(self, cluster: str, addr: str, now_ms: int) -> list[Event]:
         """updateBrokerInfoUpdateTimestamp: a heartbeat of an unknown address changes nothing."""
         entry = self.live(cluster, addr)
-        if entry is not None:
-            entry.last_update_ms = now_ms
+        if entry is None:
+            return []
+        gap_ms, entry.last_update_ms = now_ms - entry.last_update_ms, now_ms
+        return [BrokerHeartbeat(cluster, addr, gap_ms)]
 
     def topics_of_broker(self, broker_name: str) -> Iterator[tuple[str, QueueData]]:
         """Every topic that has queue data of the broker. Do not change the topic table meanwhile."""

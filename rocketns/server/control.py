@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from rocketns.config import Configuration
 from rocketns.errors import GoAway, RequestError, SystemBusy
 from rocketns.processor import dispatch
-from rocketns.processor.context import NamesrvContext
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.codes import V5_3_1, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_reply, encode_request
@@ -46,6 +47,7 @@ class Control:
         self.clock = clock
         self.jobs = Jobs()
         self.going_away = False
+        self.journal: Callable[[list[Event], int, int], None] | None = None
         self._client = client
         self._serialize_type = SerializeType[configuration.serialize_type]
         self._product = ProductRoutes(client, configuration.product_name_servers, self._serialize_type)
@@ -103,8 +105,9 @@ class Control:
         touched: set[Channel] = set()
         ends_ms = self.clock.now().ms + TURN_MS_MAX
         for channel, command in self._inbox.take(self._turn_requests_max):
-            reply = dispatch.process(self.context, command, channel, self.clock.now())
-            self._publish(self.context.take_events())
+            now = self.clock.now()
+            reply = dispatch.process(self.context, command, channel, now)
+            self._publish(self.context.take_events(), now)
             if self.context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
                 self._answer_from_product(channel, command, reply)
             else:
@@ -136,12 +139,16 @@ class Control:
 
         self._product.ask(command, answer)
 
-    def _publish(self, events: list[Event]) -> None:
+    def _publish(self, events: list[Event], now: Now) -> None:
         """Let the world know, before the broker that caused it is answered.
 
         A server that goes away notifies nobody: brokers that leave it because of that are well.
         """
+        if not events:
+            return
         log_events(events)
+        if self.journal is not None:
+            self.journal(events, now.ms, now.epoch_ms)
         if self.context.configuration.namesrv.notify_min_broker_id_changed and not self.going_away:
             for event in events:
                 if isinstance(event, MinBrokerIdChanged):
@@ -163,7 +170,8 @@ class Control:
         """BatchUnregistrationService: everything that waits, as one batch."""
         batch = self.context.unregister_queue.take_all()
         if batch:
-            self._publish(unregister_brokers(self.context.tables, batch, self.clock.now().ms))
+            now = self.clock.now()
+            self._publish(unregister_brokers(self.context.tables, batch, now.ms), now)
 
     def on_channel_closed(self, channel: Channel, cause: Cause) -> None:
         """BrokerHousekeepingService: a broker whose connection ended is unregistered."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocketns.protocol.route import DataVersion, TopicConfig, queue_data
-from rocketns.routeinfo.events import BrokerConflict, BrokerDown, BrokerRefused, BrokerRegistered, Cause
+from rocketns.routeinfo.events import BrokerConflict, BrokerDown, BrokerIdsLeft, BrokerRefused, BrokerRegistered, Cause
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, BrokerLiveInfo, RouteTables
 from tests.routeinfo.manager import (
     ADDR,
@@ -79,6 +79,7 @@ def test_6_a_newcomer_with_a_lower_state_version_loses(manager: Manager) -> None
     assert (manager.live(newcomer), manager.live(holder) is None) == (None, False)
     assert "T3" not in manager.tables.topic_queue_table
     assert result.events == [
+        BrokerIdsLeft(BROKER, OTHER_ADDR, [7]),
         BrokerConflict(CLUSTER, BROKER, 0, ADDR, OTHER_ADDR),
         BrokerDown(CLUSTER, BROKER, OTHER_ADDR, 0, True, 10, Cause.CONFLICT),
     ]

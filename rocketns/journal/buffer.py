@@ -1,0 +1,176 @@
+"""Between the server and the writer's thread: numbers the records, bounds the bytes that wait, ends files.
+
+Only the control thread calls this. Records are appended to one bytearray, which is handed to the writer whole and
+never touched again: so no lock is taken for a record, and a record is never an object that lives on.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from rocketns.journal import encoding
+from rocketns.journal.segments import Segment, day_of
+from rocketns.journal.writer import Chunk, Writer
+
+log = logging.getLogger("rocketns.journal")
+
+DAY_MS = 86_400_000
+LOSS_LOG_INTERVAL_MS = 60_000
+# A burst is handed over when it fills this part of the buffer, and otherwise with the next flush.
+EARLY_SHARE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class BufferLimits:
+    """``buffer_bytes``: what may wait, at the writer too. A file ends at the first record beyond bytes or age."""
+
+    buffer_bytes: int
+    file_bytes: int
+    file_ms: int
+
+
+class Buffer:
+    """`at` sets the time of the records that follow, `put` adds one, `flush` hands them to the writer."""
+
+    def __init__(self, writer: Writer, limits: BufferLimits, ns: str, boot: int) -> None:
+        self.seq = 0
+        self.lost = 0
+        self._boot = boot
+        self._ns = ns
+        self._writer = writer
+        self._limits = limits
+        self._head = b'{"boot":%d,"seq":' % boot
+        self._ts = b""
+        self._epoch_ms = 0
+        self._front = bytearray()
+        self._room = 0
+        self._segment: Segment | None = None
+        self._number = 0
+        self._handed_bytes = 0
+        self._began_ms = 0
+        self._ends_ms = 0
+        self._loss_logged_ms = -LOSS_LOG_INTERVAL_MS
+
+    def at(self, epoch_ms: int) -> None:
+        """The wall clock of the records that follow. Ends a file whose time is over; `put` begins the next."""
+        self._epoch_ms = epoch_ms
+        self._ts = b',"ts":%d000,' % epoch_ms
+        if not self._began_ms <= epoch_ms < self._ends_ms:
+            self._end_file()
+
+    def put(self, record: bytes) -> None:
+        """Add a record, as `encoding.columns` makes it; if there is no room it is lost and counted."""
+        self.seq += 1
+        line = b"%b%d%b%b\n" % (self._head, self.seq, self._ts, record)
+        if len(self._front) + len(line) > self._room:
+            self._put_slowly(record)
+        else:
+            self._front += line
+
+    def _put_slowly(self, record: bytes) -> None:
+        """A file begins or ends here, the writer gets what there is, a loss begins or ends."""
+        self.seq -= 1
+        if self._segment is not None and self._handed_bytes + len(self._front) >= self._limits.file_bytes:
+            self._end_file()
+        self._hand_over_early()
+        if self._segment is None and not self._begin_file():
+            self.lose()
+            return
+        if self.lost and not self._state_loss():
+            self.lose()
+            return
+        if not self._append(record):
+            self.lose()
+
+    def _append(self, record: bytes) -> bool:
+        line = b"%b%d%b%b\n" % (self._head, self.seq + 1, self._ts, record)
+        if len(self._front) + len(line) > self._free_bytes():
+            return False
+        self.seq += 1
+        self._front += line
+        self._measure_room()
+        return True
+
+    def _free_bytes(self) -> int:
+        return self._limits.buffer_bytes - self._writer.pending_bytes
+
+    def _measure_room(self) -> None:
+        """How long the front may get before `put` has to look again."""
+        if self._segment is None or self.lost:
+            self._room = 0
+            return
+        self._room = min(self._free_bytes(), self._limits.file_bytes - self._handed_bytes)
+        early = self._limits.buffer_bytes // EARLY_SHARE
+        if len(self._front) < early:
+            self._room = min(self._room, early)
+
+    def lose(self) -> None:
+        """Give up a record: it has its number, and a later record says how many were lost."""
+        self.seq += 1
+        self.lost += 1
+        self._room = 0
+        if self._epoch_ms - self._loss_logged_ms >= LOSS_LOG_INTERVAL_MS:
+            self._loss_logged_ms = self._epoch_ms
+            log.error("the journal's buffer is full: records are lost, from seq %d on", self.seq)
+
+    def _state_loss(self) -> bool:
+        lost, self.lost = self.lost, 0
+        if self._append(encoding.columns("drop", {"lost": lost})):
+            log.warning("%d records of the journal were lost, up to seq %d", lost, self.seq - 1)
+            return True
+        self.lost = lost
+        return False
+
+    def _begin_file(self) -> bool:
+        """The file's first record; False where even that has no room."""
+        epoch_ms = self._epoch_ms
+        self._began_ms = epoch_ms
+        self._ends_ms = min(epoch_ms + self._limits.file_ms, (epoch_ms // DAY_MS + 1) * DAY_MS)
+        self._handed_bytes = 0
+        if not self._append(encoding.columns("open", {"ns": self._ns, "file": self._number + 1})):
+            return False
+        self._number += 1
+        self._segment = Segment(day_of(epoch_ms), self._boot, self._number)
+        return True
+
+    def _end_file(self) -> None:
+        if self._segment is not None:
+            self._hand_over(ends=True)
+            self._segment = None
+        self._room = 0
+
+    def _hand_over_early(self) -> None:
+        if len(self._front) * EARLY_SHARE >= self._limits.buffer_bytes and not self._writer.has_pending:
+            self._hand_over()
+
+    def _hand_over(self, *, ends: bool = False) -> None:
+        if self._segment is not None and (self._front or ends):
+            self._handed_bytes += len(self._front)
+            self._writer.push(Chunk(self._segment, self._front, ends))
+            self._front = bytearray()
+
+    def flush(self, epoch_ms: int) -> None:
+        """Hand over what there is, unless the writer is still busy with more; state a loss; end a file that is due."""
+        self.at(epoch_ms)
+        if self.lost:
+            self._put_loss()
+        if self._writer.has_pending:
+            self._writer.wake()
+        else:
+            self._hand_over()
+        self._measure_room()
+
+    def _put_loss(self) -> None:
+        if self._segment is not None or self._begin_file():
+            self._state_loss()
+
+    def close(self, epoch_ms: int) -> None:
+        """End the file and hand over everything."""
+        self.flush(epoch_ms)
+        self._end_file()
+
+    @property
+    def is_half_full(self) -> bool:
+        """Whether what can wait had better wait."""
+        return (len(self._front) + self._writer.pending_bytes) * 2 > self._limits.buffer_bytes

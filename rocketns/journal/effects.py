@@ -1,0 +1,166 @@
+"""Events become records: what a mutation of the tables did, as the contract in `record` says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rocketns.journal import encoding
+from rocketns.journal.buffer import Buffer
+from rocketns.journal.members import Group, Member, Members
+from rocketns.protocol.route import BrokerData
+from rocketns.routeinfo.events import (
+    BrokerDown,
+    BrokerHeartbeat,
+    BrokerIdsLeft,
+    BrokerRegistered,
+    Cause,
+    ConfigChanged,
+    Event,
+    KvChanged,
+    TopicsDeleted,
+    TopicsPut,
+)
+from rocketns.routeinfo.tables import RouteTables
+
+HEARTBEAT = "heartbeat"
+
+
+class Effects:
+    """Writes what one batch of events did. The tables are read as they are after the batch.
+
+    Members are compared with those already told of, so a record is written for a change and for nothing else.
+    """
+
+    def __init__(self, tables: RouteTables, buffer: Buffer) -> None:
+        self.members = Members()
+        self._tables = tables
+        self._buffer = buffer
+        self._now_ms = 0
+        self._joined = False
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            BrokerRegistered: self._registered,
+            BrokerHeartbeat: self._heartbeat,
+            BrokerIdsLeft: self._ids_left,
+            BrokerDown: self._down,
+            TopicsPut: self._topics_put,
+            TopicsDeleted: self._topics_deleted,
+            KvChanged: self._kv_changed,
+            ConfigChanged: self._config_changed,
+        }
+
+    def write(self, events: list[Event], now_ms: int) -> None:
+        """``now_ms`` is the clock that expiry is judged by."""
+        self._now_ms = now_ms
+        if len(events) > 1:
+            self._joined = False
+            # a registration's event comes after those of its topics, and its record before
+            events = sorted(events, key=lambda event: type(event) is not BrokerRegistered)
+        for event in events:
+            handler = self._handlers.get(type(event))
+            if handler is not None:
+                handler(event)
+
+    def _registered(self, event: BrokerRegistered) -> None:
+        group = self.members.groups.get(event.broker_name)
+        member = None if group is None else group.members.get(event.broker_id)
+        if group is None or member is None or member.addr != event.addr or member.cluster != event.cluster:
+            self._join(event)
+            return
+        if event.data_version != member.version:
+            member.note_version(event.data_version)
+        data = self._tables.broker_addr_table[event.broker_name]
+        if (
+            event.timeout_ms != member.timeout_ms
+            or event.ha_server_addr != member.ha_addr
+            or data.zone_name != group.zone
+            or data.enable_acting_master != group.acting
+        ):
+            self._tell_attributes(event, member, group, data)
+        else:
+            self._beat(member, event.gap_ms)
+
+    def _beat(self, member: Member, gap_ms: int | None) -> None:
+        if gap_ms is None:
+            self._buffer.put(member.heartbeat + member.tail)
+        else:
+            self._buffer.put(b'%b,"gap":%d%b' % (member.heartbeat, gap_ms, member.tail))
+
+    def _tell_attributes(self, event: BrokerRegistered, member: Member, group: Group, data: BrokerData) -> None:
+        member.timeout_ms, member.ha_addr = event.timeout_ms, event.ha_server_addr
+        group.zone, group.acting = data.zone_name, data.enable_acting_master
+        self._buffer.put(encoding.columns("hb", member_columns(member, group) | {"gap": event.gap_ms}))
+
+    def _heartbeat(self, event: BrokerHeartbeat) -> None:
+        member = self.members.by_addr.get((event.cluster, event.addr))
+        if member is not None:
+            self._beat(member, event.gap_ms)
+
+    def _join(self, event: BrokerRegistered) -> None:
+        """A new member, after those that it took the place of."""
+        name = event.broker_name
+        for member in self._missing(name):
+            self._leave(member, Cause.REGISTER if member.addr == event.addr else Cause.CONFLICT, None)
+        held = self.members.groups.get(name)
+        same = None if held is None else held.members.get(event.broker_id)
+        if same is not None:  # the same address, from another cluster
+            self._leave(same, Cause.REGISTER, None)
+        member = Member(event.cluster, name, event.broker_id, event.addr, event.timeout_ms, event.ha_server_addr,
+                        event.data_version)  # fmt: skip
+        self.members.add(member)
+        group, data = self.members.groups[name], self._tables.broker_addr_table[name]
+        group.zone, group.acting = data.zone_name, data.enable_acting_master
+        self._buffer.put(encoding.columns("reg", member_columns(member, group)))
+        self._joined = True
+
+    def _missing(self, name: str) -> list[Member]:
+        """Those who were told of and are no longer in their group."""
+        data = self._tables.broker_addr_table.get(name)
+        addrs = {} if data is None else data.broker_addrs
+        return [member for member in self.members.of_broker(name) if addrs.get(member.bid) != member.addr]
+
+    def _leave(self, member: Member, cause: Cause, gap_ms: int | None) -> None:
+        if gap_ms is None:
+            entry = self._tables.live(member.cluster, member.addr)
+            gap_ms = None if entry is None else self._now_ms - entry.last_update_ms
+        self.members.remove(member)
+        columns = member.key_columns() | {"gap": gap_ms, "cause": cause}
+        self._buffer.put(encoding.columns("down", columns))
+
+    def _ids_left(self, event: BrokerIdsLeft) -> None:
+        """Comes after the registration's own record; where there is none, it was not accepted."""
+        for member in self._missing(event.broker_name):
+            self._leave(member, Cause.CONFLICT, None)
+
+    def _down(self, event: BrokerDown) -> None:
+        if event.broker_name is not None:
+            for member in self._missing(event.broker_name):
+                if member.addr == event.addr:
+                    self._leave(member, event.cause, event.gap_ms)
+
+    def _topics_put(self, event: TopicsPut) -> None:
+        known = event.cause is Cause.REGISTER and not self._joined
+        topics = [(change.topic, change.new) for change in event.changes]
+        given = {"broker": event.broker_name, "cause": HEARTBEAT if known else event.cause}
+        for some in encoding.topic_lists(topics):
+            self._buffer.put(encoding.columns("tput", given | {"topics": some}))
+
+    def _topics_deleted(self, event: TopicsDeleted) -> None:
+        given = {"broker": event.broker_name, "cause": event.cause}
+        for some in encoding.topic_lists([(topic, None) for topic in event.topics]):
+            self._buffer.put(encoding.columns("tdel", given | {"topics": some}))
+
+    def _kv_changed(self, event: KvChanged) -> None:
+        given = {"ns_key": event.namespace, "key": event.key, "val": event.value}
+        self._buffer.put(encoding.columns("kv", given))
+
+    def _config_changed(self, event: ConfigChanged) -> None:
+        secret = "password" in event.key.lower()
+        self._buffer.put(encoding.columns("config", {"key": event.key, "val": None if secret else event.value}))
+
+
+def member_columns(member: Member, group: Group) -> dict[str, Any]:
+    """Everything that ``reg`` says."""
+    return member.key_columns() | encoding.version_columns(member.version) | {
+        "timeout_ms": member.timeout_ms, "ha": member.ha_addr, "zone": group.zone, "acting": group.acting,
+    }  # fmt: skip

@@ -1,0 +1,172 @@
+"""The journal of one name server: what control calls. Nothing here waits, and nothing here fails towards the server."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from rocketns.config.journal import JournalConfig
+from rocketns.journal import encoding
+from rocketns.journal.buffer import Buffer, BufferLimits
+from rocketns.journal.effects import Effects
+from rocketns.journal.lookups import LookupCounters, LookupRow
+from rocketns.journal.segments import Store
+from rocketns.journal.snapshot import KvTables, Snapshot
+from rocketns.journal.writer import Retention, Writer
+from rocketns.routeinfo.events import Event
+from rocketns.routeinfo.tables import RouteTables
+
+log = logging.getLogger("rocketns.journal")
+
+HOUR_MS = 3_600_000
+# Work that need not be done at once (snapshots, rows of look-ups) is done in steps of about a millisecond, and between
+# two of them control has the thread for four.
+STEP_ENTRIES = 1_000
+STEP_PAUSE_S = 0.004
+STOP_WITHIN_S = 5.0
+
+Rows = Iterable[tuple[str | None, str | None, str | None, int, int, int]]
+
+
+class Journal:
+    """Made before the server takes requests, `start`ed when its port is known, `tick`ed every ``journalFsyncMs``.
+
+    ``later(seconds, step)`` is to call ``step`` on control's thread after that time.
+    """
+
+    def __init__(
+        self, config: JournalConfig, ns: str, tables: RouteTables, kv: KvTables, epoch_ms: int,
+        later: Callable[[float, Callable[[], None]], object],
+    ) -> None:  # fmt: skip
+        store = Store(Path(config.journal_path), ns)
+        limits = BufferLimits(
+            config.journal_buffer_bytes, config.journal_rotation_bytes, config.journal_rotation_seconds * 1000
+        )
+        self.writer = Writer(store, Retention(config.journal_retention_days, config.journal_retention_bytes))
+        self.buffer = Buffer(self.writer, limits, ns, store.free_boot(epoch_ms))
+        self.lookups = LookupCounters(config.journal_lookup_keys_max, by_client=config.journal_lookup_clients)
+        self.counts_lookups = config.journal_lookup_seconds > 0
+        self._effects = Effects(tables, self.buffer)
+        self._tables = tables
+        self._kv = kv
+        self._later = later
+        self._lookup_sources: list[Callable[[], Rows]] = []
+        self._lookup_interval_ms = config.journal_lookup_seconds * 1000
+        self._lookups_since_ms = epoch_ms
+        self._hour = epoch_ms // HOUR_MS
+        self._snapshots = 0
+        self._work: deque[Iterator[int]] = deque()
+        self._step_is_due = False
+        self._epoch_ms = epoch_ms
+        self._failed = False
+        self._ns = ns
+
+    def start(self) -> None:
+        """Start the thread and let it open the first file."""
+        self.writer.start()
+        self.buffer.at(self._epoch_ms)
+        self.buffer.put(encoding.columns("start", {"ns": self._ns}))
+        self._write_loaded_kv()
+        self.buffer.flush(self._epoch_ms)
+
+    def _write_loaded_kv(self) -> None:
+        for name, table in self._kv.items():
+            for key, value in table.items():
+                self.buffer.put(encoding.columns("kv", {"ns_key": name, "key": key, "val": value}))
+
+    def add_lookup_source(self, drain: Callable[[], Rows]) -> None:
+        """Counters kept elsewhere: ``drain`` is called at the end of each interval, see `LookupCounters.merge`."""
+        self._lookup_sources.append(drain)
+
+    def record(self, events: list[Event], now_ms: int, epoch_ms: int) -> None:
+        """Write what one request or batch caused. The tables are as they were left by it."""
+        self._epoch_ms = epoch_ms
+        try:
+            self.buffer.at(epoch_ms)
+            self._effects.write(events, now_ms)
+        except Exception:
+            self._note_failure()
+
+    def _note_failure(self) -> None:
+        """Said once, and the record counts as lost."""
+        self.buffer.lose()
+        if not self._failed:
+            self._failed = True
+            log.exception("a record of the journal could not be made; further ones are only counted")
+
+    def tick(self, epoch_ms: int) -> None:
+        """Hand over what there is to the writer, and begin what is due."""
+        self._epoch_ms = epoch_ms
+        if not self._work:  # what a stuck disk holds up must not pile up
+            self._begin_lookups(epoch_ms)
+            self._begin_snapshot(epoch_ms)
+        self._want_step()
+        self.buffer.flush(epoch_ms)
+
+    def _begin_lookups(self, epoch_ms: int) -> None:
+        if self.counts_lookups and not 0 <= epoch_ms - self._lookups_since_ms < self._lookup_interval_ms:
+            self._work.append(self._write_lookups(*self._drain_lookups(epoch_ms)))
+
+    def _begin_snapshot(self, epoch_ms: int) -> None:
+        if epoch_ms // HOUR_MS != self._hour:
+            self._hour = epoch_ms // HOUR_MS
+            self._snapshots += 1
+            snapshot = Snapshot(self._snapshots, self._tables, self._effects.members, self._kv, self.buffer)
+            self._work.append(iter(snapshot))
+
+    def _want_step(self) -> None:
+        if self._work and not self._step_is_due and not self.buffer.is_half_full:
+            self._step_is_due = True
+            self._later(STEP_PAUSE_S, self._step)
+
+    def _step(self) -> None:
+        """A bounded piece of the waiting work. While the writer is behind, it waits for the next tick."""
+        self._step_is_due = False
+        try:
+            self.buffer.at(self._epoch_ms)
+            entries = 0
+            while self._work and entries < STEP_ENTRIES and not self.buffer.is_half_full:
+                done = next(self._work[0], None)
+                if done is None:
+                    self._work.popleft()
+                entries += done or 0
+        except Exception:
+            self._work.clear()
+            self._note_failure()
+        self._want_step()
+
+    def _drain_lookups(self, epoch_ms: int) -> tuple[list[LookupRow], int]:
+        """The rows, and the length of their interval in ms."""
+        interval_ms = max(0, epoch_ms - self._lookups_since_ms)
+        self._lookups_since_ms = epoch_ms
+        for drain in self._lookup_sources:
+            self.lookups.merge(drain())
+        return self.lookups.drain(), interval_ms
+
+    def _write_lookups(self, rows: list[LookupRow], interval_ms: int) -> Iterator[int]:
+        for row in rows:
+            self._put_lookup(row, interval_ms)
+            yield 1
+
+    def _put_lookup(self, row: LookupRow, interval_ms: int) -> None:
+        given = {
+            "topic": row.topic, "client": row.client, "n": row.n, "miss": row.miss, "iv_ms": interval_ms,
+            "lang": row.language, "cv": row.version,
+        }  # fmt: skip
+        self.buffer.put(encoding.columns("lookup", given))
+
+    def stop(self, epoch_ms: int) -> None:
+        """Write the look-ups since the last row and ``stop``, and hand everything over. Then call `join`."""
+        self._work.clear()
+        self.buffer.at(epoch_ms)
+        if self.counts_lookups:
+            for _ in self._write_lookups(*self._drain_lookups(epoch_ms)):
+                pass
+        self.buffer.put(encoding.columns("stop", {}))
+        self.buffer.close(epoch_ms)
+
+    def join(self) -> bool:
+        """Wait, a few seconds at the most, until everything is on disk; whether it is."""
+        return self.writer.stop(STOP_WITHIN_S)

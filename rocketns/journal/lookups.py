@@ -1,0 +1,80 @@
+"""Route look-ups as counters: how often each topic was asked for in an interval, by which kind of client.
+
+`count` is for look-ups that Python answers; what compiled code counts by itself comes in through `merge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rocketns.journal.record import OVERFLOW
+
+# Longer text is no topic or language of a real client, and is counted without being kept.
+TOPIC_CHARS_MAX = 255
+LANGUAGE_CHARS_MAX = 32
+
+
+class LookupRow(NamedTuple):
+    """``n`` look-ups of a topic, of which ``miss`` found no route."""
+
+    topic: str | None
+    client: str | None
+    language: str | None
+    version: int | None
+    n: int
+    miss: int
+
+
+Key = tuple[str | None, str | None, str | None, int]
+
+
+class LookupCounters:
+    """At most ``keys_max`` rows and one for the rest. ``by_client`` says whether addresses are told apart."""
+
+    def __init__(self, keys_max: int, *, by_client: bool) -> None:
+        self._keys_max = keys_max
+        self._by_client = by_client
+        self._counts: dict[Key, list[int]] = {}
+        self._rest = [0, 0]
+
+    def count(self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool) -> None:
+        """One look-up; ``client`` is ip:port, ``missed`` says that it was answered "topic not exist"."""
+        key = (topic, client if self._by_client else None, language, version)
+        counts = self._counts.get(key)
+        if counts is None:
+            counts = self._new(key)
+        counts[0] += 1
+        if missed:
+            counts[1] += 1
+
+    def merge(self, rows: Iterable[tuple[str | None, str | None, str | None, int, int, int]]) -> None:
+        """Add counters drained elsewhere: (topic, client or None, language or None, version, n, miss) each.
+
+        ``n`` and ``miss`` are what came since the last drain, ``miss`` of ``n`` found no route; ``client`` is ip:port.
+        A row may come more than once.
+        """
+        for topic, client, language, version, n, miss in rows:
+            key = (topic, client if self._by_client else None, language, version)
+            counts = self._counts.get(key)
+            if counts is None:
+                counts = self._new(key)
+            counts[0] += n
+            counts[1] += miss
+
+    def _new(self, key: Key) -> list[int]:
+        topic, _, language, _ = key
+        too_long = len(topic or "") > TOPIC_CHARS_MAX or len(language or "") > LANGUAGE_CHARS_MAX
+        if too_long or len(self._counts) >= self._keys_max:
+            return self._rest
+        counts = self._counts[key] = [0, 0]
+        return counts
+
+    def drain(self) -> list[LookupRow]:
+        """All rows since the last call, the row of the rest at the end."""
+        rows = [LookupRow(*key, n, miss) for key, (n, miss) in self._counts.items()]
+        n, miss = self._rest
+        if n:
+            rows.append(LookupRow(OVERFLOW, OVERFLOW, None, None, n, miss))
+        self._counts, self._rest = {}, [0, 0]
+        return rows

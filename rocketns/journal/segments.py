@@ -1,0 +1,164 @@
+"""The journal's files: their names, what a crash leaves behind, and which are deleted.
+
+Functions here wait for the disk; only the writer's thread calls them, but for `free_boot`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from rocketns.journal.record import VERSION
+
+CLOSED_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
+OPEN_PREFIX = ".open-"
+TAIL_BYTES = 64 * 1024
+
+
+class Segment(NamedTuple):
+    """One file: the UTC date of its first record, the boot, and its number in the boot. Sorts by age."""
+
+    day: date
+    boot: int
+    number: int
+
+    @property
+    def stem(self) -> str:
+        return f"{self.boot}-{self.number:06d}"
+
+
+def day_of(epoch_ms: int) -> date:
+    """The UTC date of an instant."""
+    return datetime.fromtimestamp(epoch_ms // 1000, UTC).date()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """All files of one name server below the journal's folder."""
+
+    root: Path
+    ns: str
+
+    @property
+    def base(self) -> Path:
+        return self.root / f"v={VERSION}"
+
+    def folder(self, day: date) -> Path:
+        return self.base / f"dt={day.isoformat()}" / f"ns={self.ns}"
+
+    def open_path(self, segment: Segment) -> Path:
+        return self.folder(segment.day) / (OPEN_PREFIX + segment.stem)
+
+    def closed_path(self, segment: Segment) -> Path:
+        return self.folder(segment.day) / f"{segment.stem}.jsonl"
+
+    def free_boot(self, epoch_ms: int) -> int:
+        """The first boot from this instant on that has no file; the instant itself where the folder cannot be read."""
+        boot = epoch_ms
+        with suppress(OSError):
+            while self._is_taken(Segment(day_of(epoch_ms), boot, 1)):
+                boot += 1
+        return boot
+
+    def _is_taken(self, first: Segment) -> bool:
+        return self.open_path(first).exists() or self.closed_path(first).exists()
+
+    def lock(self) -> int:
+        """Be the only writer for this id: the descriptor that holds the lock. OSError where another process has it."""
+        self.base.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.base / f".lock-{self.ns}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def repair(self) -> list[Path]:
+        """Cut the torn last line off files that a crash left open, and close them. The files that are closed now."""
+        return [closed for path in sorted(self._left_open()) if (closed := _close_left(path)) is not None]
+
+    def _left_open(self) -> Iterator[Path]:
+        yield from self.base.glob(f"dt=*/ns={self.ns}/{OPEN_PREFIX}*")
+
+    def closed(self) -> list[tuple[Segment, int]]:
+        """Every closed file and its bytes, oldest first."""
+        return sorted(
+            (segment, path.stat().st_size)
+            for path in self.base.glob(f"dt=*/ns={self.ns}/*.jsonl")
+            if (segment := _segment(path)) is not None
+        )
+
+    def retain(self, today: date, days: int, bytes_max: int) -> list[Segment]:
+        """Delete closed files older than ``days`` days, then the oldest beyond ``bytes_max``; 0 is no limit."""
+        files = self.closed()
+        total = sum(size for _, size in files)
+        first_day = today - timedelta(days=days) if days else date.min
+        gone = []
+        for segment, size in files:
+            if segment.day >= first_day and not 0 < bytes_max < total:
+                break
+            self._delete(segment, today)
+            total -= size
+            gone.append(segment)
+        return gone
+
+    def _delete(self, segment: Segment, today: date) -> None:
+        path = self.closed_path(segment)
+        path.unlink(missing_ok=True)
+        if segment.day != today:
+            with suppress(OSError):  # other files or other name servers are still there
+                path.parent.rmdir()
+                path.parent.parent.rmdir()
+
+
+def _segment(path: Path) -> Segment | None:
+    match = CLOSED_NAME.fullmatch(path.name)
+    try:
+        day = date.fromisoformat(path.parent.parent.name.removeprefix("dt="))
+    except ValueError:
+        return None
+    return Segment(day, int(match[1]), int(match[2])) if match else None
+
+
+def _close_left(path: Path) -> Path | None:
+    """The closed file, None where nothing whole was in it."""
+    with path.open("r+b") as file:
+        whole = _whole_lines_bytes(file.fileno())
+        file.truncate(whole)
+        os.fsync(file.fileno())
+    if not whole:
+        path.unlink()
+        return None
+    closed = path.with_name(path.name.removeprefix(OPEN_PREFIX) + ".jsonl")
+    path.rename(closed)
+    sync_folder(closed.parent)
+    return closed
+
+
+def _whole_lines_bytes(descriptor: int) -> int:
+    """Bytes up to and with the last newline."""
+    end = os.fstat(descriptor).st_size
+    while end > 0:
+        start = max(0, end - TAIL_BYTES)
+        found = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

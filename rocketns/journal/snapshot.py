@@ -1,0 +1,92 @@
+"""A snapshot of the state as a generator of small pieces of work, so that control goes on in between.
+
+Each piece reads the tables as they are when it runs and writes at once, so every record is true at its own ``seq``, and
+what changes meanwhile has records of its own. What the topics are is noted in blocks: the names of a block's topics,
+for each of its brokers, and the values only when they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rocketns.journal import encoding
+from rocketns.journal.buffer import Buffer
+from rocketns.journal.effects import member_columns
+from rocketns.journal.members import Members
+from rocketns.journal.record import TOPICS_IN_RECORD_MAX
+from rocketns.routeinfo.tables import RouteTables
+
+# Queue data of one block. Of 3 million, few are held at a time; of a block, each broker has one record or a few.
+BLOCK_ENTRIES = 16_384
+# Topics looked through or entries written in one piece of work.
+PIECE_ENTRIES = 500
+
+KvTables = Mapping[str, Mapping[str, str | None]]
+
+
+class Snapshot:
+    """One snapshot. Iterating does the work and yields how many entries a piece has handled."""
+
+    def __init__(self, number: int, tables: RouteTables, members: Members, kv: KvTables, buffer: Buffer) -> None:
+        self._tables = tables
+        self._members = members
+        self._kv = kv
+        self._buffer = buffer
+        self._number = number
+        self._part = 0
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._write_members()
+        yield from self._write_topics()
+        yield from self._write_kv()
+        self._put({"end": True})
+
+    def _put(self, columns: dict[str, Any]) -> None:
+        self._buffer.put(encoding.columns("snap", {"snap": self._number, "part": self._part} | columns))
+        self._part += 1
+
+    def _write_members(self) -> Iterator[int]:
+        for number, member in enumerate(self._members.everyone(), 1):
+            group = self._members.groups.get(member.broker)
+            if group is not None and group.members.get(member.bid) is member:
+                self._put(member_columns(member, group))
+            if number % PIECE_ENTRIES == 0:
+                yield PIECE_ENTRIES
+
+    def _write_topics(self) -> Iterator[int]:
+        block: dict[str, list[str]] = {}
+        entries = yielded = 0
+        for topic in list(self._tables.topic_queue_table):
+            for broker in self._tables.topic_queue_table.get(topic, ()):
+                block.setdefault(broker, []).append(topic)
+                entries += 1
+            if entries - yielded >= PIECE_ENTRIES:
+                yield entries - yielded
+                yielded = entries
+            if entries >= BLOCK_ENTRIES:
+                yield from self._write_block(block)
+                block, entries, yielded = {}, 0, 0
+        yield from self._write_block(block)
+
+    def _write_block(self, block: dict[str, list[str]]) -> Iterator[int]:
+        for broker, topics in block.items():
+            for start in range(0, len(topics), TOPICS_IN_RECORD_MAX):
+                some = topics[start : start + TOPICS_IN_RECORD_MAX]
+                self._write_broker(broker, some)
+                yield len(some)
+
+    def _write_broker(self, broker: str, topics: list[str]) -> None:
+        table = self._tables.topic_queue_table
+        present = [(topic, table[topic][broker]) for topic in topics if broker in table.get(topic, ())]
+        for listed in encoding.topic_lists(present):
+            self._put({"broker": broker, "topics": listed})
+
+    def _write_kv(self) -> Iterator[int]:
+        items = [(name, key) for name, table in self._kv.items() for key in table]
+        for number, (name, key) in enumerate(items, 1):
+            value = self._kv.get(name, {}).get(key)
+            if value is not None:
+                self._put({"ns_key": name, "key": key, "val": value})
+            if number % PIECE_ENTRIES == 0:
+                yield PIECE_ENTRIES
