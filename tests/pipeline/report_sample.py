@@ -39,9 +39,10 @@ def sample() -> ReportInput:
         imbalance=Table.of(imbalance(), path="tables/imbalance.parquet"),
         broker_stats=Table.of(stats(), path="tables/broker_stats.parquet"),
         topic_inventory=Table.of([topic(i) for i in range(30)], 5_000, "tables/topic_inventory.parquet"),
-        dead_topics=Table.of([{"topic": "legacy_topic", "last_lookup": T0 - 9 * 24 * HOUR, "days": 9}]),
-        hot_topics=Table.of([{"topic": f"hot_topic_{i}", "rank": i, "n": 90_000 // i} for i in range(1, 9)]),
-        skew=Table.of([{"topic": "order_topic", "r_max": 16, "r_mean": 5.5, "skew": 2.909}]),
+        topic_days=Table.of([{"day": "2026-08-03", "kind": "user", "topics": 4_200, "queues": 134_400}]),
+        dead_topics=Table.of([{"topic": "legacy_topic", "kind": "user", "last_lookup": T0 - 9 * 24 * HOUR, "days": 9}]),
+        hot_topics=Table.of(hot()),
+        skew=Table.of([uneven("order_topic", 16), uneven("even_topic", 4)]),
         missing_topics=Table.of(missing()),
         departures=Table.of(departures(), path="tables/departures.parquet"),
         sources=Table.of([source(ns) for ns in SERVERS]),
@@ -235,6 +236,19 @@ def departures() -> Rows:
     ]
     rows[1]["ns"] = ["n2"]
     return rows
+
+
+def hot() -> Rows:
+    """Eight topics of users and what two consumer groups ask for."""
+    users = [{"topic": f"hot_topic_{i}", "kind": "user", "rank": i, "n": 90_000 // i, "miss": 0} for i in range(1, 9)]
+    groups = [{"topic": f"%RETRY%group-{i}", "kind": "retry", "rank": i, "n": 700, "miss": 700} for i in (1, 2)]
+    return [*users, *groups]
+
+
+def uneven(name: str, most: int) -> dict[str, Any]:
+    """A topic on four brokers, three of which have 4 queues and one ``most``."""
+    mean = (12 + most) / 4
+    return {"topic": name, "kind": "user", "brokers": 4, "r_min": 4, "r_max": most, "r_mean": mean, "skew": most / mean}
 
 
 def topic(index: int) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocketns.pipeline.report.grid import Grid
+from rocketns.pipeline.report.grid import Column, Grid, grid
 from rocketns.pipeline.report.meanings import Meaning
+from rocketns.pipeline.report.model import Table
 from rocketns.pipeline.report.svg import Drawing
 
 
@@ -37,3 +38,8 @@ class Section:
 def plural(count: float, one: str, many: str = "") -> str:
     """``1 window``, ``2 windows``, ``1,200 entries``."""
     return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
+
+
+def listed(title: str, meaning: Meaning, columns: Sequence[Column], table: Table, empty: str) -> Block:
+    """A block of one table, which stands for itself: its heading is its caption."""
+    return Block(title, meaning, grids=[grid(title, columns, table)] if table else [], empty=empty)

@@ -13,7 +13,7 @@ from rocketns.pipeline.report.svg import COLOUR, Drawing, Layout, drawing, new_f
 from rocketns.pipeline.report.text import shortened, visible
 
 ROWS_MAX = 12
-ROW_PX = 38
+ROW_PX = 46
 FRAME_PX = 66
 SERIES_COLOURS = ("first", "second", "third")
 MARKERS = ("o", "D", "s", "|")
@@ -70,7 +70,7 @@ def _figure(chart: Chart, layout: Layout, draw: Callable[[Axes, Chart], None]) -
 def _labels(axes: Axes, chart: Chart, longest: int) -> None:
     for place, name in enumerate(chart.rows):
         axes.annotate(
-            shortened(visible(name), longest), (0, place - 0.3), xycoords=("axes fraction", "data"), va="center"
+            shortened(visible(name), longest), (0, place - 0.28), xycoords=("axes fraction", "data"), va="center"
         )
 
 
@@ -83,9 +83,9 @@ def _legend(axes: Axes, chart: Chart) -> None:
 
 
 def _draw_bars(axes: Axes, chart: Chart) -> None:
-    thick = 0.42 / len(chart.series)
+    thick = 0.4 / len(chart.series)
     for index, (series, colour) in enumerate(zip(chart.series, SERIES_COLOURS, strict=False)):
-        places = [row + 0.02 + thick * (index + 0.5) for row in range(len(chart.rows))]
+        places = [row - 0.08 + thick * (index + 0.5) for row in range(len(chart.rows))]
         axes.barh(places, [v or 0 for v in series.values], thick * 0.9, color=COLOUR[colour], label=series.name)
     axes.set_xlim(left=0)
 

@@ -1,15 +1,13 @@
-"""The sections about brokers, topics, lookups and the journals themselves."""
+"""The sections about brokers and the journals themselves."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from rocketns.pipeline.report import meanings, text
-from rocketns.pipeline.report.blocks import Block, Section, plural
-from rocketns.pipeline.report.chart import ROWS_MAX, Chart, Series, bars, dots
+from rocketns.pipeline.report.blocks import Block, Section, listed, plural
+from rocketns.pipeline.report.chart import ROWS_MAX, Chart, Series, dots
 from rocketns.pipeline.report.grid import Column, grid
-from rocketns.pipeline.report.meanings import Meaning
 from rocketns.pipeline.report.model import ReportInput, Table
 from rocketns.pipeline.report.svg import Drawing
 
@@ -35,7 +33,7 @@ def brokers_section(data: ReportInput) -> Section:
         *(Column(f"gap_{q}", q, text.milliseconds, number=True) for q in ("p50", "p95", "p99", "max")),
         Column("gaps", "Gaps", text.number, number=True),
     )
-    blocks = [_listed("Availability", meanings.BROKERS, columns, data.broker_stats, "No broker registered.")]
+    blocks = [listed("Availability", meanings.BROKERS, columns, data.broker_stats, "No broker registered.")]
     if data.broker_stats:
         figures = [("Heartbeat gaps, the longest first", _gap_chart(data))]
         table = grid("Heartbeat gaps, quantiles", gaps, _longest_gaps(data))
@@ -94,82 +92,8 @@ def departures_section(data: ReportInput) -> Section:
         cut = data.departures.total > len(data.departures.rows)
         known = ", ".join(f"{count:,} {name}" for name, count in sorted(kinds.items()))
         answer = f"{plural(data.departures.total, 'departure')}{', of those listed' if cut else ''}: {known}."
-    block = _listed("Departures", meanings.DEPARTURES, columns, data.departures, "No broker left.")
+    block = listed("Departures", meanings.DEPARTURES, columns, data.departures, "No broker left.")
     return Section("departures", "Departures", answer, [block])
-
-
-def topics_section(data: ReportInput) -> Section:
-    """What topics there are, which are dead, which are skewed."""
-    inventory = (
-        Column("topic", "Topic", wide=True),
-        Column("kind", "Kind"),
-        Column("brokers", "Brokers", text.number, number=True),
-        Column("queues", "Queues", text.number, number=True),
-        Column("created", "Created (UTC)", text.moment),
-        Column("removed", "Removed (UTC)", text.moment),
-    )
-    dead = (
-        Column("topic", "Topic", wide=True),
-        Column("last_lookup", "Last lookup (UTC)", text.moment),
-        Column("days", "Days without", text.number, number=True),
-    )
-    skew = (
-        Column("topic", "Topic", wide=True),
-        Column("r_max", "Largest", text.number, number=True),
-        Column("r_mean", "Mean", text.number, number=True),
-        Column("skew", "Skew", text.number, number=True),
-    )
-    answer = (
-        f"{plural(data.topic_inventory.total, 'topic')}, {data.dead_topics.total:,} dead, "
-        f"{plural(data.skew.total, 'topic')} with a skew."
-    )
-    blocks = [
-        _listed("Dead topics", meanings.DEAD, dead, data.dead_topics, "No topic is known to be dead."),
-        _listed("Skew", meanings.SKEW, skew, data.skew, "Every topic is spread evenly over its brokers."),
-        _listed("Inventory", meanings.INVENTORY, inventory, data.topic_inventory, "No topic was registered."),
-    ]
-    return Section("topics", "Topics", answer, blocks)
-
-
-def lookups_section(data: ReportInput) -> Section:
-    """Which topics clients ask for, and which they ask for in vain."""
-    hot = (
-        Column("rank", "Rank", text.number, number=True),
-        Column("topic", "Topic", wide=True),
-        Column("n", "Lookups", text.number, number=True),
-    )
-    missing = (
-        Column("hour", "Hour (UTC)", text.moment),
-        Column("topic", "Topic", wide=True),
-        Column("miss", "Answered “not exist”", text.number, number=True),
-        Column("median", "Median before", text.number, number=True),
-        Column("mad", "Deviation before", text.number, number=True),
-        Column("kind", "Kind"),
-    )
-    figures = [("Topics looked up most", _hot_chart(data))] if data.hot_topics else []
-    grids = [grid("Topics by lookups", hot, data.hot_topics)] if data.hot_topics else []
-    blocks = [
-        _listed(
-            "Missing topics", meanings.MISSING, missing, data.missing_topics, "No unusual number of failed lookups."
-        ),
-        Block("Hot topics", meanings.LOOKUPS, figures, grids, "No lookups were journalled."),
-    ]
-    hours = plural(data.missing_topics.total, "topic hour")
-    return Section("lookups", "Lookups", f"{hours} with unusually many lookups of a topic that no broker had.", blocks)
-
-
-def _hot_chart(data: ReportInput) -> Drawing:
-    rows = data.hot_topics.rows[:ROWS_MAX]
-    return bars(
-        Chart(
-            "hot",
-            f"Lookups of the {len(rows)} topics that were looked up most.",
-            [str(row["topic"]) for row in rows],
-            [Series("lookups", [row["n"] for row in rows])],
-            "lookups",
-            text.number,
-        )
-    )
 
 
 def quality_section(data: ReportInput) -> Section:
@@ -197,15 +121,11 @@ def quality_section(data: ReportInput) -> Section:
     if data.incomplete:
         answer = "The input is incomplete: " + " ".join(data.incomplete)
     blocks = [
-        _listed("Faults of the input", meanings.QUALITY, faults, data.quality, "No lost record, hole or corrupt line."),
-        _listed("What was read", meanings.SOURCES, sources, data.sources, "Nothing was read."),
+        listed("Faults of the input", meanings.QUALITY, faults, data.quality, "No lost record, hole or corrupt line."),
+        listed("What was read", meanings.SOURCES, sources, data.sources, "Nothing was read."),
     ]
     return Section("quality", "Data quality", answer, blocks)
 
 
 def _offset(us: float | None) -> str:
     return text.NONE if us is None else f"{us / 1_000:+,.0f} ms"
-
-
-def _listed(title: str, meaning: Meaning, columns: Sequence[Column], table: Table, empty: str) -> Block:
-    return Block(title, meaning, grids=[grid(title, columns, table)] if table else [], empty=empty)

@@ -76,7 +76,7 @@ class ReportInput:
     # topic, broker, t1, t2, cause, opened_by, gap, values [{ns, present, r, w, p}]: the longest first
     key_windows: Table = Table()
     # rocketns.pipeline.incidents: cause, broker, t1, t2, windows, topics, topic_sample [str], ns_without [str],
-    # opened_by [str], longest (us), gap_max (ms): in the order of t1
+    # opened_by [str], longest (us), gap_max (ms): the longest first
     incidents: Table = Table()
     # topic, t1, t2, strategy, c, assignments, queues, orphaned_/dup_ mean max, *_qs_mean/max, *_ids, capped:
     # the largest orphaned_qs_max + dup_qs_max first
@@ -86,15 +86,17 @@ class ReportInput:
     # ns, broker, bid, addr, up_s, availability, failures, graceful, flaps, mtbf_s, gap_p50 gap_p95 gap_p99 gap_max
     # (ms), gaps: the lowest availability first
     broker_stats: Table = Table()
-    # topic, kind, brokers, queues, created, removed (times or None)
+    # day ("2026-08-03"), kind (user | system | retry | dlq), topics, queues: in the order of day
+    topic_days: Table = Table()
+    # topic, kind, brokers, queues, created, removed (times or None): kind user first, here and in the next three
     topic_inventory: Table = Table()
-    # topic, last_lookup (time or None), days
+    # topic, kind, queues, created, last_lookup (time or None), days
     dead_topics: Table = Table()
-    # topic, rank, n
+    # topic, kind, rank, n, miss, share, per_s
     hot_topics: Table = Table()
-    # topic, r_max, r_mean, skew
+    # topic, kind, brokers, r_min, r_max, r_mean, skew: the largest first; even topics (skew 1) may be among them
     skew: Table = Table()
-    # topic, hour (us), miss, median, mad, kind (anomaly | new)
+    # topic, hour (us), kind (anomaly | new), miss, n, ns, median, mad, bound
     missing_topics: Table = Table()
     # broker, cluster, t1, t2, kind, ns, bids: in the order of t1
     departures: Table = Table()

@@ -10,18 +10,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from rocketns.pipeline.report.blocks import Section
-from rocketns.pipeline.report.fleet import (
-    brokers_section,
-    departures_section,
-    lookups_section,
-    quality_section,
-    topics_section,
-)
+from rocketns.pipeline.report.fleet import brokers_section, departures_section, quality_section
 from rocketns.pipeline.report.grid import ROWS_MAX
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.routes import imbalance_section, impact_section, incidents_section, timeline_section
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.topics import lookups_section, topics_section
 
 BUILDERS = (
     incidents_section,

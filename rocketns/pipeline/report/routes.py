@@ -8,6 +8,7 @@ from rocketns.pipeline.report import meanings, text
 from rocketns.pipeline.report.blocks import Block, Section, plural
 from rocketns.pipeline.report.chart import ROWS_MAX, Chart, Series, bars, dots
 from rocketns.pipeline.report.folding import folded
+from rocketns.pipeline.report.grid import ROWS_MAX as ROWS_SHOWN
 from rocketns.pipeline.report.grid import Column, Grid, grid
 from rocketns.pipeline.report.model import ReportInput, Row, Table
 from rocketns.pipeline.report.svg import Drawing
@@ -47,14 +48,19 @@ def _incident_grids(data: ReportInput, lines: Sequence[Row]) -> list[Grid]:
         Column("gap_max", "Silent before", text.milliseconds, number=True),
     )
     missing = data.incidents.total - len(data.incidents.rows)
-    whole = Table(tuple(lines), len(lines) + max(0, missing), data.incidents.path)
+    shown = sorted(sorted(lines, key=_length, reverse=True)[:ROWS_SHOWN], key=lambda row: int(row["t1"]))
+    whole = Table(shown, len(lines) + max(0, missing), data.incidents.path)
     return [grid("Incidents by time, with their cause and brokers", columns, whole)]
+
+
+def _length(row: Row) -> tuple[int, int]:
+    return row["t2"] - row["t1"], -row["t1"]
 
 
 def _longest(lines: Sequence[Row]) -> str:
     if not lines:
         return ""
-    worst = max(lines, key=lambda row: (row["t2"] - row["t1"], -row["t1"]))
+    worst = max(lines, key=_length)
     return (
         f" The longest: {text.microseconds(worst['t2'] - worst['t1'])} from {text.moment(worst['t1'])}, "
         f"{text.names(worst['brokers'], 2)}, {text.cause(worst['cause'])}."
@@ -146,6 +152,8 @@ def _pair(label: str, stem: str) -> Column:
 
 def _impact_answer(data: ReportInput) -> str:
     worst = data.impact.rows[0]
+    if not worst["orphaned_max"] and not worst["dup_max"]:
+        return "Views differed, but no queue was orphaned or taken twice, by the model."
     return (
         f"{plural(data.impact.total, 'result')} for segments, strategies and group sizes. The worst: {worst['topic']} "
         f"with {text.number(worst['orphaned_max'])} of {worst['queues']} queues orphaned and "

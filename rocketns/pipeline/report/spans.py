@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from rocketns.pipeline.report.model import ReportInput, Row
 
 FAILURES = frozenset({"expired", "channel_close", "channel_exception", "channel_idle"})
-NAME_SERVER_GONE = frozenset({"stop", "lost"})
-BINS = 700  # stretches nearer to each other than this part of the observation are drawn as one
+NAME_SERVER_GONE = frozenset({"stop", "start", "lost", "silent"})
+BINS = 450  # stretches nearer to each other than this part of the observation are drawn as one
 
 Span = tuple[int, int]
 

@@ -27,6 +27,8 @@ CAUSES = {
     "start": "name server started (start)",
     "stop": "name server stopped (stop)",
     "lost": "name server ended without a stop record (lost)",
+    "silent": "name server went silent (silent)",
+    "snapshot": "a snapshot was the first to tell (snapshot)",
     "open": "still up at the end (open)",
 }
 KINDS = {
@@ -126,7 +128,7 @@ def queue_ids(values: Sequence[str] | None) -> str:
 
 def _runs(sorted_ids: Sequence[int]) -> str:
     runs = [list(r) for _, r in groupby(enumerate(sorted_ids), key=lambda pair: pair[1] - pair[0])]
-    return " ".join(str(r[0][1]) if len(r) == 1 else f"{r[0][1]}-{r[-1][1]}" for r in runs)
+    return ", ".join(str(r[0][1]) if len(r) == 1 else f"{r[0][1]}-{r[-1][1]}" for r in runs)
 
 
 def cause(code: str | None) -> str:
@@ -140,8 +142,11 @@ def kind(code: str | None) -> str:
 
 
 def views(values: Sequence[Mapping[str, Any]] | None) -> str:
-    """What each name server said of one key: ``n1: 4 read, 4 write, rw; n2: absent``."""
-    return "; ".join(f"{v['ns']}: {_view(v)}" for v in values or ()) or NONE
+    """What each name server said of one key: ``n1, n3: 4 read, 4 write, rw; n2: absent``."""
+    said: dict[str, list[str]] = {}
+    for value in values or ():
+        said.setdefault(_view(value), []).append(str(value["ns"]))
+    return "; ".join(f"{names(servers)}: {view}" for view, servers in said.items()) or NONE
 
 
 def _view(value: Mapping[str, Any]) -> str:
