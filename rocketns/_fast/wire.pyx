@@ -13,15 +13,6 @@ cdef enum:
     SERIALIZE_ROCKETMQ = 1
     HEADER_LENGTH_MASK = 0xFFFFFF
 
-cdef enum:
-    MALFORMED = -1
-    NEED_MORE = 0
-
-
-cdef inline uint32_t read_uint32(const uint8_t *data) noexcept nogil:
-    """A big-endian word; the caller has checked that 4 bytes are there."""
-    return (<uint32_t>data[0] << 24) | (<uint32_t>data[1] << 16) | (<uint32_t>data[2] << 8) | <uint32_t>data[3]
-
 
 cdef inline bint word_fits(uint32_t word, int64_t length) noexcept nogil:
     """Whether a header word is one that RemotingCommand.decode accepts in a frame of this length field."""

@@ -1,0 +1,93 @@
+"""What Python callers see of reactors.pyx."""
+
+from typing import Protocol
+
+from rocketns._fast.routes import RouteSlots
+
+REACTORS_MAX: int
+
+class ReactorLimits(Protocol):
+    """Bytes, frames and connections; a buffer of 0 bytes is the system's own choice."""
+
+    frame_bytes_max: int
+    in_flight_max: int
+    connections_max: int
+    incoming_bytes_max: int
+    outgoing_bytes_max: int
+    high_water_bytes: int
+    send_buffer_bytes: int
+    receive_buffer_bytes: int
+
+class Reactors:
+    """The reactors of one server: call `run` on a thread for each, `listen`, and then `take` whenever `fileno` is ready.
+
+    A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
+    """
+
+    slots: RouteSlots
+    count: int
+
+    def __init__(
+        self,
+        slots: RouteSlots,
+        count: int,
+        limits: ReactorLimits,
+        takes_plain: bool,
+        detection_bytes: int,
+        serialize_type: int,
+        idle_ms_max: int,
+    ) -> None:
+        """``takes_plain`` False gives every connection away. A connection's first ``detection_bytes`` come together.
+
+        ``serialize_type`` 0 writes JSON headers, 1 binary ones; ``idle_ms_max`` 0 is no limit.
+        """
+
+    def run(self, number: int) -> None:
+        """A reactor's loop, without the GIL, until `stop`."""
+
+    def listen(self, listen_fd: int) -> None:
+        """Accept from a listening, non-blocking socket that stays the caller's."""
+
+    def fileno(self) -> int:
+        """Readable when there is something to `take`."""
+
+    def take(self, most: int) -> list[tuple[int, int, bytes | memoryview | str | int]]:
+        """Up to ``most`` messages in order: kind, connection, and what `rocketns.server.reactors` says of the kind."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether `take` left some."""
+
+    def reply(self, connection: int, done: int, data: bytes | bytearray | memoryview) -> None:
+        """``data`` goes out, and ``done`` requests are no longer in flight. Nothing happens where it is gone."""
+
+    def end(self, connection: int) -> None:
+        """Close after what was written."""
+
+    def abort(self, connection: int) -> None:
+        """Close at once."""
+
+    def adopt(self, fd: int, address: bytes, received: bytes) -> None:
+        """Carry on a plain connection whose first bytes, ``received``, are frames. The descriptor is the reactor's."""
+
+    def released(self) -> None:
+        """A connection that was given away is closed."""
+
+    def close_idle(self, now_ms: int, idle_ms_max: int) -> None:
+        """End connections idle for their limit; ``idle_ms_max`` is the limit of later ones."""
+
+    def enable(self, enabled: bool) -> None:
+        """Whether look-ups are answered; otherwise all are handed over, as at first."""
+
+    def set_clock(self, now_ms: int) -> None:
+        """For tests: what the reactors take for the time, until it is -1 again."""
+
+    def stop(self) -> None:
+        """End the loops, which close all connections."""
+
+    @property
+    def connections(self) -> int:
+        """Open connections, those given away among them."""
+
+    def counters(self) -> list[tuple[int, int]]:
+        """For each reactor: look-ups answered with a route, and with "topic not exist"."""

@@ -1,0 +1,246 @@
+"""Control's side of the reactors: starts and stops them, takes what they hand over, and sends answers back.
+
+All methods but `run` are control's alone.
+"""
+
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from rocketns._fast.atomics cimport add, load, store
+from rocketns._fast.messages cimport (
+    ABORT,
+    ADOPT,
+    CLOSE_IDLE,
+    CLOSED,
+    END,
+    FOREIGN,
+    FRAME,
+    OPENED,
+    REPLY,
+    RESUME,
+    STOP,
+    Kind,
+    Message,
+    free_message,
+    new_message,
+    push,
+    take_all,
+)
+from rocketns._fast.reactor cimport Reactor, Shared, free_reactor, new_reactor, run_reactor, start_listening
+from rocketns._fast.routes cimport READERS_MAX, RouteSlots, pthread_mutex_destroy, pthread_mutex_init
+from rocketns._fast.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
+
+REACTORS_MAX = READERS_MAX
+
+cdef enum:
+    COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied, but lent by its owner
+    QUEUED_BYTES_RESUME = 32 * 1024 * 1024
+
+
+cdef class Frame:
+    """A large frame, read-only; its memory is given back when the last view of it is gone."""
+
+    cdef uint8_t *data
+    cdef Py_ssize_t size
+
+    def __dealloc__(self):
+        free(self.data)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.data, self.size, 1, flags)
+
+
+cdef object frame_of(Message *message):
+    cdef Frame frame
+    if message.size <= COPIED_BYTES_MAX:
+        return PyBytes_FromStringAndSize(<char *>message.data, <Py_ssize_t>message.size)
+    frame = Frame.__new__(Frame)
+    frame.data, frame.size = message.data, <Py_ssize_t>message.size
+    message.data = NULL
+    return memoryview(frame)
+
+
+cdef class Reactors:
+    cdef Shared shared
+    cdef Message *waiting
+    cdef readonly RouteSlots slots
+    cdef readonly int count
+
+    def __cinit__(self, RouteSlots slots, int count, limits, bint takes_plain, int detection_bytes,
+                  int serialize_type, int64_t idle_ms_max):
+        cdef int number
+        if not 0 < count <= READERS_MAX:
+            raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
+        memset(&self.shared, 0, sizeof(Shared))
+        pthread_mutex_init(&self.shared.to_control.mutex, NULL)
+        self.slots, self.count = slots, count
+        self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+        self.shared.routes = &slots.routes
+        self.shared.clock_ms = -1
+        self.shared.idle_ms_max = idle_ms_max
+        self.set_limits(limits)
+        self.shared.limits.takes_plain = takes_plain
+        self.shared.limits.detection_bytes = detection_bytes
+        self.shared.limits.serialize_type = serialize_type
+        for number in range(count):
+            self.shared.reactors[number] = new_reactor(&self.shared, number)
+            if self.shared.reactors[number] == NULL:
+                raise OSError("no memory or no descriptors for a reactor")
+            self.shared.reactor_count += 1
+            slots.add_reader(&self.shared.reactors[number].reading)
+        if self.shared.to_control.wake_fd < 0:
+            raise OSError("no descriptor for the reactors' wake-up")
+
+    cdef int set_limits(self, limits) except -1:
+        self.shared.limits.frame_bytes_max = limits.frame_bytes_max
+        self.shared.limits.in_flight_max = limits.in_flight_max
+        self.shared.limits.connections_max = limits.connections_max
+        self.shared.limits.incoming_bytes_max = limits.incoming_bytes_max
+        self.shared.limits.outgoing_bytes_max = limits.outgoing_bytes_max
+        self.shared.limits.high_water_bytes = limits.high_water_bytes
+        self.shared.limits.send_buffer_bytes = limits.send_buffer_bytes
+        self.shared.limits.receive_buffer_bytes = limits.receive_buffer_bytes
+        return 0
+
+    def __dealloc__(self):
+        """No loop may be running any more."""
+        cdef Message *message
+        self.slots.reader_count = 0
+        for number in range(self.shared.reactor_count):
+            free_reactor(self.shared.reactors[number])
+        self.collect()
+        while self.waiting != NULL:
+            message = self.waiting
+            self.waiting = message.next
+            if message.kind == FOREIGN:
+                close(message.number)
+            free_message(message)
+        close(self.shared.to_control.wake_fd)
+        pthread_mutex_destroy(&self.shared.to_control.mutex)
+
+    def run(self, int number):
+        if not 0 <= number < self.count:
+            raise IndexError(number)
+        with nogil:
+            run_reactor(self.shared.reactors[number])
+
+    def listen(self, int listen_fd):
+        if not start_listening(self.shared.reactors[0], listen_fd):
+            raise OSError("the listening socket cannot be watched")
+
+    def fileno(self):
+        return self.shared.to_control.wake_fd
+
+    cdef void collect(self) noexcept:
+        """What came since the last time goes behind what still waits."""
+        cdef Message *came = take_all(&self.shared.to_control)
+        cdef Message *last = self.waiting
+        if last == NULL:
+            self.waiting = came
+            return
+        while last.next != NULL:
+            last = last.next
+        last.next = came
+
+    def take(self, int most):
+        cdef list taken = []
+        cdef Message *message
+        if self.waiting == NULL:
+            self.collect()
+        while self.waiting != NULL and most > 0:
+            most -= 1
+            message = self.waiting
+            self.waiting = message.next
+            if message.kind == FRAME:
+                add(&self.shared.queued_bytes, -<int64_t>message.size)
+                taken.append((<int>FRAME, message.connection, frame_of(message)))
+            elif message.kind == OPENED:
+                address = message.data[:message.size].decode("ascii", "replace")
+                taken.append((<int>OPENED, message.connection, address))
+            else:
+                taken.append((<int>message.kind, message.connection, message.number))
+            free_message(message)
+        if load(&self.shared.stalled) and load(&self.shared.queued_bytes) < QUEUED_BYTES_RESUME:
+            store(&self.shared.stalled, 0)
+            self.tell_all(RESUME, 0)
+        return taken
+
+    @property
+    def has_more(self):
+        return self.waiting != NULL
+
+    cdef int tell(self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data,
+                  size_t size) except -1:
+        cdef Message *message = new_message(kind, connection)
+        if message == NULL:
+            raise MemoryError
+        message.number = argument
+        if size:
+            message.data = <uint8_t *>malloc(size)
+            if message.data == NULL:
+                free_message(message)
+                raise MemoryError
+            memcpy(message.data, data, size)
+            message.size = size
+        push(&self.shared.reactors[number].from_control, message)
+        return 0
+
+    cdef int tell_all(self, Kind kind, int64_t moment) except -1:
+        cdef Message *message
+        for number in range(self.count):
+            message = new_message(kind, 0)
+            if message == NULL:
+                raise MemoryError
+            message.moment = moment
+            push(&self.shared.reactors[number].from_control, message)
+        return 0
+
+    cdef int reactor_of(self, uint64_t connection) except -1:
+        cdef int number = <int>(connection >> 56)
+        if number >= self.count:
+            raise ValueError(f"no connection {connection}")
+        return number
+
+    def reply(self, uint64_t connection, int done, const unsigned char[::1] data):
+        cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
+        self.tell(self.reactor_of(connection), REPLY, connection, done, start, <size_t>data.shape[0])
+
+    def end(self, uint64_t connection):
+        self.tell(self.reactor_of(connection), END, connection, 0, NULL, 0)
+
+    def abort(self, uint64_t connection):
+        self.tell(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
+
+    def adopt(self, int fd, bytes address, bytes received):
+        cdef bytes data = address.replace(b"\0", b"?") + b"\0" + received
+        self.tell(fd % self.count, ADOPT, 0, fd, data, len(data))
+
+    def released(self):
+        add(&self.shared.connections, -1)
+
+    def close_idle(self, int64_t now_ms, int64_t idle_ms_max):
+        store(&self.shared.idle_ms_max, idle_ms_max)
+        self.tell_all(CLOSE_IDLE, now_ms)
+
+    def enable(self, bint enabled):
+        store(&self.shared.enabled, enabled)
+
+    def set_clock(self, int64_t now_ms):
+        store(&self.shared.clock_ms, now_ms)
+
+    def stop(self):
+        self.tell_all(STOP, 0)
+
+    @property
+    def connections(self):
+        return load(&self.shared.connections)
+
+    def counters(self):
+        return [
+            (load(&self.shared.reactors[number].answered), load(&self.shared.reactors[number].absent))
+            for number in range(self.count)
+        ]

@@ -1,0 +1,226 @@
+"""GET_ROUTEINFO_BY_TOPIC as clients send it, in both header forms; everything else is for control.
+
+The compiled twin of ``rocketns.protocol.command.decode`` and ``headers.decode_header`` for this one request;
+tests/fast/test_route_request.py holds them together. Fields that do not touch the answer may be there in any number.
+"""
+
+from libc.stdint cimport int16_t, uint32_t
+
+from rocketns._fast.compact_json cimport (
+    MEMBER,
+    NO_MORE,
+    Cursor,
+    Member,
+    is_text,
+    left,
+    next_member,
+    scan_int,
+    scan_text,
+    skip_value,
+    take,
+)
+from rocketns._fast.wire cimport read_uint32
+
+cdef enum:
+    HEAD_BYTES = 8
+    SERIALIZE_ROCKETMQ = 1
+    HEADER_LENGTH_MASK = 0xFFFFFF
+    GET_ROUTEINFO_BY_TOPIC = 105
+    V4_9_4 = 401
+    TOPIC_BYTES_MAX = 1024
+    PAIRS_MAX = 64
+    FIXED_BYTES = 21  # of a binary header: code, language, version, opaque, flag and two lengths
+    NO_LANGUAGE = -1
+
+# Members of a JSON header, as bits.
+cdef enum:
+    CODE = 1
+    FLAG = 2
+    OPAQUE = 4
+    VERSION = 8
+    LANGUAGE = 16
+    EXT_FIELDS = 32
+    SERIALIZE_TYPE = 64
+    REMARK = 128
+    NEEDED = CODE | OPAQUE | VERSION | EXT_FIELDS
+
+# Ext fields, as bits.
+cdef enum:
+    TOPIC = 1
+    ACCEPT_STANDARD_JSON_ONLY = 2
+    ZONE = 4
+
+
+cdef inline bint is_printable(const Text *text) noexcept nogil:
+    """Whether the text is the same in JSON: printable ASCII without quote and backslash."""
+    cdef size_t place
+    for place in range(text.length):
+        if not 0x20 <= text.start[place] < 0x7F or text.start[place] == c'"' or text.start[place] == c'\\':
+            return False
+    return True
+
+
+cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
+    return scan_text(cursor, text) and is_printable(text)
+
+
+cdef inline int ext_field(const Text *key) noexcept nogil:
+    if is_text(key, "topic", 5):
+        return TOPIC
+    if is_text(key, "acceptStandardJsonOnly", 22):
+        return ACCEPT_STANDARD_JSON_ONLY
+    return ZONE if is_text(key, "__ZONE_MODE", 11) or is_text(key, "__ZONE_NAME", 11) else 0
+
+
+cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
+    """One ext field; False where it needs the reference."""
+    cdef int field = ext_field(key)
+    if field == 0:
+        return True
+    if seen[0] & field or field == ZONE:
+        return False
+    seen[0] |= field
+    if field == TOPIC:
+        request.topic = value[0]
+        return 0 < value.length <= TOPIC_BYTES_MAX and is_printable(value)
+    if is_text(value, "true", 4):
+        request.standard = True
+    return request.standard or is_text(value, "false", 5)
+
+
+cdef bint scan_ext_fields(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text key, value
+    cdef bint first = True
+    cdef int seen = 0
+    cdef Member more
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE and seen & TOPIC
+        if not is_printable(&key) or not scan_printable(cursor, &value) or not take_ext(request, &key, &value, &seen):
+            return False
+
+
+cdef inline int member_of(const Text *key) noexcept nogil:
+    if key.length == 4:
+        return CODE if is_text(key, "code", 4) else FLAG if is_text(key, "flag", 4) else 0
+    if key.length == 6:
+        return OPAQUE if is_text(key, "opaque", 6) else REMARK if is_text(key, "remark", 6) else 0
+    if key.length == 7:
+        return VERSION if is_text(key, "version", 7) else 0
+    if key.length == 8:
+        return LANGUAGE if is_text(key, "language", 8) else 0
+    if key.length == 9:
+        return EXT_FIELDS if is_text(key, "extFields", 9) else 0
+    return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
+
+
+cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcept nogil:
+    cdef int32_t number = 0
+    cdef Text ignored
+    if member == CODE:
+        return scan_int(cursor, &number) and number == GET_ROUTEINFO_BY_TOPIC
+    if member == FLAG:
+        return scan_int(cursor, &number) and number == 0
+    if member == OPAQUE:
+        return scan_int(cursor, &request.opaque)
+    if member == VERSION:
+        return scan_int(cursor, &request.version)
+    if member == LANGUAGE:
+        return scan_printable(cursor, &request.language)
+    if member == EXT_FIELDS:
+        return scan_ext_fields(cursor, request)
+    if member == SERIALIZE_TYPE:
+        return scan_printable(cursor, &ignored)
+    return member == REMARK and skip_value(cursor, 0)
+
+
+cdef bint recognise_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text key
+    cdef bint first = True
+    cdef int seen = 0, member
+    cdef Member more
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE and left(cursor) == 0 and seen & NEEDED == NEEDED
+        member = member_of(&key)
+        if seen & member or not scan_member(cursor, request, member):
+            return False
+        seen |= member
+
+
+cdef inline int read_int16(const uint8_t *data) noexcept nogil:
+    return <int16_t>((<uint32_t>data[0] << 8) | data[1])
+
+
+cdef inline bint take_binary_text(Cursor *cursor, size_t length, Text *text) noexcept nogil:
+    if length > left(cursor):
+        return False
+    text.start, text.length = cursor.at, length
+    cursor.at += length
+    return True
+
+
+cdef bint take_pair(Cursor *cursor, Text *key, Text *value) noexcept nogil:
+    cdef int key_length
+    if left(cursor) < 2:
+        return False
+    key_length = read_int16(cursor.at)
+    cursor.at += 2
+    if key_length < 0 or not take_binary_text(cursor, <size_t>key_length, key) or left(cursor) < 4:
+        return False
+    cursor.at += 4
+    return take_binary_text(cursor, read_uint32(cursor.at - 4), value)
+
+
+cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    """No remark, and the fields end with the header: all else is for Construct to tell."""
+    cdef const uint8_t *head = cursor.at
+    cdef Text key, value
+    cdef int seen = 0, pairs = 0
+    if left(cursor) < FIXED_BYTES or read_int16(head) != GET_ROUTEINFO_BY_TOPIC:
+        return False
+    request.language_code = head[2]
+    request.version = read_int16(head + 3)
+    request.opaque = <int32_t>read_uint32(head + 5)
+    cursor.at += FIXED_BYTES
+    if read_uint32(head + 9) != 0 or read_uint32(head + 13) != 0 or read_uint32(head + 17) != left(cursor):
+        return False
+    while left(cursor):
+        pairs += 1
+        if pairs > PAIRS_MAX or not take_pair(cursor, &key, &value) or not take_ext(request, &key, &value, &seen):
+            return False
+    return (seen & TOPIC) != 0
+
+
+cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
+    """Whether a whole frame, as `wire.frame_size` found it, is a look-up that needs no reference."""
+    cdef Cursor cursor
+    cdef uint32_t word = read_uint32(frame + 4)
+    cdef size_t header_length = word & HEADER_LENGTH_MASK
+    cdef bint recognised
+    if header_length > size - HEAD_BYTES:
+        return False
+    cursor.at = frame + HEAD_BYTES
+    cursor.end = cursor.at + header_length
+    request.topic.length = request.language.length = 0
+    request.language_code = NO_LANGUAGE
+    request.standard = False
+    if word >> 24 == SERIALIZE_ROCKETMQ:
+        recognised = recognise_binary(&cursor, request)
+    else:
+        recognised = recognise_json(&cursor, request)
+    request.standard = request.standard or request.version >= V4_9_4
+    return recognised
+
+
+def recognise(const unsigned char[::1] frame):
+    cdef RouteRequest request
+    if frame.shape[0] < HEAD_BYTES or not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+        return None
+    return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard

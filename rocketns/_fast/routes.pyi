@@ -1,0 +1,39 @@
+"""What Python callers see of routes.pyx."""
+
+from collections.abc import Callable
+
+Queues = tuple[int, int, int, int]
+
+HANDED_OVER: int
+
+class RouteSlots:
+    """The routes of all topics, as reactors read them. Only one thread may write, with the GIL held.
+
+    ``queue_element`` gives the JSON of one element of queueDatas: broker name and queues (readQueueNums,
+    writeQueueNums, perm and topicSysFlag, 32 bits each; equal ones must have equal hashes).
+    """
+
+    def __init__(self, queue_element: Callable[[str, Queues], bytes]) -> None: ...
+    def put_broker(self, broker_name: str, default: bytes, standard: bytes, handed_over: bool) -> None:
+        """The broker group as an element of brokerDatas in both dialects.
+
+        ``handed_over``: routes with this broker cannot be composed.
+        """
+
+    def remove_broker(self, broker_name: str) -> None:
+        """The broker has no group any more; its queues stay until their topics are deleted."""
+
+    def put_topics(self, broker_name: str, changes: list[tuple[str, Queues | None, Queues]]) -> None:
+        """Topics, their queues on the broker before (which are not looked at), and those now."""
+
+    def delete_topics(self, broker_name: str, topics: list[str]) -> None:
+        """The broker has no queues of these topics any more."""
+
+    def hand_over(self, topic: str) -> None:
+        """From now on the topic's route cannot be composed, also if the topic goes and comes again."""
+
+    def body(self, topic: bytes, standard: bool) -> bytes | int | None:
+        """The topic's body, None where it has no route, `HANDED_OVER` where only the tables know it."""
+
+    def __len__(self) -> int:
+        """Topics with queue data."""

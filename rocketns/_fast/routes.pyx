@@ -1,0 +1,498 @@
+"""Route answers composed of shared fragments, so that one change of a broker makes no work for its topics.
+
+Control is the only writer. A reactor reads under its own mutex, and control holds the mutexes of all of them while it
+swaps something; what needs memory or Python objects is prepared before. The written body is the twin of
+``rocketns.protocol.bodies.topic_route_data``; tests/fast/test_routes.py holds the two together.
+"""
+
+import secrets
+from bisect import bisect_left
+
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memmove
+
+from rocketns._fast.hashing cimport hash_bytes
+
+cdef enum:
+    TABLE_MIN = 1024
+    CELLS_MIN = 16
+    FRAGMENTS_MIN = 64
+    CHANGES_AT_ONCE = 64  # entries set while the reactors wait
+    ENTRIES_MIN = 2
+
+cdef bytes BROKERS = b'{"brokerDatas":['
+cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['
+cdef bytes END = b']}'
+cdef const uint8_t *brokers_start = <const uint8_t *>BROKERS
+cdef const uint8_t *queues_start = <const uint8_t *>QUEUES
+cdef const uint8_t *end_start = <const uint8_t *>END
+cdef size_t brokers_length = len(BROKERS)
+cdef size_t queues_length = len(QUEUES)
+cdef size_t end_length = len(END)
+
+
+cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil:
+    """The slot of a topic in UTF-8, NULL where there is none."""
+    cdef uint64_t hash = hash_bytes(key, length, &routes.key)
+    cdef size_t place = hash & routes.mask
+    cdef Slot *slot
+    while True:
+        slot = routes.table[place]
+        if slot == NULL:
+            return NULL
+        if slot.hash == hash and slot.key_length == length and memcmp(slot.key, key, length) == 0:
+            return slot
+        place = (place + 1) & routes.mask
+
+
+cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil:
+    """Whether the topic has the broker, and where its entry is or belongs."""
+    cdef uint32_t low = 0, high = slot.count, middle
+    cdef uint32_t rank = routes.cells[cell].rank
+    while low < high:
+        middle = (low + high) // 2
+        if routes.cells[slot.entries[middle].cell].rank < rank:
+            low = middle + 1
+        else:
+            high = middle
+    place[0] = low
+    return low < slot.count and slot.entries[low].cell == cell
+
+
+cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil:
+    """Bytes of the topic's body, ABSENT where it has no route, HANDED_OVER where only the reference knows it."""
+    cdef int64_t size = <int64_t>(brokers_length + queues_length + end_length)
+    cdef uint32_t place, brokers = 0
+    cdef const Cell *cell
+    if slot.count and slot.handed_over:
+        return HANDED_OVER
+    for place in range(slot.count):
+        cell = &routes.cells[slot.entries[place].cell]
+        if cell.handed_over:
+            return HANDED_OVER
+        if cell.present:
+            brokers += 1
+            size += cell.datas[dialect].length
+        size += routes.fragments[slot.entries[place].fragment].element.length
+    return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
+
+
+cdef inline uint8_t *write_bytes(uint8_t *out, const uint8_t *start, size_t length) noexcept nogil:
+    memcpy(out, start, length)
+    return out + length
+
+
+cdef uint8_t *write_body(const Routes *routes, const Slot *slot, int dialect, uint8_t *out) noexcept nogil:
+    """Writes `body_size` bytes; the caller has the room. What is behind them."""
+    cdef uint32_t place
+    cdef const Cell *cell
+    cdef const Bytes *element
+    cdef bint first = True
+    out = write_bytes(out, brokers_start, brokers_length)
+    for place in range(slot.count):
+        cell = &routes.cells[slot.entries[place].cell]
+        if cell.present:
+            if not first:
+                out[0] = c','
+                out += 1
+            first = False
+            out = write_bytes(out, cell.datas[dialect].start, cell.datas[dialect].length)
+    out = write_bytes(out, queues_start, queues_length)
+    for place in range(slot.count):
+        if place:
+            out[0] = c','
+            out += 1
+        element = &routes.fragments[slot.entries[place].fragment].element
+        out = write_bytes(out, element.start, element.length)
+    return write_bytes(out, end_start, end_length)
+
+
+cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
+    cdef size_t place = slot.hash & routes.mask
+    while routes.table[place] != NULL:
+        place = (place + 1) & routes.mask
+    routes.table[place] = slot
+    routes.used += 1
+
+
+cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
+    """Takes the slot off the table and moves up those behind it that may not be found across the gap."""
+    cdef size_t gap = slot.hash & routes.mask, place, home
+    while routes.table[gap] != slot:
+        gap = (gap + 1) & routes.mask
+    place = gap
+    while True:
+        place = (place + 1) & routes.mask
+        if routes.table[place] == NULL:
+            break
+        home = routes.table[place].hash & routes.mask
+        if ((place - home) & routes.mask) >= ((place - gap) & routes.mask):
+            routes.table[gap] = routes.table[place]
+            gap = place
+    routes.table[gap] = NULL
+    routes.used -= 1
+
+
+cdef bint make_room(Slot *slot) noexcept nogil:
+    """Room for one more entry; False where there is no memory."""
+    cdef uint32_t capacity
+    cdef Entry *entries
+    if slot.count < slot.capacity:
+        return True
+    capacity = slot.capacity + slot.capacity // 4 + ENTRIES_MIN
+    entries = <Entry *>realloc(slot.entries, capacity * sizeof(Entry))
+    if entries == NULL:
+        return False
+    slot.entries = entries
+    slot.capacity = capacity
+    return True
+
+
+cdef bint set_entry(const Routes *routes, Change *change) noexcept nogil:
+    """Sets the topic's entry for the broker and leaves in ``change`` the fragment that was there; False = no memory."""
+    cdef Slot *slot = change.slot
+    cdef uint32_t place, previous = 0
+    if find_entry(routes, slot, change.cell, &place):
+        previous = slot.entries[place].fragment
+    else:
+        if not make_room(slot):
+            return False
+        memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(Entry))
+        slot.count += 1
+        slot.entries[place].cell = change.cell
+    slot.entries[place].fragment = change.fragment
+    change.fragment = previous
+    return True
+
+
+cdef void clear_bytes(Bytes *text) noexcept nogil:
+    free(text.start)
+    text.start = NULL
+    text.length = 0
+
+
+cdef int set_bytes(Bytes *text, bytes data) except -1:
+    text.length = <uint32_t>len(data)
+    text.start = <uint8_t *>malloc(text.length + 1)
+    if text.start == NULL:
+        raise MemoryError
+    memcpy(text.start, <const uint8_t *>data, text.length)
+    return 0
+
+
+cdef bytes key_of(str topic):
+    return topic.encode("utf-8", "surrogatepass")
+
+
+cdef class RouteSlots:
+    """Cell 0 and fragment 0 stand for none."""
+
+    def __cinit__(self, queue_element):
+        self.queue_element = queue_element
+        self.routes.key.first = secrets.randbits(64) | 1
+        self.routes.key.second = secrets.randbits(64) | 1
+        self.reader_count = 0
+        self.handed_over = set()
+        self.cell_ids, self.cell_names, self.free_cells = {}, [], []
+        self.fragment_ids, self.fragment_keys, self.free_fragments = {}, {}, []
+        self.cell_count = self.fragment_count = 1
+        self.cell_capacity, self.fragment_capacity = CELLS_MIN, FRAGMENTS_MIN
+        self.routes.mask, self.routes.used = TABLE_MIN - 1, 0
+        self.routes.table = <Slot **>calloc(TABLE_MIN, sizeof(Slot *))
+        self.routes.cells = <Cell *>calloc(CELLS_MIN, sizeof(Cell))
+        self.routes.fragments = <Fragment *>calloc(FRAGMENTS_MIN, sizeof(Fragment))
+        if self.routes.table == NULL or self.routes.cells == NULL or self.routes.fragments == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef size_t place
+        cdef Slot *slot
+        for place in range(self.routes.mask + 1 if self.routes.table != NULL else 0):
+            slot = self.routes.table[place]
+            if slot != NULL:
+                Py_DECREF(<object>slot.topic)
+                free(slot.entries)
+                free(slot)
+        for place in range(self.cell_count if self.routes.cells != NULL else 0):
+            free(self.routes.cells[place].datas[DEFAULT].start)
+            free(self.routes.cells[place].datas[STANDARD].start)
+        for place in range(self.fragment_count if self.routes.fragments != NULL else 0):
+            free(self.routes.fragments[place].element.start)
+        free(self.routes.table)
+        free(self.routes.cells)
+        free(self.routes.fragments)
+
+    cdef int add_reader(self, pthread_mutex_t *mutex) except -1:
+        if self.reader_count == READERS_MAX:
+            raise ValueError(f"more than {READERS_MAX} readers")
+        self.readers[self.reader_count] = mutex
+        self.reader_count += 1
+        return 0
+
+    cdef void lock(self) noexcept nogil:
+        for place in range(self.reader_count):
+            pthread_mutex_lock(self.readers[place])
+
+    cdef void unlock(self) noexcept nogil:
+        for place in range(self.reader_count):
+            pthread_mutex_unlock(self.readers[place])
+
+    def put_broker(self, str broker_name, bytes default, bytes standard, bint handed_over):
+        cdef uint32_t cell = self.cell_of(broker_name)
+        cdef Cell old, new
+        new = self.routes.cells[cell]
+        set_bytes(&new.datas[DEFAULT], default)
+        set_bytes(&new.datas[STANDARD], standard)
+        new.present, new.handed_over = True, handed_over
+        self.lock()
+        old = self.routes.cells[cell]
+        self.routes.cells[cell] = new
+        self.unlock()
+        clear_bytes(&old.datas[DEFAULT])
+        clear_bytes(&old.datas[STANDARD])
+
+    def remove_broker(self, str broker_name):
+        cdef object found = self.cell_ids.get(broker_name)
+        cdef uint32_t cell
+        cdef Cell old
+        if found is None:
+            return
+        cell = found
+        self.lock()
+        old = self.routes.cells[cell]
+        self.routes.cells[cell].present = self.routes.cells[cell].handed_over = False
+        self.routes.cells[cell].datas[DEFAULT].start = self.routes.cells[cell].datas[STANDARD].start = NULL
+        self.unlock()
+        clear_bytes(&old.datas[DEFAULT])
+        clear_bytes(&old.datas[STANDARD])
+        self.drop_cell_if_unused(cell)
+
+    def put_topics(self, str broker_name, list changes):
+        cdef Change pending[CHANGES_AT_ONCE]
+        cdef uint32_t cell = self.cell_of(broker_name)
+        cdef Py_ssize_t start, count, place, done
+        for start in range(0, len(changes), CHANGES_AT_ONCE):
+            count = min(len(changes) - start, <Py_ssize_t>CHANGES_AT_ONCE)
+            for place in range(count):
+                topic, _, queues = changes[start + place]
+                pending[place].slot = self.slot_of(topic)
+                if pending[place].slot == NULL:
+                    pending[place].slot = self.new_slot(topic)
+                pending[place].cell = cell
+                pending[place].fragment = self.fragment_of(cell, broker_name, queues)
+            done = 0
+            with nogil:
+                self.lock()
+                while done < count and set_entry(&self.routes, &pending[done]):
+                    done += 1
+                self.unlock()
+            for place in range(count):
+                if pending[place].fragment:
+                    self.release(pending[place].fragment)
+            if done < count:
+                raise MemoryError
+
+    def delete_topics(self, str broker_name, list topics):
+        cdef object found = self.cell_ids.get(broker_name)
+        cdef uint32_t cell, place, fragment
+        cdef Slot *slot
+        if found is None:
+            return
+        cell = found
+        for topic in topics:
+            slot = self.slot_of(topic)
+            if slot == NULL or not find_entry(&self.routes, slot, cell, &place):
+                continue
+            fragment = slot.entries[place].fragment
+            self.lock()
+            memmove(&slot.entries[place], &slot.entries[place + 1], (slot.count - place - 1) * sizeof(Entry))
+            slot.count -= 1
+            self.unlock()
+            self.release(fragment)
+            if slot.count == 0:
+                self.drop_slot(slot)
+        self.drop_cell_if_unused(cell)
+
+    def hand_over(self, str topic):
+        cdef Slot *slot = self.slot_of(topic)
+        self.handed_over.add(topic)
+        if slot != NULL:
+            self.lock()
+            slot.handed_over = True
+            self.unlock()
+
+    def body(self, bytes topic, bint standard):
+        cdef const uint8_t *key = topic
+        cdef Slot *slot = find_slot(&self.routes, key, len(topic))
+        cdef int dialect = STANDARD if standard else DEFAULT
+        cdef int64_t size = ABSENT if slot == NULL else body_size(&self.routes, slot, dialect)
+        cdef bytearray out
+        if size <= 0:
+            return None if size == ABSENT else HANDED_OVER
+        out = bytearray(size)
+        write_body(&self.routes, slot, dialect, <uint8_t *>out)
+        return bytes(out)
+
+    def __len__(self):
+        return self.routes.used
+
+    cdef uint32_t cell_of(self, str broker_name) except? 0:
+        cdef object found = self.cell_ids.get(broker_name)
+        cdef uint32_t cell
+        cdef Py_ssize_t start
+        if found is not None:
+            return found
+        if self.free_cells:
+            cell = self.free_cells.pop()
+        else:
+            if self.cell_count == self.cell_capacity:
+                self.grow_cells()
+            cell = self.cell_count
+            self.cell_count += 1
+        start = bisect_left(self.cell_names, broker_name)
+        self.cell_names.insert(start, broker_name)
+        self.cell_ids[broker_name] = cell
+        self.rank_cells(start)
+        return cell
+
+    cdef int grow_cells(self) except -1:
+        cdef uint32_t capacity = self.cell_capacity * 2
+        cdef Cell *old = self.routes.cells
+        cdef Cell *cells = <Cell *>calloc(capacity, sizeof(Cell))
+        if cells == NULL:
+            raise MemoryError
+        memcpy(cells, old, self.cell_capacity * sizeof(Cell))
+        self.lock()
+        self.routes.cells = cells
+        self.unlock()
+        self.cell_capacity = capacity
+        free(old)
+        return 0
+
+    cdef int rank_cells(self, Py_ssize_t start) except -1:
+        """Number the cells anew from a place in the order of their names; what entries are sorted by stays so."""
+        cdef Py_ssize_t place
+        cdef uint32_t cell
+        self.lock()
+        for place in range(start, len(self.cell_names)):
+            cell = self.cell_ids[self.cell_names[place]]
+            self.routes.cells[cell].rank = <uint32_t>place
+        self.unlock()
+        return 0
+
+    cdef int drop_cell_if_unused(self, uint32_t cell) except -1:
+        cdef Py_ssize_t place
+        if self.routes.cells[cell].present or self.routes.cells[cell].fragments:
+            return 0
+        for place, name in enumerate(self.cell_names):
+            if self.cell_ids[name] == cell:
+                del self.cell_names[place]
+                del self.cell_ids[name]
+                self.free_cells.append(cell)
+                return self.rank_cells(place)
+        return 0
+
+    cdef uint32_t fragment_of(self, uint32_t cell, str broker_name, object queues) except? 0:
+        """A fragment with these queues, and one reference to it for the caller."""
+        cdef tuple key = (cell, queues)
+        cdef object found = self.fragment_ids.get(key)
+        cdef uint32_t fragment
+        cdef Fragment *new
+        if found is not None:
+            fragment = found
+            self.routes.fragments[fragment].references += 1
+            return fragment
+        element = self.queue_element(broker_name, queues)
+        if self.free_fragments:
+            fragment = self.free_fragments.pop()
+        else:
+            if self.fragment_count == self.fragment_capacity:
+                self.grow_fragments()
+            fragment = self.fragment_count
+            self.fragment_count += 1
+        new = &self.routes.fragments[fragment]
+        set_bytes(&new.element, element)
+        new.references, new.cell = 1, cell
+        for place in range(4):
+            new.numbers[place] = queues[place]
+        self.routes.cells[cell].fragments += 1
+        self.fragment_ids[key] = fragment
+        self.fragment_keys[fragment] = key
+        return fragment
+
+    cdef int grow_fragments(self) except -1:
+        cdef uint32_t capacity = self.fragment_capacity * 2
+        cdef Fragment *old = self.routes.fragments
+        cdef Fragment *fragments = <Fragment *>calloc(capacity, sizeof(Fragment))
+        if fragments == NULL:
+            raise MemoryError
+        memcpy(fragments, old, self.fragment_capacity * sizeof(Fragment))
+        self.lock()
+        self.routes.fragments = fragments
+        self.unlock()
+        self.fragment_capacity = capacity
+        free(old)
+        return 0
+
+    cdef int release(self, uint32_t fragment) except -1:
+        """Give back one reference. No entry that a reader could see may be left with the last one."""
+        cdef Fragment *gone = &self.routes.fragments[fragment]
+        gone.references -= 1
+        if gone.references == 0:
+            self.routes.cells[gone.cell].fragments -= 1
+            del self.fragment_ids[self.fragment_keys.pop(fragment)]
+            clear_bytes(&gone.element)
+            self.free_fragments.append(fragment)
+        return 0
+
+    cdef Slot *slot_of(self, str topic) except? NULL:
+        cdef bytes key = key_of(topic)
+        return find_slot(&self.routes, <const uint8_t *>key, len(key))
+
+    cdef Slot *new_slot(self, str topic) except NULL:
+        cdef bytes key = key_of(topic)
+        cdef size_t length = len(key)
+        cdef Slot *slot
+        if self.routes.used * 2 > self.routes.mask:
+            self.grow_table()
+        slot = <Slot *>calloc(1, sizeof(Slot) + length)
+        if slot == NULL:
+            raise MemoryError
+        slot.hash = hash_bytes(<const uint8_t *>key, length, &self.routes.key)
+        slot.key_length = <uint32_t>length
+        memcpy(slot.key, <const uint8_t *>key, length)
+        slot.handed_over = topic in self.handed_over
+        slot.topic = <void *>topic
+        Py_INCREF(topic)
+        self.lock()
+        insert_slot(&self.routes, slot)
+        self.unlock()
+        return slot
+
+    cdef int grow_table(self) except -1:
+        cdef Routes grown = self.routes
+        cdef Slot **old = self.routes.table
+        cdef size_t place
+        grown.mask = self.routes.mask * 2 + 1
+        grown.used = 0
+        grown.table = <Slot **>calloc(grown.mask + 1, sizeof(Slot *))
+        if grown.table == NULL:
+            raise MemoryError
+        for place in range(self.routes.mask + 1):
+            if old[place] != NULL:
+                insert_slot(&grown, old[place])
+        self.lock()
+        self.routes = grown
+        self.unlock()
+        free(old)
+        return 0
+
+    cdef int drop_slot(self, Slot *slot) except -1:
+        self.lock()
+        remove_slot(&self.routes, slot)
+        self.unlock()
+        Py_DECREF(<object>slot.topic)
+        free(slot.entries)
+        free(slot)
+        return 0

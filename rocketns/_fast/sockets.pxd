@@ -1,0 +1,69 @@
+"""The system calls of a reactor, as far as libc's declarations in Cython lack them."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+cdef extern from "<sys/epoll.h>" nogil:
+    ctypedef union epoll_data_t:
+        uint64_t u64
+    struct epoll_event:
+        uint32_t events
+        epoll_data_t data
+    int epoll_create1(int flags)
+    int epoll_ctl(int epoll_fd, int operation, int fd, epoll_event *event)
+    int epoll_wait(int epoll_fd, epoll_event *events, int most, int timeout_ms)
+    const int EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD
+    const uint32_t EPOLLIN, EPOLLOUT, EPOLLERR, EPOLLHUP
+
+cdef extern from "<sys/eventfd.h>" nogil:
+    int eventfd(unsigned int count, int flags)
+    const int EFD_CLOEXEC, EFD_NONBLOCK
+
+cdef extern from "<sys/socket.h>" nogil:
+    ctypedef unsigned int socklen_t
+    struct sockaddr:
+        pass
+    struct sockaddr_storage:
+        pass
+    int accept4(int fd, sockaddr *address, socklen_t *length, int flags)
+    int getpeername(int fd, sockaddr *address, socklen_t *length)
+    int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
+    ssize_t recv(int fd, void *data, size_t room, int flags)
+    ssize_t send(int fd, const void *data, size_t size, int flags)
+    const int SOCK_NONBLOCK, SOCK_CLOEXEC, SOL_SOCKET, SO_SNDBUF, SO_RCVBUF, MSG_PEEK, MSG_NOSIGNAL, MSG_DONTWAIT
+
+cdef extern from "<netinet/in.h>" nogil:
+    const int IPPROTO_TCP
+
+cdef extern from "<netinet/tcp.h>" nogil:
+    const int TCP_NODELAY
+
+cdef extern from "<netdb.h>" nogil:
+    int getnameinfo(const sockaddr *address, socklen_t length, char *host, socklen_t host_room, char *port,
+                    socklen_t port_room, int flags)
+    const int NI_NUMERICHOST, NI_NUMERICSERV
+
+cdef extern from "<unistd.h>" nogil:
+    int close(int fd)
+    ssize_t read(int fd, void *data, size_t room)
+    ssize_t write(int fd, const void *data, size_t size)
+
+cdef extern from "<time.h>" nogil:
+    ctypedef int clockid_t
+    struct timespec:
+        int64_t tv_sec
+        long tv_nsec
+    int clock_gettime(clockid_t clock, timespec *now)
+    const clockid_t CLOCK_MONOTONIC
+
+
+cdef inline int64_t monotonic_ms() noexcept nogil:
+    """The clock that `rocketns.server.clock.Clock` reads."""
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec * 1000 + now.tv_nsec // 1_000_000
+
+
+cdef inline void set_int(int fd, int level, int name, int value) noexcept nogil:
+    """A socket option; one that cannot be set is left alone."""
+    setsockopt(fd, level, name, &value, sizeof(value))
