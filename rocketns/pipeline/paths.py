@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
@@ -15,7 +15,7 @@ class Folder:
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         self.root = root.rstrip("/") or "/"
-        self._jvm: Any = spark.sparkContext._jvm
+        self._jvm = cast(Any, spark.sparkContext._jvm)
         self._root = self._jvm.org.apache.hadoop.fs.Path(self.root)
         self._system = self._root.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 

@@ -41,17 +41,19 @@ class StateStore:
             for name, schema in self._schemas.items()
         }
 
-    def write(self, batch: int, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-        """Make the batch's version; its tables as they were written, so that nobody computes them again."""
-        version = self._path(batch)
-        self._folder.delete(f"{version}/{DONE}")
-        for name, schema in self._schemas.items():
-            tables[name].select(*schema.names).write.mode("overwrite").parquet(self._folder.path(f"{version}/{name}"))
-        self._folder.write(f"{version}/{DONE}", b"")
-        return {
-            name: self._spark.read.schema(schema).parquet(self._folder.path(f"{version}/{name}"))
-            for name, schema in self._schemas.items()
-        }
+    def begin(self, batch: int) -> None:
+        """From here on the batch's version does not count until it is sealed."""
+        self._folder.delete(f"{self._path(batch)}/{DONE}")
+
+    def keep(self, batch: int, name: str, frame: DataFrame) -> DataFrame:
+        """Write a table of the batch's version; the frame that reads it, so that nobody computes it again."""
+        path, schema = self._folder.path(f"{self._path(batch)}/{name}"), self._schemas[name]
+        frame.select(*schema.names).write.mode("overwrite").parquet(path)
+        return self._spark.read.schema(schema).parquet(path)
+
+    def seal(self, batch: int) -> None:
+        """The batch's version counts from here on."""
+        self._folder.write(f"{self._path(batch)}/{DONE}", b"")
 
     def forget(self, batch: int) -> None:
         """Delete versions that no replay can ask for once the batch is done."""

@@ -1,0 +1,91 @@
+"""Which of the things that are wrong are new, and which of those that were alerted are over. Plain values, no Spark.
+
+An alert is named by what it is about and by the cut at which it opened, so that it opens once and closes once; what
+comes back later is another alert.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from rocketns.pipeline.schema import columns
+
+ALERTS = columns("alert:string kind:string key:string since:long opened:long text:string")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Condition(NamedTuple):
+    """Something wrong at a cut. ``over``: when and why it ended, if it did so since the last cut. ``details`` go into
+    the alert's line as they are."""
+
+    kind: str
+    key: str
+    since: int
+    text: str
+    details: Mapping[str, Any]
+    over: tuple[int, str] | None = None
+
+
+class Alert(NamedTuple):
+    """A row of ALERTS: an alert that is open."""
+
+    alert: str
+    kind: str
+    key: str
+    since: int
+    opened: int
+    text: str
+
+
+class Changes(NamedTuple):
+    """The lines of a batch, and the alerts that stay open."""
+
+    lines: list[dict[str, Any]]
+    open: list[Alert]
+
+
+def changes(opened: Iterable[Alert], conditions: Iterable[Condition], reasons: Mapping[str, str], cut: int) -> Changes:
+    """What a batch says. ``reasons``: by key, why an open alert is over although nothing else says so; an alert that no
+    condition is about is over, but one whose key has the reason '' stays."""
+    found = {(condition.kind, condition.key): condition for condition in conditions}
+    lines, still = [], []
+    for alert in opened:
+        condition = found.pop((alert.kind, alert.key), None)
+        reason = _reason(condition, reasons.get(alert.key))
+        if reason is None:
+            still.append(alert)
+        else:
+            at = condition.over[0] if condition and condition.over else cut
+            lines.append(_line(alert, "close", at, {"reason": reason}))
+    for condition in found.values():
+        alert = Alert(_name(condition, cut), condition.kind, condition.key, condition.since, cut, condition.text)
+        lines.append(_line(alert, "open", cut, condition.details))
+        if condition.over:
+            lines.append(_line(alert, "close", condition.over[0], {"reason": condition.over[1]}))
+        else:
+            still.append(alert)
+    return Changes(lines, still)
+
+
+def _reason(condition: Condition | None, told: str | None) -> str | None:
+    """Why an open alert is over; None if it is not."""
+    if condition is not None:
+        return condition.over[1] if condition.over else None
+    return None if told == "" else told or "over"
+
+
+def _name(condition: Condition, cut: int) -> str:
+    return hashlib.sha256(f"{condition.kind}|{condition.key}|{cut}".encode()).hexdigest()[:16]
+
+
+def _line(alert: Alert, event: str, at: int, details: Mapping[str, Any]) -> dict[str, Any]:
+    head = {"alert": alert.alert, "event": event, "kind": alert.kind, "at": moment(at), "since": moment(alert.since)}
+    return {**head, "text": alert.text, **details}
+
+
+def moment(us: int) -> str:
+    """2026-11-21T14:03:05.250Z"""
+    return (EPOCH + timedelta(microseconds=us)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
