@@ -1,0 +1,224 @@
+"""The report as a page: its structure, that names cannot break out of it, that it stays small and needs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from rocketns.pipeline.report.grid import ROWS_MAX
+from rocketns.pipeline.report.model import ReportInput, Table, Verdict
+from rocketns.pipeline.report.page import BUILDERS, render, write_report
+from tests.pipeline.report_sample import clean, hostile, huge, incomplete, nothing, sample
+
+PAGES = (sample, clean, nothing, incomplete, hostile)
+SECTIONS = ("incidents", "timeline", "impact", "imbalance", "brokers", "departures", "topics", "lookups", "quality")
+VOID = {"meta", "br", "link", "img", "input", "hr", "use", "path"}
+MB = 1_000_000
+
+
+class Page(HTMLParser):
+    """Tags with their attributes and texts, and whether every tag is closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.tags if name == tag]
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.texts))
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return {make.__name__: render(make()) for make in PAGES}
+
+
+@pytest.mark.parametrize("name", [make.__name__ for make in PAGES])
+def test_every_page_is_well_formed_and_its_ids_are_unique(pages: dict[str, str], name: str) -> None:
+    page = Page(pages[name])
+    assert (page.wrong, page.open) == ([], [])
+    ids = Counter(attrs["id"] for _, attrs in page.tags if "id" in attrs)
+    assert [identity for identity, count in ids.items() if count > 1] == []
+    targets = {str(attrs["href"])[1:] for _, attrs in page.tags if "href" in attrs}
+    assert targets <= ids.keys()
+
+
+@pytest.mark.parametrize("name", [make.__name__ for make in PAGES])
+def test_no_page_asks_the_network_or_runs_a_script(pages: dict[str, str], name: str) -> None:
+    page = Page(pages[name])
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base", "form", "image"} & {
+        t for t, _ in page.tags
+    }
+    for tag, attrs in page.tags:
+        assert not {"src", "srcset", "action", "background", "xlink:href"} & attrs.keys(), tag
+        assert not [key for key in attrs if key.startswith("on")], tag
+        assert str(attrs.get("href", "#")).startswith("#"), tag
+        assert "http" not in str(attrs.get("style", "")), tag
+    style = pages[name].split("<style>")[1].split("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+    policy = next(a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_the_same_input_gives_the_same_bytes(pages: dict[str, str], make: type) -> None:
+    assert render(make()) == pages[make.__name__]
+
+
+@pytest.mark.parametrize(
+    ("make", "headline"),
+    [(sample, "Findings"), (clean, "Nothing found"), (incomplete, "Incomplete input"), (nothing, "Incomplete input")],
+)
+def test_the_verdict_comes_first_and_in_words(pages: dict[str, str], make: type, headline: str) -> None:
+    body = pages[make.__name__].split("<body>")[1]
+    assert re.findall(r"<h[1-6][^>]*>([^<]+)<", body)[0] == headline
+    assert body.count("<h1") == 1
+
+
+def test_an_incomplete_run_says_why_and_shows_its_findings_too(pages: dict[str, str]) -> None:
+    text = Page(pages["incomplete"]).text
+    assert "412 records of n2 are missing in a hole of its sequence." in text
+    assert "1 line of n3 does not parse." in text
+    assert "broker-b 0-3" in text
+
+
+def test_every_section_is_there_and_says_what_its_figures_mean(pages: dict[str, str]) -> None:
+    assert len(BUILDERS) == len(SECTIONS)
+    for name in ("sample", "nothing"):
+        page = pages[name]
+        for section in SECTIONS:
+            inner = page.split(f'<section id="{section}"')[1].split("</section>")[0]
+            assert inner.count("What it means.") == inner.count('<div class="block">') > 0, section
+            assert "Limits." in inner, section
+
+
+def test_the_limits_of_the_model_stand_with_the_impact(pages: dict[str, str]) -> None:
+    inner = Page(pages["sample"].split('<section id="impact"')[1].split("</section>")[0]).text
+    for limit in ("same member list", "Orderly consumption locks", "POP and broadcasting", "Static topics"):
+        assert limit in inner
+
+
+def test_empty_results_say_so_instead_of_an_empty_table(pages: dict[str, str]) -> None:
+    page = Page(pages["nothing"])
+    assert page.all("table") == []
+    for text in ("No incident.", "No broker left.", "Nothing was read.", "No name server wrote anything in this time."):
+        assert text in page.text
+
+
+def test_tables_have_headers_with_a_scope_and_a_caption(pages: dict[str, str]) -> None:
+    page = Page(pages["sample"])
+    assert len(page.all("table")) == len(page.all("caption")) > 10
+    assert all(attrs.get("scope") == "col" for attrs in page.all("th"))
+    # a phone shows a row as a card, whose labels come from the cells
+    assert all(attrs.get("data-label") for attrs in page.all("td"))
+
+
+def test_each_figure_has_a_label_in_words_and_two_widths(pages: dict[str, str]) -> None:
+    page = Page(pages["sample"])
+    charts = page.all("svg")
+    assert len(charts) == 2 * len(page.all("figure")) >= 14
+    assert all(attrs["role"] == "img" and len(str(attrs["aria-label"])) > 20 for attrs in charts)
+
+
+def test_figures_take_all_their_colours_from_the_page(pages: dict[str, str]) -> None:
+    """A fixed colour would be illegible in either light or dark."""
+    charts = re.findall(r"<svg.*?</svg>", pages["sample"], re.DOTALL)
+    for chart in charts:
+        assert re.findall(r'style="[^"]*#[0-9a-f]{3,6}', chart) == []
+        assert re.findall(r'(?:fill|stroke)="#', chart) == []
+        assert "var(--ink)" in chart
+    used = set(re.findall(r"var\(--(\w[\w-]*)\)", pages["sample"]))
+    style = pages["sample"].split("<style>")[1]
+    assert all(f"--{name}:" in style for name in used)
+    both = [scheme.count("--failed:") for scheme in style.split("prefers-color-scheme: dark")[:2]]
+    assert both[0] == 1
+    assert both[1] >= 1
+
+
+def test_hostile_names_are_text_and_nothing_else(pages: dict[str, str]) -> None:
+    page = Page(pages["hostile"])
+    assert "<script>alert" not in pages["hostile"]
+    assert "{{7*7}}" in page.text
+    assert "$\\frac{1}{0}$" in page.text
+    assert "\\u202e\\x00\\n" in page.text
+    assert not set("\u202e\x00") & set(pages["hostile"])
+    # a name that holds a placeholder of the figures' colours keeps it
+    assert "#0b1d01" in page.text
+
+
+def test_the_figures_carry_hostile_names_as_text(pages: dict[str, str]) -> None:
+    charts = Page("".join(re.findall(r"<svg.*?</svg>", pages["hostile"], re.DOTALL)))
+    assert "<script>alert" in charts.text
+    assert not {"script", "style"} & {tag for tag, _ in charts.tags}
+
+
+def test_a_page_of_a_large_fleet_stays_small_and_names_what_is_cut() -> None:
+    data = huge(10_000)
+    page = render(data)
+    assert len(page.encode()) < 4 * MB
+    assert f"and {10_000 - ROWS_MAX:,} more; the whole table lies in <code>tables/key_windows.parquet</code>" in page
+    assert page.count('<td role="cell" data-label="Opened by"') == ROWS_MAX
+
+
+def test_a_table_that_was_cut_before_counts_as_a_whole() -> None:
+    cut = Table.of(sample().key_windows.rows[:5], total=123_456, path="tables/key_windows.csv")
+    page = render(replace(sample(), key_windows=cut))
+    assert "with 123,456 windows" in page
+    assert "and 123,451 more; the whole table lies in <code>tables/key_windows.csv</code>" in page
+
+
+def test_times_are_utc_and_windows_open_at_the_end_say_so() -> None:
+    last = {**sample().key_windows.rows[0], "t2": sample().t1}
+    page = Page(render(replace(sample(), key_windows=Table.of([last]))))
+    assert "2026-08-03 09:00:00" in page.text
+    assert "15 h, open at the end" in page.text
+
+
+def test_the_file_is_written_whole(tmp_path: Path) -> None:
+    write_report(nothing(), tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text("utf-8") == render(nothing())
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_rows_with_missing_columns_show_a_dash() -> None:
+    bare = {"topic": "t", "broker": "b", "t1": sample().t0, "t2": sample().t1}
+    data = ReportInput(sample().t0, sample().t1, Verdict.FINDINGS, key_windows=Table.of([bare, {**bare, "gap": 7}]))
+    cells = re.findall(r'data-label="Silent before"[^>]*>([^<]*)<', render(data))
+    assert cells == ["-", "7 ms"]
+
+
+def test_a_name_with_a_lone_surrogate_can_be_written(tmp_path: Path) -> None:
+    row = {**sample().departures.rows[0], "broker": "b\ud800"}
+    write_report(replace(sample(), departures=Table.of([row])), tmp_path / "report.html")
+    assert "b\\ud800" in (tmp_path / "report.html").read_text("utf-8")
