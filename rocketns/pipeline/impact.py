@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812  (the name under which ever
 from pyspark.sql.types import StructType
 
 from rocketns.pipeline.allocation import STRATEGIES, let, read_counts, readable_brokers
-from rocketns.pipeline.assignments import model_outcome, real_outcome
+from rocketns.pipeline.assignments import DUP, ORPHANED, model_outcome, real_outcome
 from rocketns.pipeline.schema import IMPACT, columns, conform
 
 IDS_MAX = 64
@@ -115,17 +115,20 @@ def _each_strategy(cases: DataFrame) -> DataFrame:
 def _rows(joined: DataFrame, assignments: str, group: Column) -> DataFrame:
     """GROUP_IMPACT from SEGMENT, names, c, strategy and outcome."""
     seconds = (F.col("t2") - F.col("t1")) / 1e6
-    figures = [f"{loss}_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max")]
-    values = {name: F.col(f"outcome.{name}") for name in figures}
-    in_time = {name.replace("_", "_qs_"): value * seconds for name, value in values.items()}
-    ids = {f"{loss}_ids": _named(F.col(f"outcome.{loss}"), F.col("names")) for loss in ("orphaned", "dup")}
+    values: dict[str, Column] = {}
+    for place, name in ((ORPHANED, "orphaned"), (DUP, "dup")):
+        loss = F.get("outcome.losses", F.lit(place))
+        for how in ("mean", "max"):
+            values[f"{name}_{how}"] = loss[how]
+            values[f"{name}_qs_{how}"] = loss[how] * seconds
+        values[f"{name}_ids"] = _named(loss.lost, F.col("names"))
     rest = {
         "assignments": F.lit(assignments),
         "group": group,
         "queues": F.col("outcome.queues"),
         "capped": F.col("outcome.capped"),
     }
-    return conform(joined.withColumns(values | in_time | ids | rest), GROUP_IMPACT)
+    return conform(joined.withColumns(values | rest), GROUP_IMPACT)
 
 
 def _named(queues: Column, names: Column) -> Column:
