@@ -63,6 +63,12 @@ RECORD = columns(
 )
 EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
 
+# Records with a seq between after and until (both there) are missing; t1 and t2 are about when those two were written.
+HOLES = columns("ns:string boot:long after:long until:long t1:long t2:long")
+
+# A snapshot by its first and last seq, and when it ended.
+SNAPSHOTS = columns("ns:string boot:long snap:long end_seq:long end_ts:long")
+
 # When the state of a name server is known: from its start, or from its first whole snapshot where the start is not in
 # the journal. end_cause: stop; lost (no stop record and a later start: t2 is its last record); silent (no record for
 # a while at the end of the observation: t2 is its last record); open (up at the end of the observation).

@@ -38,7 +38,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """local[2], 1 GiB, 4 shuffle partitions, UTC, no UI; what it writes goes to a temporary folder."""
     folder = tmp_path_factory.mktemp("spark")
-    settings = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder / "local")}
+    settings = {
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
+        # For frames of a few rows, compiling takes longer than running: neither Spark nor Java should do much of it.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
     session = spark_session("local[2]", memory="1g", partitions=4, settings=settings)
     session.sparkContext.setLogLevel("ERROR")
     yield session

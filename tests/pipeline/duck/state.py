@@ -1,0 +1,140 @@
+"""State in SQL: the last record of a key, over all records sorted, with absences told by an anti-join."""
+
+from __future__ import annotations
+
+import duckdb
+
+HOLES = """
+    create or replace temp table holes as
+    select * from (
+        select ns, boot, lag(seq) over w as after, seq as until
+        from events window w as (partition by ns, boot order by seq)
+    ) where until > after + 1
+"""
+
+SNAPSHOTS = """
+    create or replace temp table snapshots as
+    select * from (
+        select ns, boot, snap, max(seq) filter ("end") as end_seq, max(ts) filter ("end") as end_ts
+        from events where ev = 'snap' group by all having min(part) = 0
+    ) s
+    where end_seq is not null and not exists (
+        select 1 from holes h where h.ns = s.ns and h.boot = s.boot and h.after < s.end_seq and h.until > s.snap
+    )
+"""
+
+BOOTS = """
+    create or replace temp table boots as
+    select *, lead(boot) over (partition by ns order by boot) is not null as again
+    from (
+        select ns, boot, min(ts) as first_ts, max(ts) as last_ts, min(ts) filter (ev = 'start') as start_ts,
+            max(ts) filter (ev = 'stop') as stop_ts, min(seq) = 1 or bool_or(ev = 'start') as begun
+        from events group by all
+    )
+"""
+
+NEEDED = """
+    create or replace temp table needed as
+    select distinct s.* from snapshots s join (
+        select ns, boot, until as from_seq from holes union all select ns, boot, 0 from boots where not begun
+    ) f using (ns, boot)
+    where s.snap >= f.from_seq and not exists (
+        select 1 from snapshots t where t.ns = s.ns and t.boot = s.boot and t.snap >= f.from_seq and t.snap < s.snap
+    )
+"""
+
+UPTIME = """
+    create or replace temp table uptime as
+    select ns, boot, greatest($t0, begin_ts) as t1,
+        case end_cause when 'stop' then stop_ts when 'open' then $t1 else last_ts end as t2, end_cause
+    from (
+        select b.*,
+            if(begun, coalesce(start_ts, first_ts), (
+                select min(end_ts) from needed n where n.ns = b.ns and n.boot = b.boot
+            )) as begin_ts,
+            case when stop_ts is not null then 'stop' when again then 'lost'
+                when $t1 - last_ts > $silent then 'silent' else 'open' end as end_cause
+        from boots b
+    )
+    where begin_ts is not null and t1 < t2
+"""
+
+MEMBERS = """
+    create or replace temp table changes as
+    select ns, boot, seq, ts, {'cluster': cluster, 'broker': broker, 'bid': bid, 'addr': addr} as key,
+        if(ev = 'down', null, true) as value, if(ev = 'snap', 'snapshot', cause) as cause, gap, timeout_ms
+    from events left join needed using (ns, boot, snap)
+    where addr is not null
+        and (ev in ('reg', 'down') or (ev = 'hb' and timeout_ms is not null) or needed.end_seq is not null)
+"""
+
+TOPICS = """
+    create or replace temp table changes as
+    select ns, boot, seq, ts, {'topic': entry.t, 'broker': broker} as key,
+        if(ev = 'tdel', null, {'r': entry.r, 'w': entry.w, 'p': entry.p}) as value,
+        if(ev = 'snap', 'snapshot', coalesce(cause, 'register')) as cause,
+        null::bigint as gap, null::bigint as timeout_ms
+    from (select *, unnest(topics) as entry from events where topics is not null)
+        left join needed using (ns, boot, snap)
+    where ev <> 'snap' or needed.end_seq is not null
+"""
+
+INTERVALS = """
+    with absences as (
+        select k.ns, k.boot, n.end_seq as seq, n.end_ts as ts, k.key
+        from (select distinct ns, boot, key from changes) k join needed n using (ns, boot)
+        where not exists (
+            select 1 from changes c
+            where c.ns = k.ns and c.boot = k.boot and c.key = k.key and c.seq between n.snap and n.end_seq
+        )
+    ),
+    told as (
+        select * from changes union all by name
+        select *, null as value, 'snapshot' as cause, null as gap, null as timeout_ms from absences
+    ),
+    clocked as (
+        select *, max(ts) over w as t, last_value(timeout_ms ignore nulls) over w as told_ms,
+            lag(value) over w as before
+        from told window w as (partition by ns, boot, key order by seq)
+    ),
+    turns as (
+        select *, lead(t) over w as next_t, lead(cause) over w as next_cause, lead(gap) over w as next_gap,
+            coalesce(lead(told_ms) over w, (
+                select arg_max(c.timeout_ms, c.seq) from changes c
+                where c.ns = x.ns and c.boot = x.boot and c.key = x.key and c.timeout_ms is not null
+            )) as timeout
+        from clocked x where value is distinct from before window w as (partition by ns, boot, key order by seq)
+    )
+    select ns, key, value, cause, greatest(t, u.t1) as t1,
+        if(next_t <= u.t2, next_t, u.t2) as t2,
+        if(next_t <= u.t2, next_cause, u.end_cause) as end_cause,
+        if(next_t <= u.t2, next_gap, null) as gap, timeout as timeout_ms
+    from turns join uptime u using (ns, boot)
+    where value is not null and greatest(t, u.t1) < if(next_t <= u.t2, next_t, u.t2)
+"""
+
+
+def prepare(db: duckdb.DuckDBPyConnection, t0: int, t1: int, silent_us: int) -> None:
+    """From the table ``all_events``: events before the end, holes, snapshots, boots, needed and uptime."""
+    db.execute("create or replace temp table events as select * from all_events where ts < $t1", {"t1": t1})
+    for step in (HOLES, SNAPSHOTS, BOOTS, NEEDED):
+        db.execute(step)
+    db.execute(UPTIME, {"t0": t0, "t1": t1, "silent": silent_us})
+
+
+def broker_intervals(db: duckdb.DuckDBPyConnection) -> None:
+    """The table ``broker_intervals``, of what ``prepare`` made."""
+    db.execute(MEMBERS)
+    db.execute(
+        "create or replace temp table broker_intervals as select ns, key.cluster, key.broker, key.bid, key.addr, "
+        f"t1, t2, end_cause, gap, timeout_ms from ({INTERVALS})"
+    )
+
+
+def topic_intervals(db: duckdb.DuckDBPyConnection) -> None:
+    """The table ``topic_intervals``, of what ``prepare`` made."""
+    db.execute(TOPICS)
+    db.execute(
+        "create or replace temp table topic_intervals as select ns, key.topic, key.broker, value.r, value.w, value.p, "
+        f"t1, t2, cause, end_cause from ({INTERVALS})"
+    )

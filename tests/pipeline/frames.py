@@ -1,0 +1,46 @@
+"""Frames as plain rows, and the same events for DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from rocketns.pipeline.schema import EVENTS
+from tests.pipeline.journals import Record, utc_date
+
+ARROW = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
+TOPIC = pa.struct([("t", pa.string()), *[(name, pa.int32()) for name in "rwps"]])
+
+
+def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
+    """Sorted tuples; nested rows become tuples as well."""
+    return sorted((_plain(row) for row in frame.collect()), key=repr)
+
+
+def duck_rows(db: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    """As ``rows``, so that the two can be compared."""
+    return sorted((_plain(row) for row in db.execute(query).fetchall()), key=repr)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(map(_plain, value.values()))
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def duck_events(journals: Mapping[str, Sequence[Record]]) -> duckdb.DuckDBPyConnection:
+    """A database with the journals in the table ``all_events``."""
+    schema = pa.schema([(field.name, ARROW.get(field.dataType.simpleString(), pa.list_(TOPIC))) for field in EVENTS])
+    records = [
+        {**record, "ns": ns, "dt": utc_date(record["ts"])} for ns, records in journals.items() for record in records
+    ]
+    db = duckdb.connect()
+    db.register("arrow_events", pa.Table.from_pylist(records, schema=schema))
+    db.execute("create temp table all_events as select * from arrow_events")
+    return db
