@@ -113,6 +113,14 @@ def test_an_incomplete_run_says_why_and_shows_its_findings_too(pages: dict[str, 
     assert "broker-b 0-3" in text
 
 
+def test_no_answer_from_incomplete_input_stands_as_the_whole_truth(pages: dict[str, str]) -> None:
+    answers = re.findall(r'<p class="answer">([^<]*)</p>', pages["nothing"])
+    assert len(answers) == len(SECTIONS)
+    careful = [answer for answer in answers if answer.startswith("In what was read: ")]
+    assert len(careful) == len(SECTIONS) - 2
+    assert "In what was read" not in pages["clean"]
+
+
 def test_every_section_is_there_and_says_what_its_figures_mean(pages: dict[str, str]) -> None:
     assert len(BUILDERS) == len(SECTIONS)
     for name in ("sample", "nothing"):
@@ -132,7 +140,12 @@ def test_the_limits_of_the_model_stand_with_the_impact(pages: dict[str, str]) ->
 def test_empty_results_say_so_instead_of_an_empty_table(pages: dict[str, str]) -> None:
     page = Page(pages["nothing"])
     assert page.all("table") == []
-    for text in ("No incident.", "No broker left.", "Nothing was read.", "No name server wrote anything in this time."):
+    for text in (
+        "No incident.",
+        "In what was read: no broker left.",
+        "Nothing was read.",
+        "No name server wrote anything in this time.",
+    ):
         assert text in page.text
 
 

@@ -159,6 +159,11 @@ def test_incidents_of_one_cause_and_time_are_one_line() -> None:
     assert [line["topics"] for line in lines] == [None, 2, 2]
 
 
+def test_a_restless_fleet_does_not_become_one_line() -> None:
+    lines = folded([incident(f"b{i}", i * 6) for i in range(6)])
+    assert [len(line["brokers"]) for line in lines] == [2, 2, 2]
+
+
 def test_only_uneven_topics_count_as_skewed() -> None:
     rows = [{"topic": name, "kind": "user", "skew": skew} for name, skew in (("a", 2.0), ("b", 1.5), ("c", 1.0))]
     data = replace(input_of(), skew=Table.of(rows, total=900))

@@ -45,9 +45,10 @@ def _broker_answer(data: ReportInput) -> str:
     if not data.broker_stats:
         return "No broker registered in this time."
     lowest = data.broker_stats.rows[0]
+    name = f"{text.short(lowest['broker'])}:{lowest['bid']} at {text.short(lowest['ns'])}"
     return (
         f"{plural(data.broker_stats.total, 'broker address', 'broker addresses')} at name servers. Lowest "
-        f"availability: {lowest['broker']}:{lowest['bid']} at {lowest['ns']}, {text.percent(lowest['availability'])}."
+        f"availability: {name}, {text.percent(lowest['availability'])}."
     )
 
 

@@ -7,22 +7,22 @@ from collections.abc import Iterable, Sequence
 
 from rocketns.pipeline.report.model import Row
 
-APART_US = 10_000_000  # as within one broker: each begins within 10 s of the one before
+APART_US = 10_000_000  # after the first of the line, so that a restless fleet does not become one endless line
 
 
 def folded(incidents: Sequence[Row]) -> list[Row]:
     """Rows of ``incidents`` with ``brokers`` for ``broker``, in the order of t1."""
     groups: list[list[Row]] = []
     for row in sorted(incidents, key=lambda row: (row["cause"] or "", row["t1"], row["broker"])):
-        if groups and _belongs(groups[-1][-1], row):
+        if groups and _belongs(groups[-1][0], row):
             groups[-1].append(row)
         else:
             groups.append([row])
     return sorted((_one(group) for group in groups), key=lambda row: (row["t1"], row["cause"] or ""))
 
 
-def _belongs(before: Row, row: Row) -> bool:
-    return bool(before["cause"] == row["cause"] and row["t1"] - before["t1"] <= APART_US)
+def _belongs(first: Row, row: Row) -> bool:
+    return bool(first["cause"] == row["cause"] and row["t1"] - first["t1"] <= APART_US)
 
 
 def _one(group: Sequence[Row]) -> Row:

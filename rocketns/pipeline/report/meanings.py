@@ -17,7 +17,7 @@ class Meaning:
 INCIDENTS = Meaning(
     "A window is the time in which the name servers that were up did not all say the same of one topic on one broker. "
     "Windows of one broker and cause that begin within 10 s of each other are one incident; incidents of several "
-    "brokers with one cause and one time are one line. “Without the route” are the name servers that did not "
+    "brokers with one cause that begin within 10 s are one line. “Without the route” are the name servers that did not "
     "have the broker; with none, all had it with different queue counts or permissions.",
     (
         "A fault begins to act before its window: the name server notices it only when the connection closes or the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from markupsafe import Markup
 from rocketns.pipeline.report.blocks import Section
 from rocketns.pipeline.report.fleet import brokers_section, departures_section, quality_section
 from rocketns.pipeline.report.grid import ROWS_MAX
-from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.model import ReportInput, Verdict
 from rocketns.pipeline.report.routes import imbalance_section, impact_section, incidents_section, timeline_section
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.text import visible
@@ -47,7 +48,11 @@ def write_report(data: ReportInput, path: Path) -> None:
 
 
 def _noted(section: Section, data: ReportInput) -> Section:
-    return Section(section.name, section.title, section.answer, section.blocks, data.notes.get(section.name, ()))
+    """The section with its notes; no answer from incomplete input stands as if it were the whole truth."""
+    answer = section.answer
+    if data.verdict is Verdict.INCOMPLETE and section.name not in ("quality", "timeline"):
+        answer = f"In what was read: {answer[:1].lower()}{answer[1:]}"
+    return replace(section, answer=answer, notes=data.notes.get(section.name, ()))
 
 
 @cache

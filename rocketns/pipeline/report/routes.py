@@ -63,7 +63,7 @@ def _longest(lines: Sequence[Row]) -> str:
     worst = max(lines, key=_length)
     return (
         f" The longest: {text.microseconds(worst['t2'] - worst['t1'])} from {text.moment(worst['t1'])}, "
-        f"{text.names(worst['brokers'], 2)}, {text.cause(worst['cause'])}."
+        f"{text.names(map(text.short, worst['brokers']), 2)}, {text.cause(worst['cause'])}."
     )
 
 
@@ -155,8 +155,8 @@ def _impact_answer(data: ReportInput) -> str:
     if not worst["orphaned_max"] and not worst["dup_max"]:
         return "Views differed, but no queue was orphaned or taken twice, by the model."
     return (
-        f"{plural(data.impact.total, 'result')} for segments, strategies and group sizes. The worst: {worst['topic']} "
-        f"with {text.number(worst['orphaned_max'])} of {worst['queues']} queues orphaned and "
+        f"{plural(data.impact.total, 'result')} for segments, strategies and group sizes. The worst: "
+        f"{text.short(worst['topic'])} with {text.number(worst['orphaned_max'])} of {worst['queues']} queues orphaned and "
         f"{text.number(worst['dup_max'])} taken twice for {text.microseconds(worst['t2'] - worst['t1'])} "
         f"({worst['strategy']}, {worst['c']} consumers)."
     )
@@ -201,7 +201,8 @@ def imbalance_section(data: ReportInput) -> Section:
     worst = data.imbalance.rows[0]
     answer = (
         f"{plural(data.imbalance.total, 'share')} of brokers in segments with differing views. The worst: "
-        f"{text.percent(worst['tvd'])} of the messages of {worst['topic']} went to another broker than they should."
+        f"{text.percent(worst['tvd'])} of the messages of {text.short(worst['topic'])} went to another broker than they "
+        "should."
     )
     table = grid("Shares of brokers in segments, the largest tvd first", columns, data.imbalance)
     block = Block("Producers", meanings.IMBALANCE, [("The worst segment", _imbalance_chart(data))], [table])

@@ -47,6 +47,11 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def short(name: Any) -> str:
+    """A name within a sentence."""
+    return shortened(str(name), 48)
+
+
 def shortened(text: str, longest: int) -> str:
     """The name cut in its middle: both ends of a name tell names apart."""
     if len(text) <= longest:

@@ -61,12 +61,14 @@ def _up(data: ReportInput, ns: str) -> list[Span]:
 def _figure(
     data: ReportInput, layout: Layout, rows: Sequence[BrokerRow], shaded: list[Span], words: dict[str, str]
 ) -> Figure:
-    row_px = 34 if layout.narrow else 22
+    row_px = 40 if layout.narrow else 22
     legend_px = LEGEND_PX * 1.6 if layout.narrow else LEGEND_PX
     height = AXIS_PX + legend_px + row_px * len(rows)
     figure = new_figure(layout, height)
     left = 0.012 if layout.narrow else LABEL_SHARE
-    axes = figure.add_axes((left, AXIS_PX / height, 0.98 - left, 1 - (AXIS_PX + legend_px) / height))
+    axes = figure.add_axes(
+        (left, AXIS_PX / height, (0.95 if layout.narrow else 0.98) - left, 1 - (AXIS_PX + legend_px) / height)
+    )
     axes.patch.set_visible(False)
     _paint_all(axes, data, rows, shaded)
     _time_axis(axes, data, layout)
@@ -80,7 +82,7 @@ def _figure(
 def _paint_all(axes: Axes, data: ReportInput, rows: Sequence[BrokerRow], shaded: list[Span]) -> None:
     for a, b in merged(shaded, data.t0, data.t1):
         axes.axvspan(a / DAY_US, b / DAY_US, color=COLOUR["line"], linewidth=0, zorder=0)
-    for colour, top, thick in ((UP, -0.22, 0.36), (DOWN, -0.08, 0.08), (FAILED, -0.12, 0.16), (DIFFER, 0.19, 0.2)):
+    for colour, top, thick in ((UP, -0.22, 0.36), (DOWN, -0.08, 0.08), (FAILED, -0.12, 0.16), (DIFFER, 0.19, 0.18)):
         boxes = [
             (a / DAY_US, b / DAY_US, place + top, place + top + thick)
             for place, row in enumerate(rows)
@@ -110,7 +112,7 @@ def _row_labels(axes: Axes, rows: Sequence[BrokerRow], layout: Layout) -> None:
         name = visible(row.label)
         if layout.narrow:
             axes.annotate(
-                shortened(name, 44), (0, place - 0.48), xycoords=("axes fraction", "data"), va="center", fontsize=10
+                shortened(name, 44), (0, place - 0.41), xycoords=("axes fraction", "data"), va="center", fontsize=10
             )
         else:
             axes.annotate(
