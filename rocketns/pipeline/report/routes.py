@@ -156,8 +156,8 @@ def _impact_answer(data: ReportInput) -> str:
         return "Views differed, but no queue was orphaned or taken twice, by the model."
     return (
         f"{plural(data.impact.total, 'result')} for segments, strategies and group sizes. The worst: "
-        f"{text.short(worst['topic'])} with {text.number(worst['orphaned_max'])} of {worst['queues']} queues orphaned and "
-        f"{text.number(worst['dup_max'])} taken twice for {text.microseconds(worst['t2'] - worst['t1'])} "
+        f"{text.short(worst['topic'])} with {text.number(worst['orphaned_max'])} of {worst['queues']} queues orphaned "
+        f"and {text.number(worst['dup_max'])} taken twice for {text.microseconds(worst['t2'] - worst['t1'])} "
         f"({worst['strategy']}, {worst['c']} consumers)."
     )
 
@@ -201,8 +201,7 @@ def imbalance_section(data: ReportInput) -> Section:
     worst = data.imbalance.rows[0]
     answer = (
         f"{plural(data.imbalance.total, 'share')} of brokers in segments with differing views. The worst: "
-        f"{text.percent(worst['tvd'])} of the messages of {text.short(worst['topic'])} went to another broker than they "
-        "should."
+        f"{text.percent(worst['tvd'])} of the messages of {text.short(worst['topic'])} went elsewhere than they should."
     )
     table = grid("Shares of brokers in segments, the largest tvd first", columns, data.imbalance)
     block = Block("Producers", meanings.IMBALANCE, [("The worst segment", _imbalance_chart(data))], [table])

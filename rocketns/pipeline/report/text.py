@@ -71,7 +71,7 @@ def seconds(value: float | None) -> str:
     """Seconds in two units: ``1 min 57 s``, ``4.2 s``, ``350 ms``."""
     if value is None:
         return NONE
-    if value < 1:
+    if 0 < value < 1:
         return f"{value * 1_000:.0f} ms"
     if value < 60:
         return f"{value:.1f}".removesuffix(".0") + " s"
