@@ -1,56 +1,100 @@
-"""Route lookups: nsload.c, compiled where the benchmark runs, and what it reports."""
+"""The load programs in C and what they report."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from benchmarks.plan import CONNECTIONS
-from interop.harness.servers import NameServer
+from benchmarks.failures import CellFailed
+from benchmarks.programs import compiled
+from benchmarks.running import Server
 
-SOURCE = Path(__file__).with_name("nsload.c")
-# Its own limits end it long before.
+# Their own limits end them long before.
 TIMEOUT_S = 180
 
 
-class LoadFailed(RuntimeError):
-    """No compiler, or a load that did not get good answers only."""
-
-
 @dataclass(frozen=True)
-class RouteLoad:
-    """One run of nsload."""
+class Lookups:
+    """One run of nsload. ``first_error``: the code of the first answer without route;
+    ``cpu_us``: CPU time of the server process for one request."""
 
     requests: int
     errors: int
+    first_error: int
     per_second: float
     p50_us: float
     p99_us: float
+    p999_us: float
     answer_bytes: float
-    cpu_us_per_request: float
+    cpu_us: float
 
 
-class Generator:
-    """The compiled load program."""
+@dataclass(frozen=True)
+class Bulk:
+    """One run of nsbulk. ``own_cpu_us``: what the load program itself used for one request."""
 
-    def __init__(self, folder: Path) -> None:
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        if compiler is None:
-            raise LoadFailed("the benchmark needs a C compiler: cc was not found on the PATH")
-        self.program = folder / "nsload"
-        subprocess.run([compiler, "-O2", "-o", str(self.program), str(SOURCE)], check=True, timeout=TIMEOUT_S)
+    requests: int
+    seconds: float
+    per_second: float
+    own_cpu_us: float
 
-    def lookups(self, server: NameServer, *, depth: int, encoding: str, topics: int, seconds: float) -> RouteLoad:
-        """Random lookups for a time, or with ``seconds`` 0 one of each topic. LoadFailed on any bad answer."""
-        numbers = (server.port, server.pid, CONNECTIONS, depth, encoding, topics, seconds)
-        command = [str(self.program), *map(str, numbers)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        if done.returncode:
-            raise LoadFailed(f"{server.kind}: {done.stderr.strip()}")
-        load = RouteLoad(**json.loads(done.stdout))
-        if load.errors or not load.requests:
-            raise LoadFailed(f"{server.kind}: {load.errors} of {load.requests} answers held no route")
-        return load
+
+@dataclass(frozen=True)
+class Probe:
+    """One run of nsprobe. ``raised``: whether it ran with a raised priority."""
+
+    requests: int
+    raised: bool
+    p50_us: float
+    p99_us: float
+    p999_us: float
+    max_us: float
+
+
+def lookups(server: Server, *, connections: int, depth: int, encoding: str, topics: int, seconds: float) -> Lookups:
+    """Random lookups for a time, or with ``seconds`` 0 one of each topic. CellFailed on any answer without route."""
+    words = (server.port, server.pid, connections, depth, encoding, topics, seconds)
+    load = Lookups(**_run(server, "nsload", *words))
+    if load.errors:
+        raise CellFailed(
+            f"{load.errors} of {load.requests} answers held no route, the first had code {load.first_error}"
+        )
+    if not load.requests:
+        raise CellFailed("no answer came within the time")
+    return load
+
+
+def bulk(server: Server, *, connections: int, depth: int, encoding: str, topics: int, seconds: float) -> Bulk:
+    """As many lookups as the server answers, by a client that hardly costs anything."""
+    return Bulk(**_run(server, "nsbulk", server.port, connections, depth, encoding, topics, seconds))
+
+
+def start_probe(server: Server, *, topics: int, seconds: float, interval_us: int) -> subprocess.Popen[str]:
+    """nsprobe on its way; ``probed`` waits for it."""
+    words = (compiled("nsprobe"), server.port, topics, seconds, interval_us)
+    return subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def probed(server: Server, probe: subprocess.Popen[str]) -> Probe:
+    """What the probe reports at its end."""
+    try:
+        said, complaint = probe.communicate(timeout=TIMEOUT_S)
+    finally:
+        probe.kill()
+    return Probe(**_report(server, probe.returncode, said, complaint))
+
+
+def _run(server: Server, program: str, *words: object) -> dict[str, Any]:
+    command = [str(compiled(program)), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    return _report(server, done.returncode, done.stdout, done.stderr)
+
+
+def _report(server: Server, status: int, said: str, complaint: str) -> dict[str, Any]:
+    if status:
+        server.check_alive()
+        raise CellFailed(complaint.strip() or f"the load program ended with status {status}")
+    report: dict[str, Any] = json.loads(said)
+    return report

@@ -8,7 +8,14 @@ import re
 import subprocess
 from pathlib import Path
 
-import psutil
+from benchmarks.kinds import JAVA, RUST, Kind
+from benchmarks.programs import CRATE, CRATE_VERSION
+from benchmarks.running import JAVA_HEAP_MB
+from interop.harness.servers import JavaNameServer
+
+MEMORY_KIB = r"^MemTotal:\s*(\d+)"
+ROOT = Path(__file__).parents[1]
+COMMAND_TIMEOUT_S = 30
 
 
 def load_average() -> str:
@@ -16,24 +23,40 @@ def load_average() -> str:
     return " ".join(f"{load:.2f}" for load in os.getloadavg())
 
 
-def facts(java_command: list[str] | None, load_before: str) -> dict[str, str]:
-    """What the numbers depend on, asked for at the end. ``java_command`` is the started one, whose options count."""
+def facts(kinds: dict[str, Kind]) -> dict[str, str]:
+    """What the numbers depend on."""
     known = {
-        "processor": _processor(),
+        "processor": _found(r"^model name\s*:\s*(.*)$", "/proc/cpuinfo") or platform.machine(),
         "cores": f"{os.cpu_count()}",
-        "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
+        "memory": f"{int(_found(MEMORY_KIB, '/proc/meminfo') or 0) / 2**20:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}",
-        "load average before": load_before,
-        "load average after": load_average(),
         "Python": platform.python_version(),
+        "C compiler": _first_line("cc", "--version"),
     }
-    if java_command:
-        said = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
-        options = " ".join(word for word in java_command if word.startswith("-X"))
-        known["Java"] = f"{said.splitlines()[0]}, {options}"
+    if JAVA in kinds:
+        options = " ".join(word for word in JavaNameServer.program() if word.startswith("-X"))
+        known["Java"] = f"{_first_line('java', '-version')}, {options}, -Xmx{JAVA_HEAP_MB}m where nothing else is said"
+    if RUST in kinds:
+        known["Rust"] = f"{CRATE} {CRATE_VERSION}, {_first_line('rustc', '--version')}"
     return known
 
 
-def _processor() -> str:
-    found = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE)
-    return found[1] if found else platform.machine()
+def commit() -> str:
+    """Which rocketns it is, and whether it has changes that are not committed."""
+    short = _first_line("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
+    changed = _first_line("git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no", "rocketns")
+    return f"{short} with changes" if changed else short
+
+
+def _found(pattern: str, path: str) -> str:
+    match = re.search(pattern, Path(path).read_text("utf-8"), re.MULTILINE)
+    return match[1] if match else ""
+
+
+def _first_line(*command: str) -> str:
+    """Of what a command prints; empty where it is not there or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return next(iter((done.stdout or done.stderr).splitlines()), "")

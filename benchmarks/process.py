@@ -1,15 +1,15 @@
-"""What the benchmarks read about a server process: its CPU time and its resident memory, in all threads."""
+"""What the benchmarks read about a server process: its CPU time, also by thread, and its resident memory."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import psutil
+from pathlib import Path
 
 # The low bits of a clock id that mean the CPU time of a whole process (Linux: CPUCLOCK_SCHED).
 PROCESS_CPU_CLOCK = 2
+IDLE_SHARE, IDLE_SPAN_S, SETTLE_MAX_S = 0.1, 0.02, 2.0
 
 
 def cpu_s(pid: int) -> float:
@@ -17,18 +17,45 @@ def cpu_s(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | PROCESS_CPU_CLOCK)
 
 
-def resident_mib(pid: int) -> float:
-    return float(psutil.Process(pid).memory_info().rss) / 2**20
+def thread_cpu_s(pid: int) -> dict[int, float]:
+    """CPU time of each thread by its id, to the nanosecond: the first number of its schedstat."""
+    spent = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            spent[int(task.name)] = int((task / "schedstat").read_text("ascii").split()[0]) * 1e-9
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a thread that has just ended
+    return spent
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory in MB (of 1,000,000 bytes): VmRSS."""
+    for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise ProcessLookupError(f"process {pid} has ended")
+
+
+def settle(pid: int) -> None:
+    """Wait until a process has nothing left to do (closes, garbage), so that it does not disturb the next one."""
+    deadline = time.monotonic() + SETTLE_MAX_S
+    busy = True
+    while busy and time.monotonic() < deadline:
+        before = cpu_s(pid)
+        time.sleep(IDLE_SPAN_S)
+        busy = cpu_s(pid) - before > IDLE_SHARE * IDLE_SPAN_S
 
 
 class Spent:
-    """CPU seconds of a process inside a ``with`` block."""
+    """CPU seconds of a process inside a ``with`` block, and how long it took."""
 
     cpu_s = 0.0
+    took_s = 0.0
 
 
 @contextmanager
 def spent_by(pid: int) -> Iterator[Spent]:
-    spent, before = Spent(), cpu_s(pid)
+    """The ``Spent`` is filled when the block ends."""
+    spent, before, began = Spent(), cpu_s(pid), time.perf_counter()
     yield spent
-    spent.cpu_s = cpu_s(pid) - before
+    spent.cpu_s, spent.took_s = cpu_s(pid) - before, time.perf_counter() - began

@@ -1,23 +1,33 @@
-"""Brokers that the load is about: some with topics to look up, and one with very many topics that registers again."""
+"""What brokers send, as whole frames that are made before anything is measured, and the route that comes of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.plan import BROKERS, MANY_TOPICS, TOPICS, WIDTH
+from benchmarks.plan import MANY_TOPICS
 from interop.harness import codes
-from interop.harness.payloads import compressed_body, data_version, register_body, register_ext, topic_config
-from interop.harness.servers import NameServer
-from interop.harness.wire import Client, eventually, frame, json_header
+from interop.harness.payloads import compressed_body, data_version, dumps, register_ext, topic_config
+from interop.harness.wire import frame, json_header
 
 # No broker may expire while another server is measured.
 LIVE_FOR_MS = 3_600_000
-ANSWER_TIMEOUT_S = 60.0
+QUEUES, CHANGED_QUEUES = 8, 16
+MANY_BROKER = "broker-many"
 
 
 def topic(number: int) -> str:
     return f"topic-{number:06d}"
+
+
+def broker_name(number: int) -> str:
+    return f"broker-{number:04d}"
+
+
+def broker_host(number: int) -> str:
+    """An address of its own for each broker, all of the same length."""
+    return f"10.{100 + number // 100}.100.{100 + number % 100}"
 
 
 def registration(broker: str, host: str, body: bytes, *, compressed: bool = False) -> bytes:
@@ -27,30 +37,51 @@ def registration(broker: str, host: str, body: bytes, *, compressed: bool = Fals
     return frame(json_header(codes.REGISTER_BROKER, ext), body)
 
 
-def send(client: Client, request: bytes) -> None:
-    """Send a registration and wait until it is accepted."""
-    client.send(request)
-    answer = client.receive()
-    assert answer.code == 0, f"registration refused: {answer.header}"
+def _entry(queues: int) -> str:
+    """The text of one topic in a registration, with %(t)s for its name."""
+    return dumps({"%(t)s": topic_config("%(t)s", queues, queues)})[1:-1].decode()
 
 
-def connect(server: NameServer) -> Client:
-    return Client(server.port, timeout_s=ANSWER_TIMEOUT_S)
+def plain_body(numbers: Iterable[int], version: int, changed: frozenset[int] = frozenset()) -> bytes:
+    """The JSON body of a 5.x broker (each field of RegisterBrokerBody); the ``changed`` topics have more queues."""
+    usual, other = _entry(QUEUES), _entry(CHANGED_QUEUES)
+    table = ",".join((other if n in changed else usual) % {"t": topic(n)} for n in numbers)
+    body = {
+        "filterServerList": [],
+        "topicConfigSerializeWrapper": {
+            "dataVersion": data_version(version, 1_700_000_000_000 + version),
+            "mappingDataVersion": data_version(0),
+            "topicConfigTable": "TABLE",
+            "topicQueueMappingDetailMap": {},
+            "topicQueueMappingInfoMap": {},
+        },
+    }
+    return dumps(body).replace(b'"TABLE"', b"{" + table.encode() + b"}")
 
 
-def register_fleet(server: NameServer) -> list[Client]:
-    """BROKERS masters that share TOPICS, each topic on WIDTH of them; the connections that keep them registered."""
-    clients = []
-    for number in range(BROKERS):
-        topics = [topic_config(topic(t)) for t in range(TOPICS) if (number - t) % BROKERS < WIDTH]
-        clients.append(connect(server))
-        send(clients[-1], registration(f"broker-{number}", f"10.0.0.{number + 1}", register_body(topics)))
-    return clients
+def route_body(brokers: Iterable[int]) -> bytes:
+    """TopicRouteData of a topic on these brokers, as answered to acceptStandardJsonOnly: what leastns gives."""
+    numbers = sorted(brokers)
+    datas = [
+        {"brokerAddrs": {"0": f"{broker_host(n)}:10911"}, "brokerName": broker_name(n), "cluster": "DefaultCluster",
+         "enableActingMaster": False}
+        for n in numbers
+    ]  # fmt: skip
+    queues = [
+        {"brokerName": broker_name(n), "perm": 6, "readQueueNums": QUEUES, "topicSysFlag": 0, "writeQueueNums": QUEUES}
+        for n in numbers
+    ]
+    return dumps({"brokerDatas": datas, "filterServerTable": {}, "queueDatas": queues})
+
+
+def spread(number: int, brokers: int, topics: int, width: int) -> list[int]:
+    """The topics of one of ``brokers`` that share ``topics``, each topic on ``width`` brokers in a row."""
+    return sorted(t for back in range(width) for t in range((number - back) % brokers, topics, brokers))
 
 
 @dataclass(frozen=True)
 class ManyTopics:
-    """Registrations of one broker with MANY_TOPICS topics, as frames, made before anything is measured."""
+    """Registrations of one broker with MANY_TOPICS topics."""
 
     first: bytes
     # A new data version and one other topic each time: what a broker sends after a change.
@@ -65,23 +96,17 @@ class ManyTopics:
             first=cls._frame(0),
             changed=[cls._frame(n) for n in range(1, count + 1)],
             unchanged=[cls._frame(count)] * count,
-            compressed=[cls._frame(n, compressed=True) for n in range(count + 1, 2 * count + 1)],
+            compressed=[cls._compressed(n) for n in range(count + 1, 2 * count + 1)],
         )
 
     @staticmethod
-    def _frame(number: int, *, compressed: bool = False) -> bytes:
+    def _frame(number: int) -> bytes:
+        body = plain_body(range(MANY_TOPICS), number + 1, frozenset([number]))
+        return registration(MANY_BROKER, broker_host(999), body)
+
+    @staticmethod
+    def _compressed(number: int) -> bytes:
         topics = [topic_config(topic(t)) for t in range(MANY_TOPICS)]
-        topics[number] = topic_config(topic(number), read=16)
-        version = data_version(number + 1, 1_700_000_000_000 + number)
-        body = compressed_body(topics, version) if compressed else register_body(topics, version)
-        return registration("broker-many", "10.0.1.1", body, compressed=compressed)
-
-
-def wait_until_gone(server: NameServer) -> None:
-    """Wait until the broker with many topics is unregistered: its connection was closed."""
-
-    def is_gone() -> bool:
-        with connect(server) as client:
-            return b'"broker-many"' not in (client.request(codes.GET_BROKER_CLUSTER_INFO).body or b"")
-
-    eventually(is_gone, within_s=30.0)
+        topics[number] = topic_config(topic(number), CHANGED_QUEUES, CHANGED_QUEUES)
+        body = compressed_body(topics, data_version(number + 1, 1_700_000_000_000 + number))
+        return registration(MANY_BROKER, broker_host(999), body, compressed=True)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from benchmarks.fleet import Shape
 from benchmarks.plan import BROKERS, MANY_TOPICS, TOPICS, WIDTH
 from benchmarks.registrations import registration, topic
 from interop.harness import codes
@@ -28,6 +29,7 @@ from rocketns.protocol.encoding import encode_reply
 from rocketns.protocol.frame import next_frame
 from rocketns.protocol.registration import decode_register_broker_body
 
+SHAPE = Shape(BROKERS, TOPICS, WIDTH)
 FRAME_MAX = 16 << 20
 NOW = Now(ms=1_000, epoch_ms=1_700_000_000_000)
 PEER = SimpleNamespace(address="127.0.0.1:1")
@@ -57,9 +59,13 @@ def answered(context: NamesrvContext, request: bytes) -> Reply:
 def fleet(context: NamesrvContext) -> NamesrvContext:
     """The state with the brokers of the route lookups over sockets."""
     for number in range(BROKERS):
-        topics = [topic_config(topic(t)) for t in range(TOPICS) if (number - t) % BROKERS < WIDTH]
-        answered(context, registration(f"broker-{number}", f"10.0.0.{number + 1}", register_body(topics)))
+        answered(context, SHAPE.frame(number))
     return context
+
+
+def test_the_answer_of_the_least_possible_server_is_a_real_one(fleet: NamesrvContext) -> None:
+    reply = answered(fleet, frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, FIELDS | {"topic": topic(0)})))
+    assert reply.body == SHAPE.body()
 
 
 @pytest.mark.parametrize("find", [next_frame, wire.next_frame], ids=["Python", "compiled"])

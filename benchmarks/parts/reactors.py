@@ -1,0 +1,68 @@
+"""What a second reactor adds: the most that one and two of them can answer."""
+
+from __future__ import annotations
+
+from benchmarks.bench import Bench, failing, having
+from benchmarks.fleet import Fleet, fleets
+from benchmarks.kinds import REACTORS_2, ROCKETNS
+from benchmarks.load import bulk
+from benchmarks.parts.lookups import SHAPE
+from benchmarks.parts.part import Part
+from benchmarks.plan import FEW, TOPICS, Plan
+from benchmarks.process import cpu_s, settle, thread_cpu_s
+from benchmarks.record import Cell, Record
+from benchmarks.running import Needs, Server, running
+
+DEPTH = 256
+WHAT = f"route lookup, {FEW} connections, {DEPTH} outstanding, saturating"
+CAPACITY, WALL = "requests/s of the busiest thread's CPU", "requests/s by the clock"
+
+
+def run(bench: Bench, record: Record) -> None:
+    """One and two reactors in turn."""
+    plan = bench.plan
+    with (
+        running(bench.choose(ROCKETNS, REACTORS_2), bench.folder, Needs(), record.failed) as all_servers,
+        fleets(all_servers, SHAPE, plan.register_s, failing(record)) as found,
+    ):
+        for number, order in bench.turns(record, plan.rounds, having(all_servers, found)):
+            bench.say(f"round {number + 1} of {plan.rounds}: {WHAT}")
+            for server in order:
+                with record.cell(server.kind.key, number, WHAT) as cell:
+                    _saturate(cell, server, found[server.kind.key], 2 * plan.route_s)
+
+
+def _saturate(cell: Cell, server: Server, fleet: Fleet, seconds: float) -> None:
+    server.check_alive()
+    fleet.keep_alive()
+    all_before, before = cpu_s(server.pid), thread_cpu_s(server.pid)
+    load = bulk(server, connections=FEW, depth=DEPTH, encoding="json", topics=TOPICS, seconds=seconds)
+    after, spent = thread_cpu_s(server.pid), cpu_s(server.pid) - all_before
+    busiest = max(now - before.get(thread, 0.0) for thread, now in after.items())
+    cell.add(CAPACITY, load.requests / busiest)
+    cell.add(WALL, load.per_second)
+    cell.add("CPU µs", spent * 1e6 / load.requests)
+    cell.add("cores busy in the server", spent / load.seconds)
+    cell.add("cores busy in the load generator", load.own_cpu_us * 1e-6 * load.per_second)
+    cell.add("busiest thread's share of the server's CPU", busiest / spent)
+    settle(server.pid)
+
+
+def method(plan: Plan) -> str:
+    """For the report."""
+    return (
+        f"Load that saturates: {FEW} connections, {DEPTH} requests outstanding on each, {2 * plan.route_s:g} s, by a "
+        "client that counts answers by their bytes and never copies them. It still needs a part of the cores that the "
+        "reactors would use, so requests a second by the clock cannot double on two cores. What the reactors can do "
+        "where they have a core each is the requests answered for each second of CPU time of the busiest thread "
+        "(/proc/PID/task/*/schedstat): a reactor that waits for a lock or works more because of the other one answers "
+        "fewer, and one that gets more than its half of the connections is the bound."
+    )
+
+
+def expected_s(plan: Plan) -> float:
+    """For the display."""
+    return 3 + plan.rounds * 2 * (2 * plan.route_s + 0.3)
+
+
+PART = Part("reactors", "One reactor and two", (REACTORS_2,), method, expected_s, run)

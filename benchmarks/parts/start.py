@@ -1,0 +1,45 @@
+"""Start to first answer, and memory right after it."""
+
+from __future__ import annotations
+
+from benchmarks.bench import Bench
+from benchmarks.kinds import ASYNCIO, JAVA, LEAST, REACTORS_2, ROCKETNS, RUST
+from benchmarks.parts.part import Part
+from benchmarks.plan import Plan
+from benchmarks.process import resident_mb
+from benchmarks.record import Record
+from benchmarks.running import Needs, Server
+
+WHAT = "start to first answer"
+MEMORY = "resident memory after the first answer"
+
+
+def run(bench: Bench, record: Record) -> None:
+    """One start after the other, each with an empty home folder."""
+    kinds = bench.choose(ROCKETNS, REACTORS_2, ASYNCIO, JAVA, RUST, LEAST)
+    for number in range(bench.plan.starts):
+        bench.say(f"start {number + 1} of {bench.plan.starts}")
+        for kind in kinds:
+            if record.is_hopeless(kind.key, WHAT):
+                continue
+            with record.cell(kind.key, number, WHAT) as cell:
+                server = Server(kind, bench.folder / f"{kind.key}-{number}", Needs())
+                try:
+                    cell.add("ms", server.start_s * 1e3)
+                    record.row(MEMORY, "MB").add(kind.key, number, resident_mb(server.pid))
+                finally:
+                    server.kill()
+
+
+def method(plan: Plan) -> str:
+    """For the report."""
+    return f"From exec to the answer of the first request (GET_BROKER_CLUSTER_INFO), polled every 2 ms; {plan.starts} \
+starts each."
+
+
+def expected_s(plan: Plan) -> float:
+    """For the display."""
+    return 4.0 * plan.starts
+
+
+PART = Part("start", "Start", (REACTORS_2, ASYNCIO), method, expected_s, run)

@@ -1,0 +1,89 @@
+"""What lookups, registrations and memory cost as topics grow."""
+
+from __future__ import annotations
+
+from benchmarks.bench import Bench, failing, having, measure_lookups
+from benchmarks.fleet import Fleet, Shape, register_all
+from benchmarks.kinds import ASYNCIO, JAVA, REACTORS_2, RUST
+from benchmarks.parts.part import Part
+from benchmarks.plan import DEPTHS, FEW, Plan
+from benchmarks.process import resident_mb, settle
+from benchmarks.record import Record
+from benchmarks.running import Needs, Server, running
+
+# So many that a broker's share of a million topics fits into one frame (16 MiB).
+BROKERS, WIDTH = 40, 2
+JAVA_HEAP_MB = 4000
+
+
+def lookup(topics: int, depth: int) -> str:
+    """What lookups at a size are called in the tables."""
+    return f"{topics:,} topics: route lookup, {FEW} connections, {depth} outstanding"
+
+
+def registering(topics: int) -> str:
+    """What registrations at a size are called."""
+    return f"{topics:,} topics: registration, each topic of each broker"
+
+
+def memory(topics: int) -> str:
+    """What memory at a size is called."""
+    return f"{topics:,} topics: resident memory"
+
+
+def run(bench: Bench, record: Record) -> None:
+    """The same servers all along; at each size all brokers register again with all their topics."""
+    kinds = bench.reactors_and(JAVA, RUST)
+    needs = Needs(java_heap_mb=JAVA_HEAP_MB)
+    with running(kinds, bench.folder, needs, record.failed) as servers:
+        found = {server.kind.key: Fleet(server) for server in servers}
+        try:
+            for topics in bench.plan.growing_topics:
+                _grow(bench, record, servers, found, topics)
+        finally:
+            for fleet in found.values():
+                fleet.close()
+
+
+def _grow(bench: Bench, record: Record, all_servers: list[Server], found: dict[str, Fleet], topics: int) -> None:
+    shape, plan = Shape(BROKERS, topics, WIDTH), bench.plan
+    bench.say(f"{topics:,} topics: registering")
+    before = {key: fleet.cpu_s for key, fleet in found.items()}
+    register_all(found, shape, plan.register_s, failing(record))
+    servers = having(all_servers, found)
+    for server in servers:
+        key = server.kind.key
+        with record.cell(key, 0, registering(topics)) as cell:
+            cell.add("CPU µs", (found[key].cpu_s - before[key]) * 1e6 / (topics * WIDTH))
+        settle(server.pid)
+    if topics == plan.growing_topics[0]:
+        bench.warm_up(servers, topics)
+    for number, order in bench.turns(record, plan.growing_rounds, servers):
+        bench.say(f"{topics:,} topics: lookups, round {number + 1} of {plan.growing_rounds}")
+        for server in order:
+            for depth in DEPTHS:
+                with record.cell(server.kind.key, number, lookup(topics, depth)) as cell:
+                    measure_lookups(cell, server, found[server.kind.key], connections=FEW, depth=depth,
+                                    encoding="json", topics=topics, seconds=plan.route_s)  # fmt: skip
+    for server in servers:
+        with record.cell(server.kind.key, 0, memory(topics)) as cell:
+            cell.add("MB", resident_mb(server.pid))
+
+
+def method(plan: Plan) -> str:
+    """For the report."""
+    return (
+        f"{BROKERS} brokers, each topic on {WIDTH} of them, JSON headers. The same servers at every size: all brokers "
+        f"register again, with all their topics, in frames of up to 8 MB. A server that needs more than "
+        f"{plan.register_s:g} s of that for one size is left out from there on. Java has -Xmx{JAVA_HEAP_MB}m."
+    )
+
+
+def expected_s(plan: Plan) -> float:
+    """For the display."""
+    registering_s = sum(topics / 12_000 for topics in plan.growing_topics)
+    lookups_s = len(plan.growing_topics) * plan.growing_rounds * 5 * 2 * (plan.route_s * 1.2 + 0.1)
+    return 20 + 2 * plan.warm_up_s + registering_s + lookups_s
+
+
+PART = Part("topics", "As topics grow", (REACTORS_2, ASYNCIO), method, expected_s, run)

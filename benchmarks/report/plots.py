@@ -1,0 +1,125 @@
+"""The plots, as SVG. matplotlib is imported when they are drawn: measuring does not need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.kinds import ASYNCIO, JAVA, LEAST, REACTORS_2, ROCKETNS, RUST
+from benchmarks.parts import connections, lookups, registering, storm, topics
+from benchmarks.plan import DEPTHS, ENCODINGS, FEW, Plan
+from benchmarks.record import Record
+from benchmarks.report.figures import LABELS, figure
+from benchmarks.report.store import FOLDER, Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Told apart also by readers who see few colours.
+COLOURS = {ROCKETNS: "#0072B2", REACTORS_2: "#56B4E9", ASYNCIO: "#999999", JAVA: "#D55E00", RUST: "#E69F00",
+           LEAST: "#009E73"}  # fmt: skip
+STYLE: dict[Any, Any] = {"svg.hashsalt": "rocketns", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
+         "axes.spines.right": False, "figure.facecolor": "white", "legend.frameon": False}  # fmt: skip
+
+
+def draw(results: Results, plan: Plan) -> list[Path]:
+    """All plots whose part was measured. ImportError where matplotlib is not installed."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    plots: dict[str, tuple[str, Callable[[Figure, Record, Plan], None]]] = {
+        "lookups": ("lookups", _lookups), "registrations": ("registering", _registrations), "storm": ("storm", _storm),
+        "topics": ("topics", _topics), "connections": ("connections", _connections),
+    }  # fmt: skip
+    with matplotlib.rc_context(STYLE):
+        drawn = ((name, results.find(part), plot) for name, (part, plot) in plots.items())
+        return [_save(name, record, plan, plot) for name, record, plot in drawn if record and record.rows]
+
+
+def _save(name: str, record: Record, plan: Plan, plot: Callable[[Figure, Record, Plan], None]) -> Path:
+    from matplotlib.figure import Figure
+
+    drawing = Figure(figsize=(9, 3.6), layout="constrained")
+    plot(drawing, record, plan)
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"{name}.svg"
+    drawing.savefig(path, metadata={"Date": None})
+    return path
+
+
+def _bars(axes: Axes, record: Record, groups: dict[str, tuple[str, str]]) -> None:
+    """Groups of bars, a bar for each server; ``groups``: by label what and its unit. Logarithmic, figures on top."""
+    rows = {label: record.find(*key) for label, key in groups.items()}
+    servers = [key for key in LABELS if any(row and row.middle(key) is not None for row in rows.values())]
+    width = 0.84 / max(1, len(servers))
+    for place, key in enumerate(servers):
+        at = [group + (place - (len(servers) - 1) / 2) * width for group in range(len(rows))]
+        heights = [(row.middle(key) if row else None) or float("nan") for row in rows.values()]
+        bars = axes.bar(at, heights, width * 0.92, label=LABELS[key], color=COLOURS[key])
+        texts = ["" if height != height else figure(height) for height in heights]  # NaN differs from itself
+        axes.bar_label(bars, texts, fontsize=7, padding=1)
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(rows)), list(rows))
+    axes.legend(ncols=len(servers), fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.06))
+
+
+def _lines(axes: Axes, record: Record, points: dict[int, tuple[str, str]]) -> None:
+    """A line for each server over sizes; ``points``: by size what and its unit. Both axes logarithmic."""
+    rows = {size: row for size, key in points.items() if (row := record.find(*key))}
+    for key in LABELS:
+        found = [(size, middle) for size, row in rows.items() if (middle := row.middle(key)) is not None]
+        if found:
+            axes.plot(*zip(*found, strict=True), marker="o", markersize=3.5, label=LABELS[key], color=COLOURS[key])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.grid(visible=True, which="major", linewidth=0.3)
+
+
+def _lookups(drawing: Figure, record: Record, _plan: Plan) -> None:
+    axes = drawing.subplots()
+    _bars(axes, record, {f"{depth} outstanding,\n{headers}": (lookups.name(FEW, encoding, depth), "CPU µs")
+                         for encoding, headers in ENCODINGS.items() for depth in DEPTHS})  # fmt: skip
+    axes.set_ylabel("server CPU for one lookup, µs")
+    axes.set_title(f"Route lookup, {FEW} connections: less is better", fontsize=9, pad=24)
+
+
+def _registrations(drawing: Figure, record: Record, _plan: Plan) -> None:
+    axes = drawing.subplots()
+    kinds = ("new", "changed", "unchanged", "changed, compressed")
+    _bars(axes, record, {kind: (registering.name(kind), "CPU ms") for kind in kinds})
+    axes.set_ylabel("server CPU for one registration, ms")
+    axes.set_title("Registration of 10,000 topics: less is better", fontsize=9, pad=24)
+
+
+def _storm(drawing: Figure, record: Record, _plan: Plan) -> None:
+    axes = drawing.subplots()
+    whats = {"quiet": storm.QUIET, "storm": storm.STORM}
+    _bars(axes, record, {f"{unit.removesuffix(' µs')}, {state}": (what, unit)
+                         for unit in ("p50 µs", "p99 µs", "p99.9 µs") for state, what in whats.items()})  # fmt: skip
+    axes.set_ylabel("route latency, µs")
+    axes.set_title("Route latency, quiet and while brokers of 10,000 topics register without pause", fontsize=9, pad=24)
+
+
+def _topics(drawing: Figure, record: Record, plan: Plan) -> None:
+    costs, sizes = drawing.subplots(1, 2)
+    _lines(costs, record, {count: (topics.lookup(count, 16), "CPU µs") for count in plan.growing_topics})
+    _lines(sizes, record, {count: (topics.memory(count), "MB") for count in plan.growing_topics})
+    _name(costs, "topics", "server CPU for one lookup, µs (16 outstanding)")
+    _name(sizes, "topics", "resident memory, MB")
+
+
+def _connections(drawing: Figure, record: Record, plan: Plan) -> None:
+    costs, sizes = drawing.subplots(1, 2)
+    counts = plan.growing_connections
+    _lines(costs, record, {count: (connections.name(count), "CPU µs") for count in counts})
+    _lines(sizes, record, {count: (connections.memory(count), "MB") for count in counts})
+    _name(costs, "connections", "server CPU for one lookup, µs (1 outstanding)")
+    _name(sizes, "connections", "resident memory, MB")
+
+
+def _name(axes: Axes, x: str, y: str) -> None:
+    axes.set_xlabel(x)
+    axes.set_title(y, fontsize=9)
+    axes.legend(fontsize=7)
