@@ -25,8 +25,11 @@ GC_YOUNG_ROUNDS, GC_OLD_ROUNDS = 20, 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until a signal; the exit status."""
-    options = cli.parse(sys.argv[1:] if arguments is None else arguments)
+    """Run until a signal; the exit status. ``audit`` as the first word is another program: what the journals tell."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == [cli.AUDIT]:
+        return _audit(words[1:])
+    options = cli.parse(words)
     system = system_properties(os.environ, options.system)
     home = Path(system.get("user.home") or Path.home())
     try:
@@ -40,8 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_status
 
 
+def _audit(words: list[str]) -> int:
+    from rocketns.pipeline.audit import main as audit  # a name server that starts has no use for it
+
+    return audit(words)
+
+
 def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:
     configuration = Configuration.build(options.config_file, home=home, system=system, environment=os.environ)
+    if options.reactors is not None:
+        configuration.limits.reactors = options.reactors
     if options.config_file is not None:
         _say(f"load config properties file OK, {options.config_file}")
     return configuration

@@ -10,15 +10,20 @@ from typing import NoReturn
 
 from rocketns import __version__
 from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
-from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH, PREFIX
+from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH, PREFIX, REACTORS_MAX
 
 EXIT_USAGE = 1
+AUDIT = "audit"  # the first word of the other program, as no name server ever had one
 
-USAGE = "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] [--version]"
+USAGE = (
+    "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] "
+    "[--reactors <n>] [--version]"
+)
 
 INTRODUCTION = """\
 A name server for Apache RocketMQ: brokers, producers, consumers and admin tools use it in place of the Java one.
 Start it without options and point namesrvAddr at port 9876 of this machine.
+What the journals of a fleet of name servers tell is a program of its own: rocketns audit --help
 """
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -32,6 +37,7 @@ class Options:
     print_config_items: bool = False
     log_files: bool = False
     log_level: str = "INFO"
+    reactors: int | None = None
     system: dict[str, str] = field(default_factory=dict)
 
 
@@ -46,7 +52,12 @@ def parse(arguments: Sequence[str]) -> Options:
     """Options from arguments. SystemExit: 0 after help or version, 1 for what is not understood."""
     parsed = _parser().parse_args(arguments)
     return Options(
-        parsed.config_file, parsed.print_config_items, parsed.log_files, parsed.log_level, dict(parsed.system)
+        parsed.config_file,
+        parsed.print_config_items,
+        parsed.log_files,
+        parsed.log_level,
+        parsed.reactors,
+        dict(parsed.system),
     )
 
 
@@ -69,6 +80,9 @@ def _parser() -> _Parser:
     add("--log-files", action="store_true",
         help="Log to ~/logs/rocketmqlogs/namesrv.log, where Java logs, instead of standard output")  # fmt: skip
     add("--log-level", default="INFO", choices=LEVELS, metavar="<arg>", help=f"One of {', '.join(LEVELS)}")
+    add("--reactors", type=_reactors, metavar="<n>",
+        help=f"Threads that carry plain connections, 0 to {REACTORS_MAX}; 0 = the asyncio loop does. "
+        "Default: one for each core")  # fmt: skip
     add("--version", action="version", version=f"rocketns {__version__}")
     return parser
 
@@ -78,6 +92,12 @@ def _system_property(text: str) -> tuple[str, str]:
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"-D{text}: name=value expected")
     return name, value
+
+
+def _reactors(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > REACTORS_MAX:
+        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to {REACTORS_MAX} expected")
+    return int(text)
 
 
 def _epilog() -> str:

@@ -106,6 +106,7 @@ class NamesrvController:
         netty = self.configuration.netty
         if netty.enable_shutdown_gracefully:
             self.control.going_away = True
+            self.control.update_fast_lane()
             log.info("answering GO_AWAY for %d s before stopping", netty.shutdown_wait_time_seconds)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(hurry.wait(), netty.shutdown_wait_time_seconds)

@@ -19,7 +19,7 @@ class ReactorLimits(Protocol):
     receive_buffer_bytes: int
 
 class Reactors:
-    """The reactors of one server: call `run` on a thread for each, `listen`, and then `take` whenever `fileno` is ready.
+    """The reactors of one server: `run` each on a thread, `listen`, and then `take` whenever `fileno` is ready.
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
     """

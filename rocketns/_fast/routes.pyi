@@ -1,6 +1,6 @@
 """What Python callers see of routes.pyx."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 Queues = tuple[int, int, int, int]
 
@@ -23,10 +23,10 @@ class RouteSlots:
     def remove_broker(self, broker_name: str) -> None:
         """The broker has no group any more; its queues stay until their topics are deleted."""
 
-    def put_topics(self, broker_name: str, changes: list[tuple[str, Queues | None, Queues]]) -> None:
+    def put_topics(self, broker_name: str, changes: Sequence[tuple[str, Queues | None, Queues]]) -> None:
         """Topics, their queues on the broker before (which are not looked at), and those now."""
 
-    def delete_topics(self, broker_name: str, topics: list[str]) -> None:
+    def delete_topics(self, broker_name: str, topics: Sequence[str]) -> None:
         """The broker has no queues of these topics any more."""
 
     def hand_over(self, topic: str) -> None:

@@ -268,7 +268,7 @@ cdef class RouteSlots:
         clear_bytes(&old.datas[STANDARD])
         self.drop_cell_if_unused(cell)
 
-    def put_topics(self, str broker_name, list changes):
+    def put_topics(self, str broker_name, changes):
         cdef Change pending[CHANGES_AT_ONCE]
         cdef uint32_t cell = self.cell_of(broker_name)
         cdef Py_ssize_t start, count, place, done
@@ -293,7 +293,7 @@ cdef class RouteSlots:
             if done < count:
                 raise MemoryError
 
-    def delete_topics(self, str broker_name, list topics):
+    def delete_topics(self, str broker_name, topics):
         cdef object found = self.cell_ids.get(broker_name)
         cdef uint32_t cell, place, fragment
         cdef Slot *slot

@@ -5,6 +5,7 @@ They may be set in the properties file with the prefix ``rocketns.``, as in ``ro
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from rocketns.javatext import parse_int
 PREFIX = "rocketns."
 FRAME_MAX_LENGTH = "com.rocketmq.remoting.frameMaxLength"
 FRAME_BYTES_MAX = 16 * 1024 * 1024
+REACTORS_MAX = 8
 
 
 @dataclass(slots=True)
@@ -33,7 +35,19 @@ class Limits:
         64 * 1024 * 1024, "unsent bytes of one connection; beyond it the connection is closed", Effect.START
     )
     in_flight_max: int = prop(1024, "unanswered requests of one connection; beyond it reading pauses", Effect.START)
+    reactors: int = prop(
+        -1,
+        f"threads that carry plain connections, at most {REACTORS_MAX}; -1 = one for each core, 0 = none: "
+        "the asyncio loop carries them",
+        Effect.START,
+    )
     turn_requests_max: int = prop(64, "requests answered before sockets are looked at again", Effect.START)
+
+    @property
+    def reactor_count(self) -> int:
+        """How many reactor threads there are to be."""
+        wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
+        return min(wanted, REACTORS_MAX)
 
     def update(self, given: Mapping[str, str], system: Mapping[str, str]) -> None:
         """Take ``rocketns.…`` properties and Java's system properties; what does not parse is left alone."""

@@ -39,10 +39,14 @@ def route_reply(command: RemotingCommand, route: TopicRouteData, *, standard: bo
     return Reply(body=bodies.topic_route_data(route, standard=standard and zone is None))
 
 
-def check_ready(context: NamesrvContext, now: Now) -> None:
-    """RequestError while needWaitForService holds look-ups back; both switches are read at every request."""
+def is_ready(context: NamesrvContext, now: Now) -> bool:
+    """Whether needWaitForService does not hold look-ups back; both switches are read at every request."""
     config = context.configuration.namesrv
-    waits_ms = config.wait_seconds_for_service * 1000
-    if config.need_wait_for_service and now.ms - context.started_ms < waits_ms:
+    return not config.need_wait_for_service or now.ms - context.started_ms >= config.wait_seconds_for_service * 1000
+
+
+def check_ready(context: NamesrvContext, now: Now) -> None:
+    """RequestError while the name server is not ready."""
+    if not is_ready(context, now):
         log.warning("name server not ready. request code 105")
         raise RequestError("name server not ready")

@@ -44,6 +44,16 @@ def _queue_data(broker_name: str, queues: QueueData) -> dict[str, Any]:
     }
 
 
+def queue_data(broker_name: str, queues: tuple[int, int, int, int]) -> bytes:
+    """One element of queueDatas; equal in both dialects."""
+    return dumps(_queue_data(broker_name, QueueData(*queues)))
+
+
+def broker_data(group: BrokerData, *, standard: bool) -> bytes:
+    """One element of brokerDatas."""
+    return dumps(_broker_data(group, standard=standard))
+
+
 def _mapping_info(info: TopicQueueMappingInfo, *, standard: bool) -> dict[str, Any]:
     ids = None if info.curr_id_map is None else numeric_map(info.curr_id_map, standard=standard)
     return _without_nulls(

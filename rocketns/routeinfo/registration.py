@@ -97,6 +97,7 @@ class _Registration:
 
     def apply(self) -> RegisterBrokerResult:
         self.tables.cluster_addr_table.setdefault(self.key.cluster, set()).add(self.name)
+        self.tables.changed_groups.add(self.name)
         group, first = self.join_group()
         previous_min = min(group.broker_addrs, default=MASTER_ID)
         self.leave_other_ids(group)
@@ -180,6 +181,7 @@ class _Registration:
         if changed:
             for topic, info in mappings.items():
                 self.tables.topic_queue_mapping_info_table.setdefault(topic, {})[info.bname] = info
+            self.tables.static_topics.update(mappings)
 
     def is_changed(self, data_version: DataVersion | None) -> bool:
         entry = self.tables.broker_live_table.get(self.key)
@@ -250,10 +252,8 @@ class _Registration:
         return AcceptedBody(asked.body_fingerprint, self.name, version, clears, self.topics_applied, removals)
 
     def put_filter_servers(self) -> None:
-        if self.asked.filter_servers:
-            self.tables.filter_server_table[self.key] = self.asked.filter_servers
-        elif self.asked.filter_servers is not None:
-            self.tables.filter_server_table.pop(self.key, None)
+        if self.asked.filter_servers is not None:
+            self.tables.put_filter_servers(self.key, self.asked.filter_servers)
 
     def tell_master(self, group: BrokerData) -> None:
         """A slave learns its master if that is live in the slave's own cluster."""

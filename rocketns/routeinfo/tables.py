@@ -52,6 +52,8 @@ class RouteTables:
     """All route state. Names are Java's: topicQueueTable, brokerAddrTable, clusterAddrTable and so on.
 
     ``removals`` counts what `remove_queue_data` removed: while it stands still, no topic lost a broker.
+    ``changed_groups`` are the names of broker groups that may have changed, and ``static_topics`` topics that got a
+    queue mapping; both since the one who shows them to others cleared them.
     """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
@@ -61,6 +63,8 @@ class RouteTables:
     filter_server_table: dict[BrokerAddrInfo, list[str | None]] = field(default_factory=dict)
     topic_queue_mapping_info_table: dict[str, dict[str | None, TopicQueueMappingInfo]] = field(default_factory=dict)
     removals: int = field(default=0, compare=False)
+    changed_groups: set[str] = field(default_factory=set, compare=False)
+    static_topics: set[str] = field(default_factory=set, compare=False)
 
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""
@@ -73,6 +77,14 @@ class RouteTables:
             return []
         gap_ms, entry.last_update_ms = now_ms - entry.last_update_ms, now_ms
         return [BrokerHeartbeat(cluster, addr, gap_ms)]
+
+    def put_filter_servers(self, key: BrokerAddrInfo, servers: list[str | None]) -> None:
+        """What a broker says of its filter servers; an empty list clears them."""
+        if servers and self.filter_server_table.get(key) != servers:
+            self.filter_server_table[key] = servers
+        elif servers or self.filter_server_table.pop(key, None) is None:
+            return
+        self.changed_groups.update(self.broker_addr_table)  # any group may have the address
 
     def topics_of_broker(self, broker_name: str) -> Iterator[tuple[str, QueueData]]:
         """Every topic that has queue data of the broker. Do not change the topic table meanwhile."""

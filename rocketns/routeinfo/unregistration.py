@@ -69,6 +69,7 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
     group = None if name is None else tables.broker_addr_table.get(name)
     if name is None or group is None or (request.broker_id is None and group.broker_addrs):
         return
+    tables.changed_groups.add(name)
     is_min = request.broker_id == min(group.broker_addrs, default=None)
     _leave_group(group, request.addr)
     if not group.broker_addrs:
@@ -86,7 +87,7 @@ def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
 
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
     entry = tables.broker_live_table.pop(key, None)
-    tables.filter_server_table.pop(key, None)
+    tables.put_filter_servers(key, [])
     gap_ms = None if entry is None else now_ms - entry.last_update_ms
     return BrokerDown(
         key.cluster, request.broker_name, key.addr, request.broker_id, entry is not None, gap_ms, request.cause

@@ -109,9 +109,18 @@ class Channel(asyncio.Protocol):
         self.address = handshake.source or self.address
         if handshake.is_plain:
             self._handshake = None
+            self._go_to_a_reactor()
         elif handshake.is_tls and not handshake.is_waiting:
             handshake.is_waiting = True
             self._lane.tls.when_ready(self._start_tls)
+
+    def _go_to_a_reactor(self) -> None:
+        """With its PROXY header off, a plain connection is like any other."""
+        assert self._transport is not None
+        connection = self._transport.get_extra_info("socket")
+        if self._lane.give_back(self, connection, bytes(self._buffer)):
+            self._drop_incoming(len(self._buffer))
+            self._transport.abort()
 
     def _start_tls(self, context: Context | None) -> None:
         if not self.is_open:

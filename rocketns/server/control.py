@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from rocketns.config import Configuration
 from rocketns.errors import GoAway, RequestError, SystemBusy
-from rocketns.processor import dispatch
+from rocketns.processor import client, dispatch
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.codes import V5_3_1, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
@@ -16,12 +16,13 @@ from rocketns.protocol.encoding import encode_reply, encode_request
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import Cause, Event, MinBrokerIdChanged
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
-from rocketns.server.channel import Channel
 from rocketns.server.clock import Clock
 from rocketns.server.eventlog import log_events
 from rocketns.server.inbox import Inbox
 from rocketns.server.jobs import Jobs
+from rocketns.server.peer import Channel, FastLane
 from rocketns.server.product import ProductRoutes
+from rocketns.server.publisher import Publisher
 from rocketns.server.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.control")
@@ -47,6 +48,8 @@ class Control:
         self.clock = clock
         self.jobs = Jobs()
         self.going_away = False
+        self.publisher = Publisher(context.tables)
+        self.fast_lane: FastLane | None = None
         self.journal: Callable[[list[Event], int, int], None] | None = None
         self._client = client
         self._serialize_type = SerializeType[configuration.serialize_type]
@@ -144,6 +147,8 @@ class Control:
 
         A server that goes away notifies nobody: brokers that leave it because of that are well.
         """
+        self.publisher.publish(events)
+        self.update_fast_lane()
         if not events:
             return
         log_events(events)
@@ -153,6 +158,13 @@ class Control:
             for event in events:
                 if isinstance(event, MinBrokerIdChanged):
                     self._notify_min_broker_id_changed(event)
+
+    def update_fast_lane(self) -> None:
+        """Let the reactors answer look-ups, as long as nothing but the tables decides the answers."""
+        if self.fast_lane is not None:
+            config = self.context.configuration.namesrv
+            odd = self.going_away or self.context.cluster_test or config.order_message_enable
+            self.fast_lane.allow(not odd and client.is_ready(self.context, self.clock.now()))
 
     def _notify_min_broker_id_changed(self, event: MinBrokerIdChanged) -> None:
         ext = {  # in the order of Java's HashMap

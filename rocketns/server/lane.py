@@ -11,6 +11,7 @@ from rocketns.errors import StartupError
 from rocketns.routeinfo.events import Cause
 from rocketns.server.channel import Channel
 from rocketns.server.control import Control
+from rocketns.server.reactors import ReactorLane
 from rocketns.server.tls_contexts import WATCH_INTERVAL_MS, TlsContexts
 
 log = logging.getLogger("rocketns.lane")
@@ -28,6 +29,7 @@ class Lane:
 
     def __init__(self, configuration: Configuration, control: Control) -> None:
         self.control = control
+        self.configuration = configuration
         self.netty = configuration.netty
         self.limits = configuration.limits
         self.incoming_bytes = 0
@@ -35,6 +37,8 @@ class Lane:
         self.tls = TlsContexts(configuration.read_tls)
         self._closing: set[Channel] = set()
         self._server: asyncio.Server | None = None
+        self.reactors: ReactorLane | None = None
+        self._arriving: set[asyncio.Task[object]] = set()
         self._send_buffer_bytes = self.netty.server_socket_snd_buf_size
         self._receive_buffer_bytes = self.netty.server_socket_rcv_buf_size
         self._high_water_bytes = self.netty.write_buffer_high_water_mark or HIGH_WATER_MARK_BYTES
@@ -54,12 +58,42 @@ class Lane:
         loop = asyncio.get_running_loop()
         try:
             listening = socket.create_server((host, port), family=_family(host))
+            port = int(listening.getsockname()[1])
+            if self.limits.reactor_count:
+                listening.listen(BACKLOG)
+                self._start_reactors(listening)
+                return port
             # asyncio takes its backlog for the number of connections to accept in one go as well
             self._server = await loop.create_server(lambda: Channel(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX)
             listening.listen(BACKLOG)
         except (OSError, OverflowError) as error:
             raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
-        return int(self._server.sockets[0].getsockname()[1])
+        return port
+
+    def _start_reactors(self, listening: socket.socket) -> None:
+        slots = self.control.publisher.slots
+        self.reactors = ReactorLane(self.configuration, self.control, slots, self.tls.mode, self._take_foreign)
+        self.control.fast_lane = self.reactors
+        self.reactors.start(listening)
+        self.control.update_fast_lane()
+
+    def _take_foreign(self, connection: socket.socket) -> None:
+        """A reactor's connection that is for this lane: nothing was read of it."""
+
+        async def take() -> None:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: Channel(self), connection)
+
+        task = asyncio.get_running_loop().create_task(take())
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
+
+    def give_back(self, channel: Channel, connection: socket.socket, received: bytes) -> bool:
+        """A reactor carries a plain connection on, which is then no longer this lane's; False without reactors."""
+        if self.reactors is None:
+            return False
+        self.channels.discard(channel)
+        self.reactors.adopt(connection, channel.address, received)
+        return True
 
     def opened(self, channel: Channel, transport: asyncio.Transport) -> None:
         """A connection was accepted: over the limit it is closed at once."""
@@ -85,7 +119,11 @@ class Lane:
 
     def closed(self, channel: Channel, cause: Cause) -> None:
         """A connection is gone, whoever ended it."""
+        if channel not in self.channels:
+            return  # a reactor has it
         self.channels.discard(channel)
+        if self.reactors is not None:
+            self.reactors.released()
         self._closing.discard(channel)
         log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", channel.address)
         self.control.on_channel_closed(channel, cause)
@@ -99,6 +137,9 @@ class Lane:
 
     def close_idle(self) -> None:
         """End connections without a byte for their limit, and those that could not finish closing for a round."""
+        if self.reactors is not None:
+            self.reactors.close_idle()
+            self.control.update_fast_lane()
         for channel in self._closing & self.channels:
             channel.abort(Cause.CHANNEL_CLOSE, "its last answers were not taken")
         now_ms = self.now_ms()
@@ -112,6 +153,8 @@ class Lane:
         """Stop accepting and end every connection."""
         if self._server is not None:
             self._server.close()
+        if self.reactors is not None:
+            self.reactors.stop()
         for channel in list(self.channels):
             channel.abort(Cause.CHANNEL_CLOSE, "the server stops")
         await asyncio.sleep(0)

@@ -1,0 +1,85 @@
+"""Shows the reactors what control changed, before whoever changed it is answered."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rocketns._fast.routes import RouteSlots
+from rocketns.protocol import bodies
+from rocketns.protocol.codes import MASTER_ID
+from rocketns.protocol.route import BrokerData
+from rocketns.routeinfo.events import Event, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+
+
+class _Shown(NamedTuple):
+    """What was published of a broker group."""
+
+    cluster: str | None
+    zone_name: str | None
+    enable_acting_master: bool
+    addrs: tuple[tuple[int, str], ...]
+    handed_over: bool
+
+
+class Publisher:
+    """Keeps `RouteSlots` equal to the tables. A broker's new address touches nothing of its topics."""
+
+    def __init__(self, tables: RouteTables) -> None:
+        self.slots = RouteSlots(bodies.queue_data)
+        self._tables = tables
+        self._shown: dict[str, _Shown] = {}
+
+    def publish(self, events: list[Event]) -> None:
+        """Brokers that come are shown before their topics, those that go after them: no route names a broker
+        that it has no address of, unless the tables have none either."""
+        gone = self._publish_groups()
+        self._publish_static_topics()
+        for event in events:
+            if isinstance(event, TopicsPut):
+                self.slots.put_topics(event.broker_name, event.changes)
+            elif isinstance(event, TopicsDeleted):
+                self.slots.delete_topics(event.broker_name, event.topics)
+        for broker_name in gone:
+            self.slots.remove_broker(broker_name)
+            self._shown.pop(broker_name, None)
+
+    def _publish_groups(self) -> list[str]:
+        """Those that are there are shown; those that are not are returned."""
+        changed = self._tables.changed_groups
+        gone = []
+        for broker_name in changed:
+            group = self._tables.broker_addr_table.get(broker_name)
+            if group is None:
+                gone.append(broker_name)
+            else:
+                self._publish_group(broker_name, group)
+        changed.clear()
+        return gone
+
+    def _publish_group(self, broker_name: str, group: BrokerData) -> None:
+        addrs = tuple(group.broker_addrs.items())
+        handed_over = self._is_handed_over(group)
+        shown = _Shown(group.cluster, group.zone_name, group.enable_acting_master, addrs, handed_over)
+        if self._shown.get(broker_name) == shown:
+            return
+        default, standard = (bodies.broker_data(group, standard=mode) for mode in (False, True))
+        self.slots.put_broker(broker_name, default, standard, handed_over)
+        self._shown[broker_name] = shown
+
+    def _is_handed_over(self, group: BrokerData) -> bool:
+        """Whether routes with the group may need what fragments cannot say: an acting master, filter servers."""
+        addrs = group.broker_addrs
+        if addrs and group.enable_acting_master and MASTER_ID not in addrs:
+            return True
+        filters, cluster = self._tables.filter_server_table, group.cluster
+        return (
+            bool(filters)
+            and cluster is not None
+            and any(BrokerAddrInfo(cluster, addr) in filters for addr in addrs.values())
+        )
+
+    def _publish_static_topics(self) -> None:
+        for topic in self._tables.static_topics:
+            self.slots.hand_over(topic)
+        self._tables.static_topics.clear()

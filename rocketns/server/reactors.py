@@ -1,0 +1,245 @@
+"""The reactors' connections as control sees them (compiled side: rocketns/_fast/reactors.pyx).
+
+What `Reactors.take` gives of each kind: OPENED the peer's address, FRAME a request's frame, CLOSED why (`ENDINGS`),
+FOREIGN the descriptor of a connection that begins with TLS or a PROXY header.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rocketns._fast.reactors import Reactors
+from rocketns._fast.routes import RouteSlots
+from rocketns.config import Configuration
+from rocketns.config.tls import TlsMode
+from rocketns.errors import MalformedFrame
+from rocketns.protocol import command, proxy
+from rocketns.protocol.codes import RequestCode, SerializeType
+from rocketns.routeinfo.events import Cause
+from rocketns.server.control import Control
+
+log = logging.getLogger("rocketns.reactors")
+
+OPENED, FRAME, CLOSED, FOREIGN = 1, 2, 3, 4
+MESSAGES_AT_ONCE_MAX = 64
+HIGH_WATER_MARK_BYTES = 64 * 1024  # Netty's default
+
+# What a connection ended of, by messages.Ending; and why, where the reactor decided it.
+ENDINGS = (
+    (Cause.CHANNEL_CLOSE, ""),
+    (Cause.CHANNEL_EXCEPTION, ""),
+    (Cause.CHANNEL_IDLE, "IDLE"),
+    (Cause.CHANNEL_CLOSE, "malformed frame"),
+    (Cause.CHANNEL_CLOSE, ""),
+    (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
+    (Cause.CHANNEL_CLOSE, "it holds the most of too many bytes of unfinished frames"),
+)
+
+
+@dataclass(slots=True)
+class ReactorLimits:
+    """`rocketns._fast.reactors.ReactorLimits`."""
+
+    frame_bytes_max: int
+    in_flight_max: int
+    connections_max: int
+    incoming_bytes_max: int
+    outgoing_bytes_max: int
+    high_water_bytes: int
+    send_buffer_bytes: int
+    receive_buffer_bytes: int
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> ReactorLimits:
+        limits, netty = configuration.limits, configuration.netty
+        return cls(
+            limits.frame_bytes_max,
+            limits.in_flight_max,
+            limits.connections_max,
+            limits.incoming_bytes_max,
+            limits.outgoing_bytes_max,
+            netty.write_buffer_high_water_mark or HIGH_WATER_MARK_BYTES,
+            netty.server_socket_snd_buf_size,
+            netty.server_socket_rcv_buf_size,
+        )
+
+
+class ReactorChannel:
+    """A peer by identity, like `rocketns.server.channel.Channel`; its socket is a reactor's."""
+
+    __slots__ = ("_cause", "_id", "_reactors", "_replies", "_taken", "address", "has_ended", "in_flight", "is_open")
+
+    def __init__(self, reactors: Reactors, connection: int, address: str) -> None:
+        self._reactors = reactors
+        self._id = connection
+        self._replies: list[bytes] = []
+        self._taken = 0
+        self._cause: Cause | None = None
+        self.address = address
+        self.in_flight = 0
+        self.is_open = True
+        self.has_ended = False
+
+    def took_frame(self) -> None:
+        """Every frame counts as in flight at the reactor until a `flush` that finds it answered."""
+        self._taken += 1
+
+    def write(self, frame: bytes) -> None:
+        """Add an answer; it is sent with the next `flush`."""
+        self._replies.append(frame)
+
+    def flush(self) -> None:
+        """Send the answers added so far, and let the reactor read on for as many requests."""
+        done, self._taken = self._taken - self.in_flight, self.in_flight
+        replies, self._replies = self._replies, []
+        if self.is_open and (done or replies):
+            self._reactors.reply(self._id, done, replies[0] if len(replies) == 1 else b"".join(replies))
+
+    def close(self, why: str) -> None:
+        """End the connection after what was already written."""
+        if self.is_open:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+            self.flush()
+            self.is_open = False
+            self._reactors.end(self._id)
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """End the connection at once; ``cause`` is what the broker on it is unregistered for."""
+        if not self.has_ended:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
+            self._cause = cause
+            self.is_open = False
+            self._reactors.abort(self._id)
+
+    def ended(self, ending: int) -> Cause:
+        """The reactor closed it; what for."""
+        cause, why = ENDINGS[ending]
+        if why and self._cause is None:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+        self.is_open, self.has_ended = False, True
+        return self._cause or cause
+
+
+class ReactorLane:
+    """Plain connections on the reactors' threads; the others are given to ``take_foreign``, an open socket each."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        control: Control,
+        slots: RouteSlots,
+        tls_mode: TlsMode,
+        take_foreign: Callable[[socket.socket], None],
+    ) -> None:
+        self._control = control
+        self._netty = configuration.netty
+        self._take_foreign = take_foreign
+        self._channels: dict[int, ReactorChannel] = {}
+        self._threads: list[threading.Thread] = []
+        self._socket: socket.socket | None = None
+        self._allowed = False
+        self.lookups_handed_over = 0
+        self.reactors = Reactors(
+            slots,
+            configuration.limits.reactor_count,
+            ReactorLimits.of(configuration),
+            tls_mode is not TlsMode.ENFORCING,
+            proxy.DETECTION_BYTES,
+            SerializeType[configuration.serialize_type],
+            self._idle_ms_max,
+        )
+
+    @property
+    def _idle_ms_max(self) -> int:
+        return self._netty.server_channel_max_idle_time_seconds * 1000
+
+    def start(self, listening: socket.socket) -> None:
+        """Serve; the socket is this lane's from now on."""
+        self._socket = listening
+        listening.setblocking(False)
+        self.reactors.listen(listening.fileno())
+        asyncio.get_running_loop().add_reader(self.reactors.fileno(), self._take)
+        for number in range(self.reactors.count):
+            thread = threading.Thread(target=self.reactors.run, args=(number,), name=f"reactor-{number}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def _take(self) -> None:
+        for kind, connection, content in self.reactors.take(MESSAGES_AT_ONCE_MAX):
+            if kind == FRAME:
+                assert not isinstance(content, str | int)
+                self._request(self._channels[connection], content)
+            elif kind == OPENED:
+                self._opened(connection, str(content))
+            elif kind == CLOSED:
+                self._closed(self._channels.pop(connection), int(content))
+            else:
+                self._take_foreign(socket.socket(fileno=int(content)))
+        if self.reactors.has_more:
+            asyncio.get_running_loop().call_soon(self._take)
+
+    def _opened(self, connection: int, address: str) -> None:
+        self._channels[connection] = ReactorChannel(self.reactors, connection, address)
+        log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
+
+    def _closed(self, channel: ReactorChannel, ending: int) -> None:
+        cause = channel.ended(ending)
+        if cause is Cause.CHANNEL_IDLE:
+            log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", channel.address)
+        log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", channel.address)
+        self._control.on_channel_closed(channel, cause)
+
+    def _request(self, channel: ReactorChannel, frame: bytes | memoryview) -> None:
+        channel.took_frame()
+        if not channel.is_open:
+            return
+        try:
+            request = command.decode(frame)
+        except MalformedFrame as error:
+            channel.close(f"decode error: {error}")
+            return
+        except Exception:
+            log.exception("decode exception, close %s", channel.address)
+            channel.close("decode exception")
+            return
+        if request.is_response:
+            channel.flush()
+        else:
+            self.lookups_handed_over += request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
+            self._control.submit(channel, request, len(frame))
+
+    def allow(self, allowed: bool) -> None:
+        """Whether look-ups may be answered without control."""
+        if allowed is not self._allowed:
+            self._allowed = allowed
+            self.reactors.enable(allowed)
+
+    def close_idle(self) -> None:
+        """End connections without a byte for their limit."""
+        self.reactors.close_idle(self._control.clock.now().ms, self._idle_ms_max)
+
+    def adopt(self, connection: socket.socket, address: str, received: bytes) -> None:
+        """Carry on a connection whose PROXY header was taken off; the socket object may be closed afterwards."""
+        self.reactors.adopt(connection.dup().detach(), address.encode("ascii", "replace"), received)
+
+    def released(self) -> None:
+        """A connection that was given away is closed."""
+        self.reactors.released()
+
+    def stop(self) -> None:
+        """End every connection. Control takes nothing more."""
+        if self._socket is None:
+            return
+        asyncio.get_running_loop().remove_reader(self.reactors.fileno())
+        self.reactors.stop()
+        for thread in self._threads:
+            thread.join()
+        self._socket.close()
+        counted = self.reactors.counters()
+        log.info("route look-ups: %d answered by reactors, %d handed over",
+                 sum(map(sum, counted)), self.lookups_handed_over)  # fmt: skip
