@@ -16,7 +16,7 @@ DEAD_DAYS = 7
 # The shortest time that a name server must be up in a day for its lookups of the day to be expected.
 COVERED_US = 3_600_000_000
 # How an interval ends that the name server's own end closed: nothing is known of the topic from then on.
-NS_ENDINGS = ["open", "stop", "start", "lost"]
+NS_ENDINGS = ["open", "stop", "start", "lost", "silent"]
 # org.apache.rocketmq.common.topic.TopicValidator, 5.5.0
 SYSTEM_TOPICS = [
     "TBW102", "SCHEDULE_TOPIC_XXXX", "BenchmarkTest", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC",

@@ -1,0 +1,37 @@
+"""Job (h) in SQL. Parameters: t0, t1."""
+
+SQL = """
+with recursive downs as (
+  select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
+    case when end_cause = 'expired' then coalesce(timeout_ms, 120000) * 1000 + 5000000 else 10000000 end as wait
+  from broker_intervals where t2 >= {t0} and t2 < {t1}
+    and end_cause in ('unregister', 'expired', 'channel_close', 'channel_exception', 'channel_idle')
+), walk as (
+  select *, 1 as dep from downs where i = 1
+  union all
+  select d.*, w.dep + case when d.t2 - w.t2 > d.wait or d.t1 > w.t2 then 1 else 0 end
+  from walk w join downs d on d.cluster = w.cluster and d.broker = w.broker and d.i = w.i + 1
+), deps as (
+  select cluster, broker, dep, min(t2) as first, max(t2) as last, list_sort(list(distinct ns)) as servers,
+    list_sort(list(distinct bid)) as bids, list(distinct end_cause) as causes, max(wait) as wait
+  from walk group by all
+), others as (
+  select d.cluster, d.broker, d.dep, exists (
+      select 1 from events e where e.ev = 'hb' and e.ns = o.ns and e.cluster = d.cluster and e.broker = d.broker
+        and e.bid = o.bid and e.ts > d.first and e.ts <= d.first + d.wait and e.ts < o.t2 and e.ts < {t1}
+    ) as heard
+  from deps d join broker_intervals o on o.cluster = d.cluster and o.broker = d.broker and o.t1 <= d.first
+    and o.t2 > d.first and list_contains(d.bids, o.bid)
+  where not exists (
+    select 1 from walk w where w.cluster = d.cluster and w.broker = d.broker and w.dep = d.dep and w.ns = o.ns
+      and w.bid = o.bid)
+), summed as (select cluster, broker, dep, bool_or(heard) as heard from others group by all)
+select broker, cluster, first, last, case
+    when list_contains(causes, 'unregister') then 'graceful'
+    when heard then 'partition'
+    when heard is not null then 'unclear'
+    when causes = ['expired'] then 'silent'
+    when not list_contains(causes, 'expired') then 'crash'
+    else 'unclear' end, servers, bids
+from deps left join summed using (cluster, broker, dep)
+"""

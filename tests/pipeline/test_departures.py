@@ -1,0 +1,122 @@
+"""Job (h): why brokers went, by what all name servers saw of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.departures import departures
+from rocketns.pipeline.schema import BROKER_INTERVALS, EVENTS, Observation
+from tests.pipeline.duck import departures as duck
+from tests.pipeline.duck.query import query
+from tests.pipeline.intervals import Row, frame, frames_of, rows
+from tests.pipeline.journals import SECOND, observed, random_journals, worked_example
+
+SEEN = Observation(0, 10_000 * SECOND)
+
+
+def life(ns: str, t1: float, t2: float, end_cause: str, broker: str = "b", bid: int = 0) -> Row:
+    named = {"ns": ns, "cluster": "c", "broker": broker, "bid": bid, "addr": f"{broker}:{bid}", "timeout_ms": 120_000}
+    return {**named, "t1": int(t1 * SECOND), "t2": int(t2 * SECOND), "end_cause": end_cause}
+
+
+def beats(ns: str, *seconds: int, broker: str = "b", bid: int = 0) -> list[Row]:
+    named = {"ns": ns, "cluster": "c", "broker": broker, "bid": bid, "addr": f"{broker}:{bid}", "ev": "hb"}
+    return [{**named, "ts": second * SECOND} for second in seconds]
+
+
+# broker → (its intervals, its heartbeats, the departures that they mean)
+Case = tuple[list[Row], list[Row], list[tuple[Any, ...]]]
+CASES: dict[str, Case] = {
+    "unregistered at all": (
+        [life("n1", 0, 100, "unregister"), life("n2", 0, 101, "unregister")],
+        [],
+        [("graceful", 100, 101, ["n1", "n2"])],
+    ),
+    "unregistered at one and timed out at the other": (
+        [life("n1", 0, 100, "unregister"), life("n2", 0, 220, "expired")],
+        [],
+        [("graceful", 100, 220, ["n1", "n2"])],
+    ),
+    "closed at all": (
+        [life("n1", 0, 100, "channel_close"), life("n2", 0, 110, "channel_exception")],
+        [],
+        [("crash", 100, 110, ["n1", "n2"])],
+    ),
+    "closed at all that still listed it": (
+        [life("n1", 0, 50, "expired"), life("n2", 0, 300, "channel_close")],
+        beats("n2", 60, 90),
+        [("partition", 50, 50, ["n1"]), ("crash", 300, 300, ["n2"])],
+    ),
+    "closed at both, but 11 s apart": (
+        [life("n1", 0, 100, "channel_close"), life("n2", 0, 111, "channel_close")],
+        beats("n2", 105),
+        [("partition", 100, 100, ["n1"]), ("crash", 111, 111, ["n2"])],
+    ),
+    "timed out at all": (
+        [life("n1", 0, 200, "expired"), life("n2", 0, 325, "expired")],
+        [],
+        [("silent", 200, 325, ["n1", "n2"])],
+    ),
+    "timed out at both, but later than timeout and scan": (
+        [life("n1", 0, 200, "expired"), life("n2", 0, 325.001, "expired")],
+        beats("n2", 201),
+        [("partition", 200, 200, ["n1"]), ("silent", 325.001, 325.001, ["n2"])],
+    ),
+    "timed out at one while the other heard it": (
+        [life("n1", 0, 200, "expired"), life("n2", 0, 10_000, "open")],
+        beats("n2", 195, 225),
+        [("partition", 200, 200, ["n1"])],
+    ),
+    "timed out at one, and nobody knows of the other": (
+        [life("n1", 0, 200, "expired"), life("n2", 0, 260, "stop")],
+        beats("n2", 195),
+        [("unclear", 200, 200, ["n1"])],
+    ),
+    "closed at one, timed out at the other": (
+        [life("n1", 0, 200, "channel_close"), life("n2", 0, 300, "expired")],
+        [],
+        [("unclear", 200, 300, ["n1", "n2"])],
+    ),
+    "gone twice within seconds": (
+        [life("n1", 0, 100, "channel_close"), life("n1", 103, 106, "channel_close")],
+        [],
+        [("crash", 100, 100, ["n1"]), ("crash", 106, 106, ["n1"])],
+    ),
+    "ended by its name server": ([life("n1", 0, 100, "stop"), life("n2", 0, 100, "conflict")], [], []),
+}  # fmt: skip
+
+
+def test_each_kind_of_departure(spark: SparkSession) -> None:
+    intervals = [row | {"broker": name} for name, (lives, _, _) in CASES.items() for row in lives]
+    events = [row | {"broker": name} for name, (_, beats, _) in CASES.items() for row in beats]
+    found = departures(frame(spark, BROKER_INTERVALS, intervals), frame(spark, EVENTS, events), SEEN).collect()
+    of_broker: dict[str, list[tuple[Any, ...]]] = {name: [] for name in CASES}
+    for row in sorted(found, key=lambda row: row.t1):
+        of_broker[row.broker].append((row.kind, row.t1 / SECOND, row.t2 / SECOND, row.ns))
+    assert of_broker == {name: expected for name, (_, _, expected) in CASES.items()}
+
+
+def test_the_worked_example_of_the_definitions_is_a_partition(spark: SparkSession) -> None:
+    made = frames_of(spark, worked_example(), Observation(0, 400 * SECOND))
+    found = departures(made.broker_intervals, made.events, Observation(0, 400 * SECOND))
+    assert rows(found) == [("broker-b", "c", 185 * SECOND, 185 * SECOND, "partition", ["n2"], [0])]
+
+
+def test_only_the_ids_that_left_are_asked_about(spark: SparkSession) -> None:
+    lives = [life("n1", 0, 100, "expired", bid=1), life("n2", 0, 100, "expired", bid=1), life("n2", 0, 900, "open")]
+    found = departures(frame(spark, BROKER_INTERVALS, lives), frame(spark, EVENTS, beats("n2", 130)), SEEN)
+    assert rows(found, "kind", "bids") == [("silent", [1])]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
+    journals = random_journals(seed)
+    seen = Observation(*observed(journals))
+    made = frames_of(spark, journals, seen)
+    found = rows(departures(made.broker_intervals, made.events, seen))
+    sql = duck.SQL.format(t0=seen.t0, t1=seen.t1)
+    assert found == query(sql, broker_intervals=made.broker_intervals, events=made.events)
+    assert len({row[4] for row in found}) > 2
