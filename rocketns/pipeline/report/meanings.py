@@ -82,7 +82,7 @@ GAPS = Meaning(
 DEPARTURES = Meaning(
     "Departures of one broker at several name servers within a short time are one. Graceful: it unregistered. Crash: "
     "its connections broke at all name servers that were up. Silent: heartbeats stopped at all of them. Partition: "
-    "some lost it while another went on taking its heartbeats.",
+    "some lost it while another went on taking its heartbeats. Unclear: none of these holds at all name servers.",
     ("The kind follows from what name servers saw, not from the broker's host: a crash may be a pulled cable.",),
 )
 INVENTORY = Meaning(

@@ -78,7 +78,8 @@ class ReportInput:
     # rocketns.pipeline.incidents: cause, broker, t1, t2, windows, topics, topic_sample [str], ns_without [str],
     # opened_by [str], longest (us), gap_max (ms): the longest first
     incidents: Table = Table()
-    # topic, t1, t2, strategy, c, assignments, queues, orphaned_/dup_ mean max, *_qs_mean/max, *_ids, capped:
+    # topic, t1, t2, strategy, c, assignments, group (None for the model), queues, orphaned_/dup_ mean max,
+    # *_qs_mean/max, *_ids, capped:
     # the largest orphaned_qs_max + dup_qs_max first
     impact: Table = Table()
     # topic, t1, t2, broker, share, fair, tvd, peak, no_share_ns: the largest tvd first

@@ -140,7 +140,8 @@ def impact_section(data: ReportInput) -> Section:
 
 def _group(row: Row) -> str:
     spread = "real spread" if row.get("assignments") == "real" else "any spread"
-    return f"{row['c']} consumers, {row['strategy']}, {spread}" + (", capped" if row.get("capped") else "")
+    name = f"{row['group']}: " if row.get("group") else ""
+    return f"{name}{row['c']} consumers, {row['strategy']}, {spread}" + (", capped" if row.get("capped") else "")
 
 
 def _pair(label: str, stem: str) -> Column:

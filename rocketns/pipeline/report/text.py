@@ -36,6 +36,7 @@ KINDS = {
     "crash": "crash: its connections broke everywhere",
     "silent": "silent: its heartbeats stopped everywhere",
     "partition": "partition: gone for some name servers, alive for others",
+    "unclear": "unclear: name servers saw different endings",
 }
 
 
