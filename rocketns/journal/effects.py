@@ -24,6 +24,13 @@ from rocketns.routeinfo.events import (
 from rocketns.routeinfo.tables import RouteTables
 
 HEARTBEAT = "heartbeat"
+# A registration's event comes after those of its topics, and its record before them. What left its ids is told of by
+# a registration or a lost conflict, which know more of it, and only otherwise by itself.
+_PLACES = {BrokerRegistered: 0, BrokerIdsLeft: 2}
+
+
+def _place(event: Event) -> int:
+    return _PLACES.get(type(event), 1)
 
 
 class Effects:
@@ -54,8 +61,7 @@ class Effects:
         self._now_ms = now_ms
         if len(events) > 1:
             self._joined = False
-            # a registration's event comes after those of its topics, and its record before
-            events = sorted(events, key=lambda event: type(event) is not BrokerRegistered)
+            events = sorted(events, key=_place)
         for event in events:
             handler = self._handlers.get(type(event))
             if handler is not None:
@@ -100,11 +106,14 @@ class Effects:
         """A new member, after those that it took the place of."""
         name = event.broker_name
         for member in self._missing(name):
-            self._leave(member, Cause.REGISTER if member.addr == event.addr else Cause.CONFLICT, None)
+            if member.addr != event.addr:
+                self._leave(member, Cause.CONFLICT, self._gap_ms(member))
+            else:
+                self._leave(member, Cause.REGISTER, self._gap_before(event, member))
         held = self.members.groups.get(name)
         same = None if held is None else held.members.get(event.broker_id)
         if same is not None:  # the same address, from another cluster
-            self._leave(same, Cause.REGISTER, None)
+            self._leave(same, Cause.REGISTER, self._gap_before(event, same))
         member = Member(event.cluster, name, event.broker_id, event.addr, event.timeout_ms, event.ha_server_addr,
                         event.data_version)  # fmt: skip
         self.members.add(member)
@@ -120,34 +129,40 @@ class Effects:
         return [member for member in self.members.of_broker(name) if addrs.get(member.bid) != member.addr]
 
     def _leave(self, member: Member, cause: Cause, gap_ms: int | None) -> None:
-        if gap_ms is None:
-            entry = self._tables.live(member.cluster, member.addr)
-            gap_ms = None if entry is None else self._now_ms - entry.last_update_ms
         self.members.remove(member)
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause}
         self._buffer.put(encoding.columns("down", columns))
 
     def _ids_left(self, event: BrokerIdsLeft) -> None:
-        """Comes after the registration's own record; where there is none, it was not accepted."""
+        """Of a registration that was not accepted."""
         for member in self._missing(event.broker_name):
-            self._leave(member, Cause.CONFLICT, None)
+            self._leave(member, Cause.CONFLICT, self._gap_ms(member))
 
     def _down(self, event: BrokerDown) -> None:
         if event.broker_name is not None:
             for member in self._missing(event.broker_name):
                 if member.addr == event.addr:
-                    self._leave(member, event.cause, event.gap_ms)
+                    known = (event.cluster, event.addr) == (member.cluster, member.addr)
+                    self._leave(member, event.cause, event.gap_ms if known else self._gap_ms(member))
+
+    def _gap_ms(self, member: Member) -> int | None:
+        entry = self._tables.live(member.cluster, member.addr)
+        return None if entry is None else self._now_ms - entry.last_update_ms
+
+    def _gap_before(self, event: BrokerRegistered, member: Member) -> int | None:
+        """As it was before this registration, which made a new live entry, at least in its own cluster."""
+        return event.gap_ms if event.cluster == member.cluster else self._gap_ms(member)
 
     def _topics_put(self, event: TopicsPut) -> None:
         known = event.cause is Cause.REGISTER and not self._joined
-        topics = [(change.topic, change.new) for change in event.changes]
         given = {"broker": event.broker_name, "cause": HEARTBEAT if known else event.cause}
-        for some in encoding.topic_lists(topics):
+        names, queues = [change.topic for change in event.changes], [change.new for change in event.changes]
+        for some in encoding.topic_lists(names, queues):
             self._buffer.put(encoding.columns("tput", given | {"topics": some}))
 
     def _topics_deleted(self, event: TopicsDeleted) -> None:
         given = {"broker": event.broker_name, "cause": event.cause}
-        for some in encoding.topic_lists([(topic, None) for topic in event.topics]):
+        for some in encoding.topic_lists(event.topics, None):
             self._buffer.put(encoding.columns("tdel", given | {"topics": some}))
 
     def _kv_changed(self, event: KvChanged) -> None:

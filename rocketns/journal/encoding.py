@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from rocketns.journal.record import TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
 from rocketns.protocol.route import DataVersion, QueueData
-
-TopicEntry = tuple[str, QueueData | None]
 
 
 def columns(event: str, given: dict[str, Any]) -> bytes:
@@ -41,23 +40,43 @@ def version_columns(version: DataVersion | None) -> dict[str, Any]:
     return {"dvt": version.timestamp, "dvc": version.counter, "dvs": version.state_version}
 
 
-def topic_lists(topics: Sequence[TopicEntry]) -> Iterator[list[dict[str, Any]]]:
+def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[orjson.Fragment]:
     """The column ``topics`` for as many records as the bounds want; without queue data only names are written."""
-    for start in range(0, len(topics), TOPICS_IN_RECORD_MAX):
-        for part in _narrowed(topics[start : start + TOPICS_IN_RECORD_MAX]):
-            yield [_topic(name, queues) for name, queues in part]
+    for start, end in _bounds(names):
+        yield _topic_list(names[start:end], None if queues is None else queues[start:end])
 
 
-def _narrowed(topics: Sequence[TopicEntry]) -> Iterator[Sequence[TopicEntry]]:
-    if len(topics) == 1 or sum(len(name) for name, _ in topics) <= TOPIC_CHARS_IN_RECORD_MAX:
-        yield topics
+def _bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    for start in range(0, len(names), TOPICS_IN_RECORD_MAX):
+        yield from _narrowed(names, start, min(start + TOPICS_IN_RECORD_MAX, len(names)))
+
+
+def _narrowed(names: Sequence[str], start: int, end: int) -> Iterator[tuple[int, int]]:
+    if end - start == 1 or sum(map(len, names[start:end])) <= TOPIC_CHARS_IN_RECORD_MAX:
+        yield start, end
         return
-    half = len(topics) // 2
-    yield from _narrowed(topics[:half])
-    yield from _narrowed(topics[half:])
+    middle = (start + end) // 2
+    yield from _narrowed(names, start, middle)
+    yield from _narrowed(names, middle, end)
 
 
-def _topic(name: str, queues: QueueData | None) -> dict[str, Any]:
-    if queues is None:
-        return {"t": name}
-    return {"t": name, "r": queues[0], "w": queues[1], "p": queues[2], "s": queues[3]}
+def _topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> orjson.Fragment:
+    """A quarter of the cost of a dict for each topic: a registration may bring 10,000."""
+    texts = _escaped(names)
+    if queues is not None:
+        texts = [text + _queue_columns(data) for text, data in zip(texts, queues, strict=True)]
+    end = b'"}' if queues is None else b"}"
+    return orjson.Fragment(b'[{"t":"' + (end + b',{"t":"').join(texts) + end + b"]")
+
+
+def _escaped(names: Sequence[str]) -> list[bytes]:
+    """Each name as JSON without its quotes. Where nothing is escaped, a quote cannot be inside."""
+    whole = dumps(list(names))
+    if b"\\" in whole:
+        return [dumps(name)[1:-1] for name in names]
+    return whole[2:-2].split(b'","')
+
+
+@lru_cache(maxsize=4096)
+def _queue_columns(queues: QueueData) -> bytes:
+    return b'","r":%d,"w":%d,"p":%d,"s":%d' % queues

@@ -15,8 +15,8 @@ All records
     1 ms; it may step back when somebody sets the clock. ``ev`` says what it is, one of `EVENTS`.
 
 start, stop
-    The first two records of a boot are ``open`` and ``start`` (with ``ns``). There is no broker and no topic then. ``stop`` is the
-    last record of a server that was stopped; one that was killed has none.
+    The first two records of a boot are ``open`` and ``start`` (with ``ns``). There is no broker and no topic then.
+    ``stop`` is the last record of a server that was stopped; one that was killed has none.
 
 open
     The first record of each file: ``ns``, and ``file``, the file's number. It has a ``seq`` like any other record.

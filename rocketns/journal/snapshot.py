@@ -78,8 +78,8 @@ class Snapshot:
 
     def _write_broker(self, broker: str, topics: list[str]) -> None:
         table = self._tables.topic_queue_table
-        present = [(topic, table[topic][broker]) for topic in topics if broker in table.get(topic, ())]
-        for listed in encoding.topic_lists(present):
+        names = [topic for topic in topics if broker in table.get(topic, ())]
+        for listed in encoding.topic_lists(names, [table[topic][broker] for topic in names]):
             self._put({"broker": broker, "topics": listed})
 
     def _write_kv(self) -> Iterator[int]:

@@ -1,0 +1,73 @@
+"""A journal without a thread and without files, whose records can be read at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocketns.config.journal import JournalConfig
+from rocketns.journal.buffer import Buffer, BufferLimits
+from rocketns.journal.journal import Journal
+from rocketns.journal.writer import Chunk, Writer
+from rocketns.routeinfo.tables import RouteTables
+from tests.journal.replay import Record, parsed
+
+BOOT_MS = 1_700_000_000_000
+
+
+class MemoryWriter(Writer):
+    """Keeps what it gets; ``stuck`` keeps it pending, as a full disk does."""
+
+    def __init__(self) -> None:
+        self.chunks: list[Chunk] = []
+        self.stuck = False
+        self.pending_bytes = 0
+
+    @property
+    def has_pending(self) -> bool:
+        return self.pending_bytes > 0
+
+    def start(self) -> None: ...
+
+    def wake(self) -> None: ...
+
+    def push(self, chunk: Chunk) -> None:
+        self.chunks.append(chunk)
+        self.pending_bytes += len(chunk.data) if self.stuck else 0
+
+    def unstick(self) -> None:
+        self.stuck, self.pending_bytes = False, 0
+
+    def stop(self, within_s: float) -> bool:  # noqa: ARG002
+        return True
+
+    def take(self) -> list[Record]:
+        """Every record since the last call."""
+        records = [one for chunk in self.chunks for one in parsed(bytes(chunk.data))]
+        self.chunks.clear()
+        return records
+
+
+def memory_journal(tables: RouteTables, kv: dict | None = None, **config: object) -> tuple[Journal, MemoryWriter]:
+    """Started; waiting work is done at the next `run_work`."""
+    settings = JournalConfig(journal_path="/nowhere", journal_ns="n1", **config)  # type: ignore[arg-type]
+    journal = Journal(settings, "n1", tables, {} if kv is None else kv, BOOT_MS, lambda _s, step: steps.append(step))
+    steps: list[Callable[[], None]] = []
+    journal.steps = steps  # type: ignore[attr-defined]
+    writer = journal.writer = MemoryWriter()
+    journal.buffer._writer = writer
+    journal.start()
+    return journal, writer
+
+
+def run_work(journal: Journal, steps_max: int = 1_000_000) -> int:
+    """Do steps of waiting work as the event loop would; how many."""
+    steps: list[Callable[[], None]] = journal.steps  # type: ignore[attr-defined]
+    done = 0
+    while steps and done < steps_max:
+        steps.pop(0)()
+        done += 1
+    return done
+
+
+def memory_buffer(writer: MemoryWriter, limits: BufferLimits) -> Buffer:
+    return Buffer(writer, limits, "n1", BOOT_MS)

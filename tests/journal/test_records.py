@@ -1,0 +1,274 @@
+"""What each event becomes: the records of the contract, column by column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocketns.journal import record
+from rocketns.protocol.route import DataVersion, queue_data
+from rocketns.routeinfo.events import Cause, ConfigChanged, Event, KvChanged, TopicChange, TopicsDeleted, TopicsPut
+from tests.journal.memory import BOOT_MS, memory_journal
+from tests.journal.replay import Record, check_columns
+from tests.routeinfo.manager import (
+    ADDR,
+    BROKER,
+    CLUSTER,
+    MASTER,
+    NORMAL,
+    SLAVE,
+    SLAVE_ADDR,
+    VERSION,
+    Broker,
+    Manager,
+    table_of,
+)
+
+KEY = {"cluster": CLUSTER, "broker": BROKER, "addr": ADDR, "bid": 0}
+TOLD = {"dvt": VERSION.timestamp, "dvc": 1, "dvs": 0}
+ATTRIBUTES = {"timeout_ms": 120_000, "ha": "127.0.0.1:20911", "acting": True}
+ENTRY = {"r": 8, "w": 8, "p": 6, "s": 0}
+OTHER = "127.0.0.1:50911"
+
+
+class Told:
+    """A manager whose events go into a journal."""
+
+    def __init__(self) -> None:
+        self.manager = Manager()
+        self.journal, self.writer = memory_journal(self.manager.tables)
+        self.of()
+
+    def events(self, *events: Event) -> list[Record]:
+        self.manager.events.extend(events)
+        return self.of()
+
+    def of(self, *_done: object) -> list[Record]:
+        """The records that the events since the last call became, without boot, seq and ts."""
+        self.journal.record(list(self.manager.events), self.manager.now_ms, BOOT_MS)
+        self.manager.events.clear()
+        self.journal.buffer.flush(BOOT_MS)
+        records = self.writer.take()
+        for one in records:
+            check_columns(one)
+        return [{k: v for k, v in one.items() if k not in ("boot", "seq", "ts")} for one in records]
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+def test_the_first_records_are_open_and_start() -> None:
+    _, writer = memory_journal(Manager().tables, {"ns": {"k": "v"}})
+    head = {"boot": BOOT_MS, "ts": BOOT_MS * 1000}
+    assert writer.take() == [
+        head | {"seq": 1, "ev": "open", "ns": "n1", "file": 1},
+        head | {"seq": 2, "ev": "start", "ns": "n1"},
+        head | {"seq": 3, "ev": "kv", "ns_key": "ns", "key": "k", "val": "v"},
+    ]
+
+
+def test_a_registration_is_reg_then_its_topics(told: Told) -> None:
+    assert told.of(told.manager.register(MASTER, table_of("a", "b"))) == [
+        {"ev": "reg"} | KEY | TOLD | ATTRIBUTES,
+        {"ev": "tput", "broker": BROKER, "cause": "register", "topics": [{"t": "a"} | ENTRY, {"t": "b"} | ENTRY]},
+    ]
+
+
+def test_the_same_registration_again_is_a_heartbeat(told: Told) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    told.manager.now_ms += 30_000
+    assert told.of(told.manager.register(MASTER, table_of("a", "b"))) == [{"ev": "hb"} | KEY | TOLD | {"gap": 30_000}]
+
+
+def test_a_changed_topic_comes_with_the_heartbeat_that_brought_it(told: Told) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    changed = table_of("a", b=queue_data(4, 4, 4, 1))
+    assert told.of(told.manager.register(MASTER.next_version(), changed)) == [
+        {"ev": "hb", "gap": 0} | KEY | TOLD | {"dvc": 2},
+        {"ev": "tput", "broker": BROKER, "cause": "heartbeat", "topics": [{"t": "b", "r": 4, "w": 4, "p": 4, "s": 1}]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "told_again"),
+    [
+        ({"timeout_ms": 50}, {"timeout_ms": 50}),
+        ({"ha_addr": None}, {"ha": None}),
+        ({"zone": "z1"}, {"zone": "z1"}),
+        ({"acting": False}, {"acting": False}),
+    ],
+)
+def test_a_heartbeat_says_what_changed_of_the_broker_once(told: Told, change: dict, told_again: dict) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    expected = {"ev": "hb", "gap": 0} | KEY | TOLD | ATTRIBUTES | told_again
+    expected = {name: value for name, value in expected.items() if value is not None}
+    assert told.of(told.manager.register(MASTER.but(**change), table_of("a", "b"))) == [expected]
+    assert told.of(told.manager.register(MASTER.but(**change), table_of("a", "b"))) == [
+        {"ev": "hb", "gap": 0} | KEY | TOLD
+    ]
+
+
+def test_a_heartbeat_without_registration(told: Told) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    refreshed = told.manager.tables.refresh(CLUSTER, ADDR, told.manager.now_ms + 1_000)
+    assert told.events(*refreshed) == [{"ev": "hb", "gap": 1_000} | KEY | TOLD]
+    assert told.events(*told.manager.tables.refresh(CLUSTER, "nobody:1", 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "columns"),
+    [
+        (None, {}),
+        (DataVersion(3, 7, None), {"dvt": 7, "dvs": 3}),
+        (DataVersion(1, -1, 2**62), {"dvt": -1, "dvc": 2**62, "dvs": 1}),
+    ],
+)
+def test_data_versions_that_lack_something(told: Told, version: DataVersion | None, columns: dict) -> None:
+    broker = MASTER.but(version=version)
+    first, *_ = told.of(told.manager.register(broker, table_of("a", "b")))
+    assert first == {"ev": "reg"} | KEY | columns | ATTRIBUTES
+    assert told.of(told.manager.register(broker, table_of("a", "b"))) == [{"ev": "hb", "gap": 0} | KEY | columns]
+
+
+@pytest.mark.parametrize("cause", [Cause.UNREGISTER, Cause.EXPIRED, Cause.CHANNEL_CLOSE, Cause.CHANNEL_EXCEPTION])
+def test_a_broker_that_goes_takes_its_topics(told: Told, cause: Cause) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    told.manager.now_ms += 123_000
+    assert told.of(told.manager.unregister(MASTER.leaving(cause))) == [
+        {"ev": "down"} | KEY | {"gap": 123_000, "cause": cause},
+        {"ev": "tdel", "broker": BROKER, "cause": cause, "topics": [{"t": "a"}, {"t": "b"}]},
+    ]
+
+
+def test_a_group_that_loses_its_master_becomes_read_only_for_the_same_cause(told: Told) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.manager.register(SLAVE, table_of("a", "b"))
+    told.of()
+    down, put = told.of(told.manager.unregister(MASTER.leaving(Cause.EXPIRED)))
+    assert (down["ev"], down["cause"]) == ("down", "expired")
+    assert (put["ev"], put["cause"], put["topics"][0]) == ("tput", "expired", {"t": "a"} | ENTRY | {"p": 4})
+
+
+def test_a_slave_that_becomes_master_leaves_its_old_id(told: Told) -> None:
+    told.manager.register(MASTER.but(id=1), table_of("a", "b"))
+    told.of()
+    told.manager.now_ms += 5
+    down, reg, *_ = told.of(told.manager.register(MASTER, table_of("a", "b")))
+    assert down == {"ev": "down"} | KEY | {"bid": 1, "gap": 5, "cause": "register"}
+    assert (reg["ev"], reg["bid"]) == ("reg", 0)
+
+
+def test_an_address_that_takes_an_id_displaces_the_one_that_had_it(told: Told) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    told.manager.now_ms += 7
+    taken = MASTER.but(addr=OTHER, version=VERSION._replace(state_version=1))
+    down, reg, *_ = told.of(told.manager.register(taken, table_of("a", "b")))
+    assert down == {"ev": "down"} | KEY | {"gap": 7, "cause": "conflict"}
+    assert (reg["ev"], reg["addr"]) == ("reg", OTHER)
+
+
+def test_who_loses_a_conflict_is_told_of_only_where_it_was_a_member(told: Told) -> None:
+    told.manager.register(MASTER.but(version=VERSION._replace(state_version=9)), table_of("a", "b"))
+    told.manager.register(SLAVE, table_of("a", "b"))
+    told.of()
+    assert told.of(told.manager.register(MASTER.but(addr=OTHER), table_of("a", "b"))) == []
+    lost = told.of(told.manager.register(SLAVE.but(id=0), table_of("a", "b")))
+    assert lost == [{"ev": "down"} | KEY | {"addr": SLAVE_ADDR, "bid": 1, "gap": 0, "cause": "conflict"}]
+
+
+def test_what_tools_do_to_topics(told: Told) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    put = {"ev": "tput", "broker": BROKER}
+    assert told.of(told.manager.register_topic("c", (BROKER, NORMAL))) == [
+        put | {"cause": "topic", "topics": [{"t": "c"} | ENTRY]}
+    ]
+    wiped, *_ = told.of(told.manager.wipe_write_perm(BROKER))
+    assert (wiped["cause"], [one["p"] for one in wiped["topics"]]) == ("perm", [4, 4, 4])
+    assert told.of(told.manager.wipe_write_perm(BROKER)) == []
+    assert told.of(told.manager.delete_topic("a")) == [
+        {"ev": "tdel", "broker": BROKER, "cause": "admin", "topics": [{"t": "a"}]}
+    ]
+
+
+def test_topics_that_a_registration_no_longer_lists(told: Told) -> None:
+    told.manager.config.delete_topic_with_broker_registration = True
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    _, deleted = told.of(told.manager.register(MASTER.next_version(), table_of("a")))
+    assert deleted == {"ev": "tdel", "broker": BROKER, "cause": "register", "topics": [{"t": "b"}]}
+
+
+def test_kv_items_and_properties(told: Told) -> None:
+    kv = {"ev": "kv", "ns_key": "ns", "key": "k"}
+    assert told.events(KvChanged("ns", "k", "v"), KvChanged("ns", "k", None)) == [kv | {"val": "v"}, kv]
+    assert told.events(ConfigChanged("enableTopicList", "true")) == [
+        {"ev": "config", "key": "enableTopicList", "val": "true"}
+    ]
+    assert told.events(ConfigChanged("tls.server.keyPassword", "x")) == [
+        {"ev": "config", "key": "tls.server.keyPassword"}
+    ]
+
+
+def put(names: list[str]) -> TopicsPut:
+    return TopicsPut(BROKER, [TopicChange(name, None, NORMAL) for name in names], Cause.TOPIC)
+
+
+def test_many_topics_are_split_into_records_of_bounded_size(told: Told) -> None:
+    names = [f"topic-{number}" for number in range(10_000)]
+    records = told.events(put(names))
+    assert [len(one["topics"]) for one in records] == [record.TOPICS_IN_RECORD_MAX] * 20
+    assert [topic for one in records for topic in one["topics"]] == [{"t": name} | ENTRY for name in names]
+    deleted = told.events(TopicsDeleted(BROKER, names, Cause.ADMIN))
+    assert [topic["t"] for one in deleted for topic in one["topics"]] == names
+
+
+def test_long_names_split_a_record_further_down_to_one_topic(told: Told) -> None:
+    names = ["x" * 30_000, "y" * 30_000, "z" * 100_000, "a"]
+    records = told.events(put(names))
+    assert [[topic["t"][0] for topic in one["topics"]] for one in records] == [["x"], ["y"], ["z"], ["a"]]
+
+
+@pytest.mark.parametrize("name", ['a","b', '"', "\\", "\n", "", "日本", "\u2028", "a\x00b", '{"t":"x"}', "'"])
+def test_any_name_is_written_as_it_is(told: Told, name: str) -> None:
+    for names in ([name], [name, "plain"], ["plain", name, name + "2"]):
+        (one,) = told.events(put(names))
+        assert [topic["t"] for topic in one["topics"]] == names
+        (one,) = told.events(TopicsDeleted(name or "b", names, Cause.ADMIN))
+        assert [topic["t"] for topic in one["topics"]] == names
+    reg, *_ = told.of(
+        told.manager.register(Broker(cluster=name or "c", name=name or "b", addr=name or "a"), table_of("a", "b"))
+    )
+    beat, *_ = told.of(
+        told.manager.register(Broker(cluster=name or "c", name=name or "b", addr=name or "a"), table_of("a", "b"))
+    )
+    assert (reg["ev"], beat["ev"]) == ("reg", "hb")
+    assert reg["cluster"] == beat["cluster"] == (name or "c")
+
+
+def test_half_a_surrogate_is_written_as_its_escape(told: Told) -> None:
+    (one,) = told.events(put(["a", "\ud800"]))
+    assert [topic["t"] for topic in one["topics"]] == ["a", "\\ud800"]
+    assert told.events(KvChanged("ns", "\udfff", "v")) == [{"ev": "kv", "ns_key": "ns", "key": "\\udfff", "val": "v"}]
+
+
+def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(
+    told: Told, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setitem(told.journal._effects._handlers, KvChanged, broken)
+    for _ in range(3):
+        told.journal.record([KvChanged("a", "b", "c")], 0, BOOT_MS)
+    assert told.events(ConfigChanged("a", "b")) == [{"ev": "drop", "lost": 3}, {"ev": "config", "key": "a", "val": "b"}]
+    assert caplog.text.count("could not be made") == 1
