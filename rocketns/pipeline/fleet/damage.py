@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rocketns.pipeline.fleet.effects import record
@@ -12,7 +12,7 @@ NEVER_MS = 1 << 62
 
 
 class Lost(NamedTuple):
-    """Records that are missing from a journal: ``kind`` is corrupt, hole or drop."""
+    """``lost`` records in a row that are missing from a journal: ``kind`` is corrupt, hole or drop."""
 
     kind: str
     boot: int
@@ -26,7 +26,7 @@ class Damager:
     def __init__(self, planned: Sequence[Damage]) -> None:
         self.planned = list(planned)
         self.lost: list[Lost] = []
-        self._first_seq, self._taken = 0, 0
+        self._taken: list[int] = []
 
     @property
     def next_ms(self) -> int:
@@ -35,12 +35,17 @@ class Damager:
     def take(self, line: bytes, boot: int, seq: int) -> tuple[list[bytes], list[bytes]]:
         """(what is left of the line, records that tell of the loss)."""
         damage = self.planned[0]
-        self._first_seq = self._first_seq or seq
-        self._taken += 1
+        self._taken.append(seq)
         left = [line[: len(line) // 2] + b"\n"] if damage.kind == "corrupt" else []
-        if self._taken < damage.lost:
+        if len(self._taken) < damage.lost:
             return left, []
-        self.lost.append(Lost(damage.kind, boot, self._first_seq, damage.lost))
-        del self.planned[0]
-        self._first_seq, self._taken = 0, 0
+        self.lost += _in_a_row(damage.kind, boot, self._taken)
+        del self.planned[0], self._taken[:]
         return left, [record("drop", lost=damage.lost)] if damage.kind == "drop" else []
+
+
+def _in_a_row(kind: str, boot: int, taken: Sequence[int]) -> Iterator[Lost]:
+    """Records of another kind may lie between, and are not lost."""
+    starts = [place for place, seq in enumerate(taken) if not place or seq != taken[place - 1] + 1]
+    for start, end in zip(starts, [*starts[1:], len(taken)], strict=True):
+        yield Lost(kind, boot, taken[start], end - start)

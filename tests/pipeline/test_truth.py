@@ -1,0 +1,154 @@
+"""An audit's tables compared with the truth about a synthetic fleet."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketns.pipeline.fleet import FleetSpec, Truth, make_fleet, save_truth
+from rocketns.pipeline.truth import BOOT_ENDS, COLUMNS, Outcome, compare, summary
+
+Rows = dict[str, list[dict[str, Any]]]
+SECOND = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory: pytest.TempPathFactory) -> Truth:
+    return make_fleet(FleetSpec.of_events(80_000), tmp_path_factory.mktemp("fleet"))
+
+
+@pytest.fixture
+def tables(truth: Truth) -> Rows:
+    """What an audit finds that errs in nothing, except that its clock is half a second late."""
+    windows = [window for fault in truth["faults"] for window in fault["windows"]]
+    departures = [departure for fault in truth["faults"] for departure in fault["departures"]]
+    losses = [(server["ns"], lost) for server in truth["name_servers"] for lost in server["lost"]]
+    return deepcopy(
+        {
+            "ns_uptime": [
+                {"ns": s["ns"], "t1": b["t1"] + SECOND // 2, "t2": b["t2"], "end_cause": BOOT_ENDS[b["end"]]}
+                for s in truth["name_servers"]
+                for b in s["boots"]
+            ],
+            "key_windows": [
+                {"topic": topic, "broker": w["broker"], "t1": w["t1"] + SECOND // 2, "t2": w["t2"] + SECOND // 2}
+                for w in windows
+                for topic in w["topics"]
+            ],
+            "departures": [departure | {"t1": departure["t1"] + SECOND // 2} for departure in departures],
+            "broker_stats": truth["brokers"],
+            "dead_topics": [{"topic": topic, "kind": "user"} for topic in truth["dead"]],
+            "hot_topics": [
+                {"topic": truth["hottest"], "kind": "user", "rank": 1},
+                {"topic": "%RETRY%group-0", "kind": "retry", "rank": 1},
+            ],
+            "missing_topics": truth["missing"],
+            "quality": [
+                {"kind": kind, "ns": ns, "n": lost["lost"]}
+                for ns, lost in losses
+                for kind in sorted({"hole", lost["kind"]})
+            ],
+        }
+    )
+
+
+def bad(truth: Truth, tables: Rows) -> list[tuple[Outcome, str]]:
+    return [(verdict.outcome, verdict.fault) for verdict in compare(truth, tables) if not verdict.good]
+
+
+def fault_of(truth: Truth, kind: str) -> dict[str, Any]:
+    return next(fault for fault in truth["faults"] if fault["kind"] == kind)
+
+
+def test_an_audit_that_errs_in_nothing_has_found_each_fault(truth: Truth, tables: Rows) -> None:
+    verdicts = compare(truth, tables)
+    assert [verdict for verdict in verdicts if not verdict.good] == []
+    found = {verdict.fault for verdict in verdicts}
+    assert found >= {fault["id"] for fault in truth["faults"] if fault["kind"] not in ("corrupt", "hole", "drop")}
+    quiet = {verdict.fault.split("-")[0] for verdict in verdicts if verdict.outcome is Outcome.QUIET}
+    assert quiet == {"blip", "change"}
+    assert summary(verdicts).endswith(", 0 missed, 0 invented, 5 quiet")
+
+
+def test_a_window_that_was_not_found_is_missed(truth: Truth, tables: Rows) -> None:
+    fault = fault_of(truth, "partition")
+    gone = fault["windows"][0]
+    tables["key_windows"] = [
+        row
+        for row in tables["key_windows"]
+        if (row["topic"], row["broker"], row["t1"] // SECOND)
+        != (gone["topics"][0], gone["broker"], (gone["t1"] + SECOND // 2) // SECOND)
+    ]
+    assert bad(truth, tables) == [(Outcome.MISSED, fault["id"])]
+
+
+def test_a_window_at_another_time_is_missed_and_invented(truth: Truth, tables: Rows) -> None:
+    fault = fault_of(truth, "lost_change")
+    (window,) = fault["windows"]
+    row = next(row for row in tables["key_windows"] if abs(row["t1"] - window["t1"]) < SECOND)
+    row["t2"] += 60 * SECOND
+    assert bad(truth, tables) == [(Outcome.MISSED, fault["id"]), (Outcome.INVENTED, "key_windows")]
+
+
+def test_windows_that_begin_and_end_together_are_one_invention(truth: Truth, tables: Rows) -> None:
+    tables["key_windows"] += [{"topic": f"t{n}", "broker": "b", "t1": 1, "t2": 9} for n in range(5)]
+    (verdict,) = [verdict for verdict in compare(truth, tables) if not verdict.good]
+    assert (verdict.outcome, verdict.detail[:13]) == (Outcome.INVENTED, "5 topics on b")
+
+
+def test_a_departure_of_another_kind_is_missed_and_invented(truth: Truth, tables: Rows) -> None:
+    fault = fault_of(truth, "silent")
+    row = next(row for row in tables["departures"] if row["kind"] == "silent")
+    row["kind"] = "crash"
+    assert bad(truth, tables) == [(Outcome.MISSED, fault["id"]), (Outcome.INVENTED, "departures")]
+
+
+def test_a_killed_name_server_that_is_called_stopped_is_missed(truth: Truth, tables: Rows) -> None:
+    row = next(row for row in tables["ns_uptime"] if row["end_cause"] == "lost")
+    row["end_cause"] = "stop"
+    assert bad(truth, tables) == [(Outcome.MISSED, fault_of(truth, "kill")["id"]), (Outcome.INVENTED, "ns_uptime")]
+
+
+@pytest.mark.parametrize("figure", ["failures", "graceful", "flaps"])
+def test_a_wrong_figure_of_a_broker_is_told(truth: Truth, tables: Rows, figure: str) -> None:
+    tables["broker_stats"][3][figure] += 1
+    assert bad(truth, tables) == [(Outcome.MISSED, "broker_stats")]
+
+
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [
+        ("dead_topics", {"topic": "t", "kind": "user"}),
+        ("hot_topics", {"topic": "t", "kind": "user", "rank": 1}),
+        ("missing_topics", {"topic": "t", "hour": 0, "kind": "new"}),
+        ("broker_stats", {"ns": "n", "broker": "b", "bid": 0, "addr": "a"}),
+        ("quality", {"kind": "drop", "ns": "n", "n": 3}),
+    ],
+)
+def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str, row: dict[str, Any]) -> None:
+    tables[table].append(row)
+    assert bad(truth, tables) == [(Outcome.INVENTED, table)]
+
+
+@pytest.mark.parametrize("table", ["hot_topics", "missing_topics", "quality"])
+def test_what_was_seeded_and_is_not_there_is_missed(truth: Truth, tables: Rows, table: str) -> None:
+    tables[table] = []
+    outcomes = bad(truth, tables)
+    assert outcomes
+    assert set(outcomes) == {(Outcome.MISSED, table)}
+
+
+def test_every_table_has_to_be_given(truth: Truth, tables: Rows) -> None:
+    assert tables.keys() == COLUMNS.keys()
+    with pytest.raises(KeyError, match="departures"):
+        compare(truth, {name: rows for name, rows in tables.items() if name != "departures"})
+
+
+def test_the_truth_is_the_same_after_a_way_through_json(truth: Truth, tables: Rows, tmp_path: Path) -> None:
+    save_truth(truth, tmp_path / "truth.json")
+    again = json.loads((tmp_path / "truth.json").read_text("utf-8"))
+    assert compare(again, tables) == compare(truth, tables)
