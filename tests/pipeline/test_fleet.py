@@ -13,7 +13,7 @@ import pytest
 
 from rocketns.journal.record import COLUMNS_OF, DOWN_CAUSES, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.fleet import Faults, FleetSpec, Truth, make_fleet
-from rocketns.pipeline.fleet.spec import DAY_S, NO_FAULTS, SCAN_MS, TIMEOUT_MS
+from rocketns.pipeline.fleet.spec import DAY_S, DEMO_EVENTS, NO_FAULTS, SCAN_MS, TIMEOUT_MS
 
 Record = dict[str, Any]
 HEAD = {"boot", "seq", "ts", "ev"}
@@ -321,6 +321,12 @@ def digest(folder: Path) -> str:
     for path in sorted(folder.rglob("*.jsonl")):
         whole.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
     return whole.hexdigest()
+
+
+def test_the_demo_is_long_enough_to_judge_dead_topics_and_bursts() -> None:
+    spec = FleetSpec.of_events(DEMO_EVENTS)
+    assert spec.seconds >= 8 * DAY_S
+    assert spec.faults == Faults()
 
 
 @pytest.mark.parametrize("events", [100_000, 350_000, 1_700_000, 17_000_000])

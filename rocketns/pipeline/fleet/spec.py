@@ -10,6 +10,7 @@ SCAN_MS = 5_000
 DAY_S = 86_400
 # Monday 2026-01-05T00:00:00Z
 START_MS = 1_767_571_200_000
+DEMO_EVENTS = 350_000
 LARGE_EVENTS = 1_000_000
 BURST_SECONDS_MIN = 36 * 3600
 SECONDS_MIN = 6 * 3600
@@ -50,7 +51,7 @@ NO_FAULTS = Faults(*[0] * len(Faults._fields))
 
 @dataclass(frozen=True)
 class FleetSpec:
-    """The default is the fleet of the demo: about 350,000 records.
+    """The default is the fleet of the demo.
 
     ``width``: brokers that have a topic. ``slaves``: so many of the brokers have one; faults befall the others.
 
