@@ -183,8 +183,8 @@ def impact() -> Rows:
         "orphaned_qs_mean": 4_680.0, "orphaned_qs_max": 4_680.0, "dup_qs_mean": 0.0, "dup_qs_max": 0.0,
         "orphaned_ids": ["broker-b:1", "broker-b:3"], "dup_ids": [],
     }  # fmt: skip
-    real = base | {"topic": "payment_topic", "c": 3, "assignments": "real", "group": "pay", "orphaned_mean": 8 / 3, "dup_mean": 2 / 3,
-                   "orphaned_qs_mean": 6_240.0, "dup_qs_max": 2_340.0}  # fmt: skip
+    real = base | {"topic": "payment_topic", "c": 3, "assignments": "real", "group": "pay", "orphaned_mean": 8 / 3,
+                   "dup_mean": 2 / 3, "orphaned_qs_mean": 6_240.0, "dup_qs_max": 2_340.0}  # fmt: skip
     return [base, base | {"topic": "stock_topic"}, real, circle]
 
 
