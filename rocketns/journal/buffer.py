@@ -51,6 +51,7 @@ class Buffer:
         self._began_ms = 0
         self._ends_ms = 0
         self._loss_logged_ms = -LOSS_LOG_INTERVAL_MS
+        self._end_is_logged = False
 
     def at(self, epoch_ms: int) -> None:
         """The wall clock of the records that follow. Ends a file whose time is over; `put` begins the next."""
@@ -110,14 +111,17 @@ class Buffer:
         self.seq += 1
         self.lost += 1
         self._room = 0
-        if self._epoch_ms - self._loss_logged_ms >= LOSS_LOG_INTERVAL_MS:
+        if not 0 <= self._epoch_ms - self._loss_logged_ms < LOSS_LOG_INTERVAL_MS:
             self._loss_logged_ms = self._epoch_ms
+            self._end_is_logged = True
             log.error("the journal's buffer is full: records are lost, from seq %d on", self.seq)
 
     def _state_loss(self) -> bool:
         lost, self.lost = self.lost, 0
         if self._append(encoding.columns("drop", {"lost": lost})):
-            log.warning("%d records of the journal were lost, up to seq %d", lost, self.seq - 1)
+            if self._end_is_logged:
+                self._end_is_logged = False
+                log.warning("%d records of the journal were lost, up to seq %d", lost, self.seq - 1)
             return True
         self.lost = lost
         return False

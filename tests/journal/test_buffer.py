@@ -1,0 +1,165 @@
+"""Numbers, bounds and the ends of files, before anything reaches a disk."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketns.journal.buffer import DAY_MS, Buffer, BufferLimits
+from tests.journal.memory import BOOT_MS, MemoryWriter, memory_buffer
+from tests.journal.replay import Record, check_sequence
+
+MINUTE_MS = 60_000
+RECORD = b'"ev":"stop"}'
+
+
+@pytest.fixture
+def writer() -> MemoryWriter:
+    return MemoryWriter()
+
+
+def buffer_of(writer: MemoryWriter, buffer_bytes: int = 1 << 20, file_bytes: int = 1 << 30) -> Buffer:
+    buffer = memory_buffer(writer, BufferLimits(buffer_bytes, file_bytes, 10 * MINUTE_MS))
+    buffer.at(BOOT_MS)
+    return buffer
+
+
+def put(buffer: Buffer, count: int, at_ms: int = BOOT_MS) -> None:
+    buffer.at(at_ms)
+    for _ in range(count):
+        buffer.put(RECORD)
+
+
+def files(writer: MemoryWriter) -> dict[int, list[Record]]:
+    """The records by file number, taken from the writer."""
+    by_file: dict[int, list[Record]] = {}
+    chunks, writer.chunks = writer.chunks, []
+    for chunk in chunks:
+        writer.chunks = [chunk]
+        by_file.setdefault(chunk.segment.number, []).extend(writer.take())
+    return by_file
+
+
+def test_nothing_is_handed_over_before_a_flush(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer)
+    put(buffer, 3)
+    assert writer.chunks == []
+    buffer.flush(BOOT_MS)
+    assert [one["ev"] for one in writer.take()] == ["open", "stop", "stop", "stop"]
+    buffer.flush(BOOT_MS + 1_000)
+    assert writer.chunks == []
+
+
+def test_a_burst_is_handed_over_early_where_the_writer_is_idle(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer, 1 << 16)
+    put(buffer, 5_000)
+    assert buffer.lost == 0
+    buffer.flush(BOOT_MS)
+    records = writer.take()
+    check_sequence(records)
+    assert len(records) == 5_001
+
+
+@pytest.mark.parametrize("passed_ms", [10 * MINUTE_MS, -1, DAY_MS])
+def test_a_file_ends_when_its_time_is_over_or_the_clock_went_back(writer: MemoryWriter, passed_ms: int) -> None:
+    buffer = buffer_of(writer)
+    put(buffer, 2)
+    put(buffer, 1, BOOT_MS + passed_ms)
+    buffer.flush(BOOT_MS + passed_ms)
+    ends = [chunk.ends for chunk in writer.chunks]
+    by_file = files(writer)
+    assert [len(records) for records in by_file.values()] == [3, 2]
+    assert ends == [True, False]
+    check_sequence([one for records in by_file.values() for one in records])
+    assert [records[0] for records in by_file.values()] == [
+        {"boot": BOOT_MS, "seq": seq, "ts": ms * 1000, "ev": "open", "ns": "n1", "file": number}
+        for number, (seq, ms) in enumerate([(1, BOOT_MS), (4, BOOT_MS + passed_ms)], 1)
+    ]
+
+
+def test_a_file_ends_with_the_utc_day(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer)
+    midnight = (BOOT_MS // DAY_MS + 1) * DAY_MS
+    for at_ms in (midnight - 2, midnight - 1, midnight):
+        put(buffer, 1, at_ms)
+    buffer.close(midnight)
+    assert {chunk.segment.number: chunk.segment.day.isoformat() for chunk in writer.chunks} == {
+        1: "2023-11-14", 2: "2023-11-15",
+    }  # fmt: skip
+
+
+def test_a_quiet_file_is_closed_in_time_and_no_empty_one_follows(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer)
+    put(buffer, 1)
+    for minutes in range(0, 120, 5):
+        buffer.flush(BOOT_MS + minutes * MINUTE_MS)
+    assert [(chunk.segment.number, chunk.ends) for chunk in writer.chunks] == [(1, False), (1, True)]
+
+
+def test_a_file_ends_at_the_first_record_beyond_its_bytes(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer, file_bytes=1_000)
+    put(buffer, 100)
+    buffer.close(BOOT_MS)
+    sizes = [sum(len(chunk.data) for chunk in writer.chunks if chunk.segment.number == n) for n in range(1, 6)]
+    assert all(1_000 <= size < 1_100 for size in sizes)
+    check_sequence([one for records in files(writer).values() for one in records])
+
+
+def test_what_does_not_fit_is_lost_and_counted(writer: MemoryWriter, caplog: pytest.LogCaptureFixture) -> None:
+    buffer = buffer_of(writer, 10_000)
+    writer.stuck = True
+    put(buffer, 1_000)
+    lost = buffer.lost
+    assert 0 < lost < 1_000
+    buffer.flush(BOOT_MS)
+    put(buffer, 10)
+    writer.unstick()
+    put(buffer, 1)
+    buffer.flush(BOOT_MS)
+    records = writer.take()
+    assert [one["lost"] for one in records if one["ev"] == "drop"] == [lost + 10]
+    assert records[-1]["seq"] == 1_000 + 11 + 2  # and open and drop
+    check_sequence(records)
+    assert caplog.text.count("records are lost, from seq") == 1
+    assert caplog.text.count(f"{lost + 10} records of the journal were lost") == 1
+
+
+def test_the_bytes_that_wait_never_exceed_the_bound(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer, 10_000)
+    writer.stuck = True
+    for second in range(100):
+        put(buffer, 50, BOOT_MS + second * 1_000)
+        buffer.flush(BOOT_MS + second * 1_000)
+    assert sum(len(chunk.data) for chunk in writer.chunks) + len(buffer._front) <= 10_000
+
+
+def test_a_loss_is_stated_at_the_next_flush_with_room_even_if_nothing_follows(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer, 1_000)
+    writer.stuck = True
+    put(buffer, 100)
+    writer.unstick()
+    buffer.flush(BOOT_MS)
+    buffer.flush(BOOT_MS + 1_000)
+    assert buffer.lost == 0
+    records = writer.take()
+    check_sequence(records)
+    assert records[-1]["ev"] == "drop"
+
+
+def test_a_record_larger_than_the_buffer_is_lost_alone(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer, 10_000)
+    put(buffer, 1)
+    buffer.put(b'"ev":"kv","val":"%b"}' % (b"x" * 20_000))
+    put(buffer, 1)
+    buffer.flush(BOOT_MS)
+    records = writer.take()
+    assert [one["ev"] for one in records] == ["open", "stop", "drop", "stop"]
+    check_sequence(records)
+
+
+def test_endless_losses_are_logged_once_a_minute(writer: MemoryWriter, caplog: pytest.LogCaptureFixture) -> None:
+    buffer = buffer_of(writer, 1_000)
+    writer.stuck = True
+    for second in range(122):
+        put(buffer, 10, BOOT_MS + second * 1_000)
+        buffer.flush(BOOT_MS + second * 1_000)
+    assert caplog.text.count("records are lost") == 3

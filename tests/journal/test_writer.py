@@ -1,0 +1,252 @@
+"""The thread and its files: names, order, repair, and what happens when the disk will not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from rocketns.journal import writer as writer_module
+from rocketns.journal.segments import Segment, Store
+from rocketns.journal.writer import Chunk, Retention, Writer
+from tests.journal.files import closed_files, open_files
+
+DAY = date(2026, 11, 21)
+BOOT = 1_700_000_000_000
+WITHIN_S = 30
+
+
+def segment(number: int = 1, day: date = DAY, boot: int = BOOT) -> Segment:
+    return Segment(day, boot, number)
+
+
+def line(number: int, length: int = 20) -> bytearray:
+    return bytearray(b'{"seq":%d}' % number).ljust(length - 1) + b"\n"
+
+
+class Journalled:
+    """A writer that a test feeds and waits for."""
+
+    def __init__(self, root: Path, retention: Retention | None = None, ns: str = "n1") -> None:
+        self.root = root
+        self.writer = Writer(Store(root, ns), retention or Retention(0, 0))
+        self.writer.start()
+
+    def push(self, data: bytes, number: int = 1, *, ends: bool = False, day: date = DAY) -> None:
+        self.writer.push(Chunk(segment(number, day), bytearray(data), ends))
+        self.settle()
+
+    def settle(self) -> None:
+        assert self.writer.wait_until_settled(WITHIN_S)
+
+    def again(self) -> None:
+        self.writer.wake()
+        self.settle()
+
+
+@pytest.fixture
+def started() -> Iterator[list[Journalled]]:
+    all_of_them: list[Journalled] = []
+    yield all_of_them
+    for one in all_of_them:
+        one.writer.stop(WITHIN_S)
+
+
+@pytest.fixture
+def journalled(tmp_path: Path, started: list[Journalled]) -> Journalled:
+    started.append(Journalled(tmp_path / "j"))
+    return started[-1]
+
+
+def test_a_file_is_hidden_until_it_ends(journalled: Journalled) -> None:
+    journalled.push(line(1))
+    (path,) = open_files(journalled.root)
+    assert path.relative_to(journalled.root).as_posix() == f"v=1/dt=2026-11-21/ns=n1/.open-{BOOT}-000001"
+    assert path.read_bytes() == line(1)
+    assert closed_files(journalled.root) == []
+    journalled.push(line(2), ends=True)
+    assert open_files(journalled.root) == []
+    (path,) = closed_files(journalled.root)
+    assert path.name == f"{BOOT}-000001.jsonl"
+    assert path.read_bytes() == line(1) + line(2)
+
+
+def test_the_next_file_follows_on_another_day(journalled: Journalled) -> None:
+    journalled.push(line(1), ends=True)
+    journalled.push(line(2), 2, day=date(2026, 11, 22))
+    assert [path.parent.parent.name for path in open_files(journalled.root)] == ["dt=2026-11-22"]
+
+
+def test_what_is_written_is_synced_before_it_counts_as_written(
+    journalled: Journalled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pending: list[int] = []
+    real = os.fdatasync
+    monkeypatch.setattr(
+        writer_module.os, "fdatasync", lambda fd: (pending.append(journalled.writer.pending_bytes), real(fd))
+    )
+    journalled.push(line(1))
+    assert pending == [20]
+    assert journalled.writer.pending_bytes == 0
+    assert not journalled.writer.has_pending
+
+
+@pytest.mark.parametrize("torn", [b'{"seq":3', b"\0" * 5_000, b"x" * 200_000])
+def test_a_torn_tail_is_cut_and_the_file_closed_at_the_next_start(
+    tmp_path: Path, started: list[Journalled], torn: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store(tmp_path, "n1")
+    left = store.open_path(segment(7))
+    left.parent.mkdir(parents=True)
+    left.write_bytes(line(1) + line(2) + torn)
+    started.append(Journalled(tmp_path))
+    started[-1].push(line(3), 8)
+    assert store.closed_path(segment(7)).read_bytes() == line(1) + line(2)
+    assert not left.exists()
+    assert "was left open by a crash" in caplog.text
+
+
+def test_a_file_without_a_whole_line_is_removed_and_others_are_left_alone(
+    tmp_path: Path, started: list[Journalled]
+) -> None:
+    left, foreign = (Store(tmp_path, ns).open_path(segment()) for ns in ("n1", "n2"))
+    for path in (left, foreign):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b'{"seq"')
+    started.append(Journalled(tmp_path))
+    started[-1].push(line(1), 2)
+    assert not left.exists()
+    assert foreign.read_bytes() == b'{"seq"'
+
+
+def test_a_folder_that_cannot_be_made_is_tried_again(
+    tmp_path: Path, started: list[Journalled], caplog: pytest.LogCaptureFixture
+) -> None:
+    in_the_way = tmp_path / "j"
+    in_the_way.write_text("no folder")
+    one = Journalled(in_the_way)
+    started.append(one)
+    for number in range(1, 4):
+        one.push(line(number))
+    assert one.writer.pending_bytes == 60
+    assert caplog.text.count("cannot be written") == 1
+    in_the_way.unlink()
+    one.again()
+    assert one.writer.pending_bytes == 0
+    (path,) = open_files(in_the_way)
+    assert path.read_bytes() == line(1) + line(2) + line(3)
+    assert caplog.text.count("can be written again") == 1
+
+
+@pytest.mark.parametrize("after_bytes", [0, 7])
+def test_a_failed_write_is_repeated_from_its_beginning(
+    journalled: Journalled, monkeypatch: pytest.MonkeyPatch, after_bytes: int
+) -> None:
+    """Part of the chunk may stand in the file by then, and it must not stand there twice."""
+    journalled.push(line(1))
+    real = os.pwrite
+
+    def full(descriptor: int, data: memoryview, offset: int) -> int:
+        if offset > 20 or not after_bytes:
+            raise OSError(28, "No space left on device")
+        return real(descriptor, data[:after_bytes], offset)
+
+    monkeypatch.setattr(writer_module.os, "pwrite", full)
+    journalled.push(line(2))
+    assert journalled.writer.pending_bytes == 20
+    monkeypatch.undo()
+    journalled.push(line(3))
+    assert open_files(journalled.root)[0].read_bytes() == line(1) + line(2) + line(3)
+
+
+def test_a_failed_sync_is_repeated_with_its_bytes(journalled: Journalled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel may have thrown away pages that it could not write: they are written again."""
+    written: list[int] = []
+    real = os.pwrite
+    monkeypatch.setattr(writer_module.os, "pwrite", lambda fd, d, at: (written.append(at), real(fd, d, at))[1])
+
+    def failing(_descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writer_module.os, "fdatasync", failing)
+        journalled.push(line(1))
+    journalled.again()
+    assert written == [0, 0]
+    assert open_files(journalled.root)[0].read_bytes() == line(1)
+
+
+def test_a_failed_rename_is_repeated(journalled: Journalled, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+        journalled.push(line(1), ends=True)
+    assert journalled.writer.has_pending
+    journalled.again()
+    assert [path.read_bytes() for path in closed_files(journalled.root)] == [bytes(line(1))]
+
+
+def test_a_file_that_was_taken_away_is_said_and_the_next_one_is_written(
+    journalled: Journalled, caplog: pytest.LogCaptureFixture
+) -> None:
+    journalled.push(line(1))
+    open_files(journalled.root)[0].unlink()
+    journalled.push(line(2), ends=True)
+    journalled.push(line(3), 2)
+    assert "was taken away" in caplog.text
+    assert open_files(journalled.root)[0].read_bytes() == line(3)
+
+
+def test_one_process_writes_for_one_id(
+    tmp_path: Path, started: list[Journalled], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A second one must not take the first one's open file for a crash's."""
+    first, second, other = Journalled(tmp_path), Journalled(tmp_path), Journalled(tmp_path, ns="n2")
+    started.extend((first, second, other))
+    first.push(line(1))
+    second.push(line(2), 9)
+    other.push(line(3))
+    assert len(open_files(tmp_path)) == 2
+    assert "cannot be written" in caplog.text
+    first.writer.stop(WITHIN_S)
+    second.again()
+    assert not second.writer.has_pending
+
+
+def test_a_full_file_system_loses_nothing_once_there_is_room_again(tmp_path: Path) -> None:
+    """On a real one of 256 KiB; needs the right to mount."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "journal-test", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no right to mount a small file system here")
+    try:
+        ballast = small / "ballast"
+        ballast.write_bytes(b"x" * 200_000)
+        one = Journalled(small / "j")
+        one.push(line(0))
+        for number in range(1, 21):
+            one.push(line(number, 8_192))
+        assert one.writer.pending_bytes > 0
+        ballast.unlink()
+        one.again()
+        assert one.writer.pending_bytes == 0
+        expected = line(0) + b"".join(line(number, 8_192) for number in range(1, 21))
+        assert open_files(small / "j")[0].read_bytes() == expected
+        one.writer.stop(WITHIN_S)
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+def test_a_stop_says_whether_everything_is_on_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    good = Journalled(tmp_path / "good")
+    good.push(line(1), ends=True)
+    assert good.writer.stop(WITHIN_S)
+    (tmp_path / "bad").write_text("no folder")
+    bad = Journalled(tmp_path / "bad")
+    bad.push(line(1))
+    assert not bad.writer.stop(WITHIN_S)
+    assert "20 bytes of the journal could not be written before the stop" in caplog.text
