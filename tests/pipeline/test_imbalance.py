@@ -1,0 +1,111 @@
+"""Job (d): how unevenly producers write, for each segment."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from rocketns.pipeline.imbalance import imbalance
+from rocketns.pipeline.schema import BROKER_INTERVALS
+from tests.pipeline.duck import imbalance as duck
+from tests.pipeline.duck.query import query, same
+from tests.pipeline.journals import SECOND
+from tests.pipeline.segments import random_segments, segment, segments_frame
+
+BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
+Life = tuple[str, str, int, int, int]  # ns, broker, broker id, first and last second
+
+
+def lives(spark: SparkSession, *known: Life) -> DataFrame:
+    rows = [
+        (ns, "c", broker, bid, f"{broker}:{bid}", t1 * SECOND, t2 * SECOND, "open", None, None)
+        for ns, broker, bid, t1, t2 in known
+    ]
+    return spark.createDataFrame(rows, BROKER_INTERVALS)
+
+
+def always(spark: SparkSession, names: Sequence[str] = ("n1", "n2", "n3")) -> DataFrame:
+    return lives(spark, *[(ns, broker, 0, 0, 10_000) for ns in names for broker in ("broker-a", "broker-b")])
+
+
+def figures(frame: DataFrame) -> list[tuple[Any, ...]]:
+    """(broker, share, fair, tvd, peak, no_share_ns), in the order of time and broker."""
+    rows = sorted(frame.collect(), key=lambda row: (row.t1, row.broker))
+    return [(row.broker, row.share, row.fair, row.tvd, row.peak, row.no_share_ns) for row in rows]
+
+
+def test_the_worked_example_has_its_shares(spark: SparkSession) -> None:
+    window = segments_frame(spark, [segment({"n1": BOTH, "n2": A}, "order_topic", 185, 302)])
+    found = imbalance(window, always(spark))
+    assert figures(found) == [("broker-a", 0.75, 0.5, 0.25, 1.5, []), ("broker-b", 0.25, 0.5, 0.25, 1.5, [])]
+    assert {(row.t1, row.t2) for row in found.collect()} == {(185 * SECOND, 302 * SECOND)}
+
+
+def test_producers_may_be_weighted_by_name_server(spark: SparkSession) -> None:
+    window = segments_frame(spark, [segment({"n1": BOTH, "n2": A})])
+    shares = {broker: share for broker, share, *_ in figures(imbalance(window, always(spark), {"n1": 3, "n2": 1}))}
+    assert shares == {"broker-a": 0.625, "broker-b": 0.375}
+
+
+def test_a_view_without_write_queues_has_no_share_and_is_named(spark: SparkSession) -> None:
+    window = segments_frame(spark, [segment({"n1": BOTH, "n2": {"broker-a": (4, 4, 4)}, "n3": {}})])
+    assert figures(imbalance(window, always(spark))) == [
+        ("broker-a", 0.5, 0.5, 0, 1, ["n2"]),
+        ("broker-b", 0.5, 0.5, 0, 1, ["n2"]),
+    ]
+
+
+def test_where_nobody_can_write_there_are_no_figures(spark: SparkSession) -> None:
+    window = segments_frame(spark, [segment({"n1": {"broker-a": (4, 4, 4)}, "n2": {"broker-a": (2, 2, 4)}})])
+    assert figures(imbalance(window, always(spark))) == [("broker-a", None, None, None, None, ["n1", "n2"])]
+
+
+def test_the_union_takes_the_larger_number_of_queues(spark: SparkSession) -> None:
+    window = segments_frame(spark, [segment({"n1": {"broker-a": 4, "broker-b": 12}, "n2": BOTH})])
+    assert [row[1:3] for row in figures(imbalance(window, always(spark)))] == [(0.375, 0.25), (0.625, 0.75)]
+
+
+def test_a_broker_counts_only_while_it_has_a_master(spark: SparkSession) -> None:
+    """n2 has a replica of broker-b all the time, and its master from the fourth second on."""
+    window = segments_frame(spark, [segment({"n1": BOTH, "n2": BOTH}, end_s=10)])
+    known = lives(
+        spark,
+        *[("n1", broker, 0, 0, 100) for broker in BOTH],
+        ("n2", "broker-a", 0, 0, 100),
+        ("n2", "broker-b", 1, 0, 100),
+        ("n2", "broker-b", 0, 4, 100),
+    )
+    rows = sorted(imbalance(window, known).collect(), key=lambda row: (row.t1, row.broker))
+    assert [(row.t1 // SECOND, row.t2 // SECOND, row.broker, row.share) for row in rows] == [
+        (0, 4, "broker-a", 0.75),
+        (0, 4, "broker-b", 0.25),
+        (4, 10, "broker-a", 0.5),
+        (4, 10, "broker-b", 0.5),
+    ]
+
+
+@pytest.mark.parametrize("seed", [21, 22])
+def test_the_shares_equal_those_of_sql(spark: SparkSession, seed: int) -> None:
+    segments = segments_frame(spark, random_segments(seed, 60))
+    known = random_lives(spark, seed)
+    ours = [tuple(row) for row in imbalance(segments, known).collect()]
+    theirs = query(duck.SQL, topic_segments=segments, broker_intervals=known)
+    assert len(theirs) > 100
+    assert same(sorted(ours, key=repr), theirs)
+
+
+def random_lives(spark: SparkSession, seed: int) -> DataFrame:
+    """Masters that come and go, and a replica here and there."""
+    chance, known = random.Random(seed), []
+    for ns in ("n1", "n2", "n3"):
+        for broker in ("broker-a", "broker-b", "broker-c"):
+            at = 0
+            while at < 6000:
+                end = at + chance.randint(20, 2000)
+                known.append((ns, broker, chance.choice((0, 0, 0, 1)), at, end))
+                at = end + chance.choice((0, 10, 50))
+    return lives(spark, *known)
