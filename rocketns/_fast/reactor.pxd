@@ -7,12 +7,16 @@ from rocketns._fast.connection cimport Connection
 from rocketns._fast.messages cimport Queue
 from rocketns._fast.routes cimport READERS_MAX, Routes, pthread_mutex_t
 
+cdef enum:
+    FRAME_COST_BYTES = 256  # what a waiting frame takes beside its own bytes
+
 # Sizes in bytes, all from the configuration; fixed once the reactors run.
 cdef struct Limits:
     uint32_t frame_bytes_max
     uint32_t in_flight_max
     int64_t connections_max
     int64_t incoming_bytes_max
+    int64_t queued_bytes_max
     size_t outgoing_bytes_max
     size_t high_water_bytes
     int send_buffer_bytes

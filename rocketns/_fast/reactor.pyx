@@ -102,7 +102,6 @@ cdef enum:
     SCRATCH_BYTES = 256 * 1024
     TURN_FRAMES_MAX = 256
     RECEIVED_AT_ONCE_MAX = 1024 * 1024
-    QUEUED_BYTES_MAX = 64 * 1024 * 1024  # of frames on their way to control; beyond it connections wait
     ACCEPTED_AT_ONCE_MAX = 64
     PLACES_MIN = 64
     PLACES_MAX = 1 << 24
@@ -348,10 +347,10 @@ cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, si
     """Give a frame to control; False where control has too many bytes waiting. Takes the input buffer if it can."""
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input and size == connection.input_size
-    if load(&reactor.shared.queued_bytes) > QUEUED_BYTES_MAX:
+    if load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max:
         connection.is_stalled = True
         store(&reactor.shared.stalled, 1)
-        if load(&reactor.shared.queued_bytes) > QUEUED_BYTES_MAX:
+        if load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max:
             return False
         connection.is_stalled = False  # control caught up just now, and may not have seen it
     message = new_message(FRAME, id_of(reactor, connection))
@@ -368,7 +367,7 @@ cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, si
         memcpy(message.data, frame, size)
     message.size = size
     connection.in_flight += 1
-    add(&reactor.shared.queued_bytes, <int64_t>size)
+    add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
     push(&reactor.shared.to_control, message)
     return True
 
@@ -415,7 +414,7 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
     if have:
         wanted = 4 + <size_t>read_uint32(connection.input) if have >= 4 else 0
         wanted = wanted if wanted > have else have + SCRATCH_BYTES
-        wanted = min(wanted, max(have * 4, <size_t>SCRATCH_BYTES))
+        wanted = min(wanted, max(have * 2, <size_t>SCRATCH_BYTES))
         if not make_input_room(connection, wanted):
             connection.is_failed = True
             return

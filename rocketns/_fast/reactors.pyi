@@ -13,6 +13,7 @@ class ReactorLimits(Protocol):
     in_flight_max: int
     connections_max: int
     incoming_bytes_max: int
+    queued_bytes_max: int
     outgoing_bytes_max: int
     high_water_bytes: int
     send_buffer_bytes: int
@@ -53,6 +54,9 @@ class Reactors:
 
     def take(self, most: int) -> list[tuple[int, int, bytes | memoryview | str | int]]:
         """Up to ``most`` messages in order: kind, connection, and what `rocketns.server.reactors` says of the kind."""
+
+    def done_with(self, frame_bytes: int) -> None:
+        """A frame that was taken no longer waits: its bytes make room under ``queued_bytes_max``."""
 
     @property
     def has_more(self) -> bool:

@@ -30,15 +30,27 @@ from rocketns._fast.messages cimport (
     push,
     take_all,
 )
-from rocketns._fast.reactor cimport Reactor, Shared, free_reactor, new_reactor, run_reactor, start_listening
+from rocketns._fast.reactor cimport (
+    FRAME_COST_BYTES,
+    Shared,
+    free_reactor,
+    new_reactor,
+    run_reactor,
+    start_listening,
+)
 from rocketns._fast.routes cimport READERS_MAX, RouteSlots, pthread_mutex_destroy, pthread_mutex_init
 from rocketns._fast.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
+
+cdef extern from "<malloc.h>" nogil:
+    int mallopt(int option, int value)
+    const int M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
 
 REACTORS_MAX = READERS_MAX
 
 cdef enum:
     COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied, but lent by its owner
-    QUEUED_BYTES_RESUME = 32 * 1024 * 1024
+    MMAP_BYTES_MIN = 4 * 1024 * 1024
+    TRIM_BYTES_MIN = 4 * 1024 * 1024
 
 
 cdef class Frame:
@@ -76,6 +88,9 @@ cdef class Reactors:
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
         memset(&self.shared, 0, sizeof(Shared))
+        # Fixed, or glibc would come to take the largest frames from its heaps too, and leave holes there.
+        mallopt(M_MMAP_THRESHOLD, MMAP_BYTES_MIN)
+        mallopt(M_TRIM_THRESHOLD, TRIM_BYTES_MIN)
         pthread_mutex_init(&self.shared.to_control.mutex, NULL)
         self.slots, self.count = slots, count
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
@@ -100,6 +115,7 @@ cdef class Reactors:
         self.shared.limits.in_flight_max = limits.in_flight_max
         self.shared.limits.connections_max = limits.connections_max
         self.shared.limits.incoming_bytes_max = limits.incoming_bytes_max
+        self.shared.limits.queued_bytes_max = limits.queued_bytes_max
         self.shared.limits.outgoing_bytes_max = limits.outgoing_bytes_max
         self.shared.limits.high_water_bytes = limits.high_water_bytes
         self.shared.limits.send_buffer_bytes = limits.send_buffer_bytes
@@ -156,7 +172,6 @@ cdef class Reactors:
             message = self.waiting
             self.waiting = message.next
             if message.kind == FRAME:
-                add(&self.shared.queued_bytes, -<int64_t>message.size)
                 taken.append((<int>FRAME, message.connection, frame_of(message)))
             elif message.kind == OPENED:
                 address = message.data[:message.size].decode("ascii", "replace")
@@ -164,10 +179,13 @@ cdef class Reactors:
             else:
                 taken.append((<int>message.kind, message.connection, message.number))
             free_message(message)
-        if load(&self.shared.stalled) and load(&self.shared.queued_bytes) < QUEUED_BYTES_RESUME:
+        return taken
+
+    def done_with(self, int64_t frame_bytes):
+        cdef int64_t queued = add(&self.shared.queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
+        if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
             self.tell_all(RESUME, 0)
-        return taken
 
     @property
     def has_more(self):

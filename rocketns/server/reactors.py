@@ -10,6 +10,7 @@ import asyncio
 import logging
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,7 +27,9 @@ from rocketns.server.control import Control
 log = logging.getLogger("rocketns.reactors")
 
 OPENED, FRAME, CLOSED, FOREIGN = 1, 2, 3, 4
-MESSAGES_AT_ONCE_MAX = 64
+MESSAGES_AT_ONCE_MAX = 1024
+DECODED_AT_ONCE_MAX = 512
+QUEUED_BYTES_MAX = 16 * 1024 * 1024  # of frames that control has not decoded
 HIGH_WATER_MARK_BYTES = 64 * 1024  # Netty's default
 
 # What a connection ended of, by messages.Ending; and why, where the reactor decided it.
@@ -49,6 +52,7 @@ class ReactorLimits:
     in_flight_max: int
     connections_max: int
     incoming_bytes_max: int
+    queued_bytes_max: int
     outgoing_bytes_max: int
     high_water_bytes: int
     send_buffer_bytes: int
@@ -62,6 +66,7 @@ class ReactorLimits:
             limits.in_flight_max,
             limits.connections_max,
             limits.incoming_bytes_max,
+            min(QUEUED_BYTES_MAX, limits.incoming_bytes_max // 4),
             limits.outgoing_bytes_max,
             netty.write_buffer_high_water_mark or HIGH_WATER_MARK_BYTES,
             netty.server_socket_snd_buf_size,
@@ -72,17 +77,31 @@ class ReactorLimits:
 class ReactorChannel:
     """A peer by identity, like `rocketns.server.channel.Channel`; its socket is a reactor's."""
 
-    __slots__ = ("_cause", "_id", "_reactors", "_replies", "_taken", "address", "has_ended", "in_flight", "is_open")
+    __slots__ = (
+        "_cause",
+        "_id",
+        "_reactors",
+        "_replies",
+        "_taken",
+        "address",
+        "frames",
+        "has_ended",
+        "in_flight",
+        "is_open",
+        "was_ended_here",
+    )
 
     def __init__(self, reactors: Reactors, connection: int, address: str) -> None:
         self._reactors = reactors
         self._id = connection
         self._replies: list[bytes] = []
         self._taken = 0
+        self.frames: deque[bytes | memoryview] = deque()
         self._cause: Cause | None = None
         self.address = address
         self.in_flight = 0
         self.is_open = True
+        self.was_ended_here = False
         self.has_ended = False
 
     def took_frame(self) -> None:
@@ -105,7 +124,7 @@ class ReactorChannel:
         if self.is_open:
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
             self.flush()
-            self.is_open = False
+            self.is_open, self.was_ended_here = False, True
             self._reactors.end(self._id)
 
     def abort(self, cause: Cause, why: str = "") -> None:
@@ -113,7 +132,7 @@ class ReactorChannel:
         if not self.has_ended:
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
             self._cause = cause
-            self.is_open = False
+            self.is_open, self.was_ended_here = False, True
             self._reactors.abort(self._id)
 
     def ended(self, ending: int) -> Cause:
@@ -142,6 +161,8 @@ class ReactorLane:
         self._channels: dict[int, ReactorChannel] = {}
         self._threads: list[threading.Thread] = []
         self._socket: socket.socket | None = None
+        self._turns: deque[ReactorChannel] = deque()
+        self._goes_on = False
         self._allowed = False
         self.lookups_handed_over = 0
         self.reactors = Reactors(
@@ -170,24 +191,49 @@ class ReactorLane:
             self._threads.append(thread)
 
     def _take(self) -> None:
+        """Take what came, then decode one frame of each connection in turn, and so on: none waits for another's many."""
         for kind, connection, content in self.reactors.take(MESSAGES_AT_ONCE_MAX):
             if kind == FRAME:
                 assert not isinstance(content, str | int)
-                self._request(self._channels[connection], content)
+                self._queue(self._channels[connection], content)
             elif kind == OPENED:
                 self._opened(connection, str(content))
             elif kind == CLOSED:
-                self._closed(self._channels.pop(connection), int(content))
+                self._closed(connection, int(content))
             else:
                 self._take_foreign(socket.socket(fileno=int(content)))
-        if self.reactors.has_more:
-            asyncio.get_running_loop().call_soon(self._take)
+        for _ in range(DECODED_AT_ONCE_MAX):
+            if not self._turns:
+                break
+            self._decode_next()
+        if (self._turns or self.reactors.has_more) and not self._goes_on:
+            self._goes_on = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        self._goes_on = False
+        if self._socket is not None:
+            self._take()
+
+    def _queue(self, channel: ReactorChannel, frame: bytes | memoryview) -> None:
+        if not channel.frames:
+            self._turns.append(channel)
+        channel.frames.append(frame)
+
+    def _decode_next(self) -> None:
+        channel = self._turns.popleft()
+        frame = channel.frames.popleft()
+        if channel.frames:
+            self._turns.append(channel)
+        self.reactors.done_with(len(frame))
+        self._request(channel, frame)
 
     def _opened(self, connection: int, address: str) -> None:
         self._channels[connection] = ReactorChannel(self.reactors, connection, address)
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
-    def _closed(self, channel: ReactorChannel, ending: int) -> None:
+    def _closed(self, connection: int, ending: int) -> None:
+        channel = self._channels.pop(connection)
         cause = channel.ended(ending)
         if cause is Cause.CHANNEL_IDLE:
             log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", channel.address)
@@ -196,8 +242,8 @@ class ReactorLane:
 
     def _request(self, channel: ReactorChannel, frame: bytes | memoryview) -> None:
         channel.took_frame()
-        if not channel.is_open:
-            return
+        if channel.was_ended_here:
+            return  # nothing behind that counts
         try:
             request = command.decode(frame)
         except MalformedFrame as error:
@@ -240,6 +286,7 @@ class ReactorLane:
         for thread in self._threads:
             thread.join()
         self._socket.close()
+        self._socket = None
         counted = self.reactors.counters()
         log.info("route look-ups: %d answered by reactors, %d handed over",
                  sum(map(sum, counted)), self.lookups_handed_over)  # fmt: skip
