@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,16 @@ def test_a_start_that_fails_says_why(tmp_path: Path, capsys: pytest.CaptureFixtu
     """B244: exit status 255."""
     assert main(["-c", str(tmp_path / "none")]) == 255
     assert capsys.readouterr().err.startswith("rocketns cannot start: Cannot read the configuration file ")
+
+
+def test_a_name_server_that_starts_has_loaded_nothing_of_the_audit() -> None:
+    loaded = "import sys, rocketns.__main__; print([m for m in sys.modules if 'pipeline' in m or 'pyspark' in m])"
+    assert subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_audit_as_the_first_word_is_the_other_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: rocketns audit")
+    with pytest.raises(SystemExit) as raised:
+        main(["-p", "audit"])
+    assert raised.value.code == 1

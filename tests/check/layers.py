@@ -27,11 +27,12 @@ ORDER = (
 # Beside the order: what they may import of it, and who may import them.
 ALLOWED_BESIDE = {
     "_fast": set(),
-    "journal": {"errors", "config", "routeinfo"},
-    "pipeline": {"journal"},
+    "journal": {"errors", "config", "protocol", "routeinfo"},
+    "pipeline": {"journal", "errors"},
 }
 IMPORTERS_OF_FAST = {"protocol"}  # and from the server on, as its place in the order says
 IMPORTERS_OF_JOURNAL = {"controller", "__main__"}
+IMPORTERS_OF_PIPELINE = {"__main__"}  # when its first word asks for it; tests/test_cli.py sees that nothing else does
 
 IO_MODULES = {
     "asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "selectors", "signal", "socket",
@@ -86,5 +87,6 @@ def _allowed(unit: str) -> set[str] | None:
             reached = {""}.union(*ORDER[: place + 1])
             if unit in IMPORTERS_OF_FAST:
                 reached.add("_fast")
-            return reached | {"journal"} if unit in IMPORTERS_OF_JOURNAL else reached
+            reached |= {"journal"} if unit in IMPORTERS_OF_JOURNAL else set()
+            return reached | {"pipeline"} if unit in IMPORTERS_OF_PIPELINE else reached
     return None

@@ -1,0 +1,102 @@
+"""From the result tables of a run to summary.json and the page: what is collected, counted and said."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.findings import Outcome, verdict
+from rocketns.pipeline.paths import Folder
+from rocketns.pipeline.report.model import ReportInput, Table, Verdict
+from rocketns.pipeline.report.page import render
+from rocketns.pipeline.results import Results, read_json, write_json
+from rocketns.pipeline.schema import Observation
+
+REPORT, SUMMARY = "report.html", "summary.json"
+SUMMARY_VERSION = 1
+STRATEGIES = ("averagely", "circle")
+TABLES = tuple(field.name for field in dataclasses.fields(ReportInput) if field.default == Table())
+
+
+def figures(results: Results) -> dict[str, float]:
+    """Figures of the whole run, from the whole tables. Queue-seconds are of the group size that is hit hardest."""
+    harmed = [f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max")]
+    worst = (
+        results.frame("impact")
+        .groupBy("topic", "t1", "t2", "strategy")
+        .agg(*[F.max(name).alias(name) for name in harmed])
+        .groupBy("strategy")
+        .agg(*[F.sum(name).alias(name) for name in harmed])
+    )
+    told = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in harmed}
+    counted = {
+        "name_servers": _distinct(results.frame("ns_uptime"), "ns"),
+        "brokers": _distinct(results.frame("broker_intervals"), "broker"),
+        "topics": _distinct(results.frame("topic_inventory"), "topic"),
+    }
+    return counted | told
+
+
+def findings(results: Results) -> dict[str, int]:
+    """Counts by the names of ``findings.NAMES``."""
+    uptime = results.frame("ns_uptime")
+    return {
+        "incidents": results.frame("incidents").count(),
+        "departures": results.frame("departures").where("kind != 'graceful'").count(),
+        "flaps": results.frame("broker_stats").agg(F.sum("flaps")).collect()[0][0] or 0,
+        "killed": uptime.where("end_cause = 'lost'").count(),
+        "missing_topics": results.frame("missing_topics").count(),
+    }
+
+
+def _distinct(frame: DataFrame, column: str) -> int:
+    return frame.select(column).distinct().count()
+
+
+def summarise(
+    results: Results,
+    out: Folder,
+    seen: Observation,
+    incomplete: Sequence[str],
+    options: Mapping[str, str],
+    more: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Write summary.json; ``more``: figures that no table has, and notes."""
+    found = findings(results)
+    outcome = verdict(found, incomplete)
+    summary = {
+        "version": SUMMARY_VERSION,
+        "verdict": outcome.value,
+        "exit_status": Outcome(outcome, found, incomplete, "").exit_status,
+        "observation": {"t0": seen.t0, "t1": seen.t1},
+        "findings": found,
+        "incomplete": list(incomplete),
+        "figures": figures(results) | more["figures"],
+        "notes": more["notes"],
+        "options": dict(options),
+        "report": REPORT,
+    }
+    write_json(out, SUMMARY, summary)
+    return summary
+
+
+def write_page(results: Results, out: Folder) -> Outcome:
+    """report.html from the tables and the summary that lie below ``out``."""
+    summary = read_json(out, SUMMARY)
+    tables = {name: results.table(name) for name in TABLES}
+    data = ReportInput(
+        t0=summary["observation"]["t0"],
+        t1=summary["observation"]["t1"],
+        verdict=Verdict(summary["verdict"]),
+        incomplete=summary["incomplete"],
+        options=summary["options"],
+        figures=summary["figures"],
+        notes=summary["notes"],
+        **tables,
+    )
+    out.write(REPORT, render(data).encode())
+    return Outcome(data.verdict, summary["findings"], summary["incomplete"], out.path(REPORT))

@@ -1,0 +1,65 @@
+"""A Spark standalone cluster on the loopback interface, from the jars that pyspark brings: a master and its workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pyspark
+
+from interop.harness.process import Process
+
+HOME = Path(pyspark.__file__).parent
+ENVIRONMENT = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
+START_TIMEOUT_S = 120.0
+DEPLOY = "org.apache.spark.deploy"
+
+
+@dataclass
+class Cluster:
+    """A running cluster. ``url`` is what --master takes."""
+
+    url: str
+    master: Process
+    workers: list[Process] = field(default_factory=list)
+
+    def kill_worker(self, number: int) -> list[int]:
+        """SIGKILL to a worker and to the executor it started, as when a machine is lost; the ids of both."""
+        worker = psutil.Process(self.workers[number].pid)
+        lost = [*worker.children(recursive=True), worker]
+        for process in lost:
+            process.kill()
+        psutil.wait_procs(lost, timeout=START_TIMEOUT_S)
+        return [process.pid for process in lost]
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """One core and 1 GiB for each worker; everything that was started is stopped at the end."""
+    started: list[Process] = []
+    try:
+        started.append(_start(folder, "master", f"{DEPLOY}.master.Master"))
+        url = started[0].wait_for(r"Starting Spark master at (spark://\S+)", START_TIMEOUT_S)[1]
+        for number in range(workers):
+            work = folder / f"work-{number}"
+            started.append(
+                _start(folder, f"worker-{number}", f"{DEPLOY}.worker.Worker", "--cores", "1", "--memory", "1g",
+                       "-d", str(work), url)
+            )  # fmt: skip
+        for worker in started[1:]:
+            worker.wait_for(r"Successfully registered with master", START_TIMEOUT_S)
+        yield Cluster(url, started[0], started[1:])
+    finally:
+        for process in reversed(started):
+            process.stop()
+
+
+def _start(folder: Path, name: str, main: str, *words: str) -> Process:
+    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else "java"
+    command = [str(java), "-Xmx256m", "-cp", f"{HOME}/jars/*", main, "--host", "127.0.0.1", "--port", "0",
+               "--webui-port", "0", *words]  # fmt: skip
+    return Process(command, folder / f"{name}.log", env=ENVIRONMENT, cwd=folder)

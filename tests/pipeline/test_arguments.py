@@ -1,0 +1,125 @@
+"""The words of `rocketns audit`: what they mean, and what is said to those it does not understand. No Spark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocketns.pipeline import audit
+from rocketns.pipeline.arguments import COMMANDS, build, duration, instant, parse
+from rocketns.pipeline.audit import check_extra, check_java, main
+from rocketns.pipeline.errors import BadInput
+
+
+@pytest.mark.parametrize(
+    ("text", "us"),
+    [
+        ("1970-01-02", 86_400_000_000),
+        ("1970-01-01T00:06:40", 400_000_000),
+        ("1970-01-01 00:00:00.25", 250_000),
+        ("1970-01-01T02:00+02:00", 0),
+        ("2026-11-21T14:03Z", 1_795_269_780_000_000),
+    ],
+)
+def test_a_time_is_utc_unless_it_has_a_zone(text: str, us: int) -> None:
+    assert instant(text) == us
+
+
+@pytest.mark.parametrize(("text", "us"), [("5s", 5_000_000), ("250ms", 250_000), ("2", 2_000_000), ("1.5m", 90_000_000),
+                                          ("7d", 604_800_000_000)])  # fmt: skip
+def test_a_duration_is_seconds_unless_it_has_a_unit(text: str, us: int) -> None:
+    assert duration(text) == us
+
+
+def test_the_defaults_of_a_run() -> None:
+    options = parse(["run", "--journal", "j", "--out", "o"])
+    assert (options.t0, options.t1, options.min_window, options.groups) == (None, None, 5_000_000, (2, 3, 4))
+    assert (options.master, options.conf, options.csv, options.dead_days) == (None, [], False, 7)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "COMMAND"),
+        ("walk", "'walk'"),
+        ("run", "--journal, --out"),
+        ("run --journal j --out o --from yesterday", "'yesterday' is no time: write 2026-11-21"),
+        ("run --journal j --out o --min-window soon", "'soon' is no duration: write 5s"),
+        ("run --journal j --out o --groups 1", "from 2 to 64, as in 2,3,4"),
+        ("run --journal j --out o --conf a=b", "write spark.NAME=VALUE"),
+        ("run --journal j --out o --jour x", "--jour"),
+        ("explain T --journal j", "--at"),
+    ],
+)
+def test_what_is_not_understood_is_named_with_the_usage(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.split()) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("usage: rocketns audit")
+    assert said in shown
+    assert "--help' explains every option" in shown
+
+
+def test_help_teaches_every_command_and_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"    {name} " in shown for name in COMMANDS)
+    assert all(f"  {status} " in shown for status in (0, 1, 2, 3, 70))
+    assert "spark-submit" in shown
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_a_help_text(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: rocketns audit {command} ")
+    subparsers = next(action for action in build()._actions if action.choices)
+    assert all(action.help for action in subparsers.choices[command]._actions)  # type: ignore[index, union-attr]
+
+
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(BadInput, match="pip install"):
+        check_extra()
+    assert main(["run", "--journal", "j", "--out", "o"]) == 2
+    assert capsys.readouterr().err == (
+        "rocketns audit run: pyspark is not installed, and the audit runs on it. "
+        "Install it with: pip install 'rocketns[spark]'\n"
+    )
+
+
+def test_a_missing_java_is_named_with_what_to_install(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "rocketns", "audit", "run", "--journal", "j", "--out", "o"]
+    bare = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "PYSPARK_GATEWAY_PORT")}
+    result = subprocess.run(words, env=bare | {"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "Spark needs a Java runtime, version 17 or newer, and there is no java on the PATH" in result.stderr
+
+
+def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(BadInput, match=r'openjdk version "11\.0\.2"'):
+        check_java()
+
+
+def test_an_error_nobody_foresaw_is_neither_findings_nor_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> int:
+        raise RuntimeError("first line\n\tat java.lang.Thread.run(Thread.java:840)\nsecond line")
+
+    monkeypatch.setitem(audit.HANDLERS, "run", fails)
+    assert main(["run", "--journal", "j", "--out", "o"]) == 70
+    shown = capsys.readouterr().err
+    assert "RuntimeError: first line\nsecond line\n" in shown
+    assert "java.lang" not in shown
