@@ -17,7 +17,7 @@ from interop.harness.ports import free_port
 from interop.harness.programs import Program, Start, started_programs
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.table import MARK, ClientTable
-from interop.harness.views import wait_until_registered
+from interop.harness.views import have_registered
 
 SCENARIO_TIMEOUT_S = 300
 HERE = Path(__file__).parent
@@ -94,13 +94,13 @@ def start_name_server(server_class: type[NameServer], tmp_path: Path) -> Iterato
 
 @pytest.fixture
 def start_broker(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
-    """Start a broker that knows the given name servers and wait until they show it; killed after the test."""
+    """Start a broker that knows the given name servers and have it registered there; killed after the test."""
     started: list[Broker] = []
 
     def start(name: str, *servers: NameServer, **more: object) -> Broker:
         home = tmp_path / f"{name}-{len(started)}"
         started.append(Broker(home, name, name_server_list(*servers), **more))  # type: ignore[arg-type]
-        wait_until_registered(started[-1], *servers)
+        have_registered(started[-1], *servers)
         return started[-1]
 
     yield start

@@ -67,7 +67,7 @@ def running(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFac
             topics=topics, properties=POPPABLE, options=MEMORY,
         )  # fmt: skip
         started.callback(broker.kill)
-        views.wait_until_registered(broker, server)
+        views.have_registered(broker, server)
         proxy = Proxy(folder / "proxy", name_server_list(server))
         started.callback(proxy.kill)
         yield proxy, broker

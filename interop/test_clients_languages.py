@@ -56,7 +56,7 @@ def running(
     topics = [program.topic for program in PROGRAMS]
     broker = Broker(folder / "broker", "broker-a", name_server_list(server), topics=topics)
     try:
-        views.wait_until_registered(broker, server)
+        views.have_registered(broker, server)
         yield server, broker
     finally:
         broker.kill()

@@ -41,7 +41,7 @@ def managed(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFac
     broker = Broker(folder / "broker", BROKER, name_server_list(server), properties=DELETES_TOPICS)
     admin = Admin(folder / "admin", name_server_list(server))
     try:
-        views.wait_until_registered(broker, server)
+        views.have_registered(broker, server)
         yield Managed(server, broker, admin)
         assert {words: status for words, status in admin.statuses().items() if status} == {}
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 from collections.abc import Iterable, Mapping
@@ -20,6 +21,7 @@ BOOT_TIMEOUT_S = 120.0
 # The broker accepts no shorter period between registrations (BrokerController.start clamps it to 10-60 s).
 REGISTRATION_PERIOD_S = 10.0
 BOOT_LINE = r"The broker\[.*\] boot success"
+UPDATE_BROKER_CONFIG = 25
 GET_BROKER_RUNTIME_INFO = 28
 
 SMALL_FILES = {
@@ -28,6 +30,9 @@ SMALL_FILES = {
     "messageIndexEnable": "false",
     "timerWheelEnable": "false",
     "diskMaxUsedSpaceRatio": 99,
+    # On a busy machine it would refuse what waited for 200 ms, and not every client sends that again.
+    "waitTimeMillsInSendQueue": 10_000,
+    "osPageCacheBusyTimeOutMills": 10_000,
 }
 
 
@@ -37,7 +42,8 @@ class Broker:
 
     It listens on ``port``, on ``fast_port`` (for other brokers) and on ``ha_port`` (replication).
     The boot line does not promise a registration: a 5.x broker registers at boot only with the name servers that its
-    client has connected to by then, and with the others at its first timer, after 10 s (``registered_within_s``).
+    client has connected to by then, and with the others at its first timer, after 10 s (``registered_within_s``),
+    or when it is asked to.
     """
 
     registered_within_s = 10.0 + REGISTRATION_PERIOD_S + 10.0
@@ -50,6 +56,7 @@ class Broker:
         self.port = free_port((0, -2, 1))
         settings = self._settings(name_servers) | dict(properties or {})
         self.broker_id = int(str(settings.get("brokerId", 0)))
+        self.has_replicas = int(str(settings.get("totalReplicas", 1))) > 1
         self.config_path = home / "broker.properties"
         self.config_path.write_text("".join(f"{k}={v}\n" for k, v in settings.items()), "utf-8")
         if topics:
@@ -97,6 +104,16 @@ class Broker:
 
     def is_running(self) -> bool:
         return self.process.popen.poll() is None
+
+    def ask_to_register(self) -> None:
+        """Have it register now (``mqadmin updateBrokerConfig -k brokerPermission -v 6``, which it has already).
+
+        One of several replicas is left alone, for it may not register before it knows the others, and one that takes
+        TLS alone does not listen: both then register when they would have anyhow.
+        """
+        if not self.has_replicas:
+            with contextlib.suppress(ConnectionError), Client(self.port) as client:
+                client.request(UPDATE_BROKER_CONFIG, body=b"brokerPermission=6")
 
     def log(self) -> str:
         return Java(self.home, self.version).log.read_text("utf-8", "replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from interop.harness import codes
@@ -20,11 +21,22 @@ def brokers(server: NameServer) -> dict[str, dict[int, str]]:
 
 def wait_until_registered(broker: Broker, *servers: NameServer) -> None:
     """Wait until each of the name servers shows the broker under its id."""
+    eventually(lambda: _shown(broker, servers), broker.registered_within_s)
+
+
+def have_registered(broker: Broker, *servers: NameServer) -> None:
+    """The same, and ask the broker until then: left alone it may let ten seconds pass after its boot."""
 
     def shown() -> bool:
-        return all(brokers(s).get(broker.name, {}).get(broker.broker_id) == broker.address for s in servers)
+        if not (found := _shown(broker, servers)):
+            broker.ask_to_register()
+        return found
 
-    eventually(shown, broker.registered_within_s)
+    eventually(shown, broker.registered_within_s, every_s=0.2)
+
+
+def _shown(broker: Broker, servers: Iterable[NameServer]) -> bool:
+    return all(brokers(s).get(broker.name, {}).get(broker.broker_id) == broker.address for s in servers)
 
 
 def addresses(server: NameServer, topic: str) -> dict[str, dict[int, str]]:
