@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/apache/rocketmq-client-go/v2"
 	"github.com/apache/rocketmq-client-go/v2/consumer"
@@ -32,7 +33,11 @@ func main() {
 }
 
 func produce(servers []string, topic string, count int) {
-	p, err := rocketmq.NewProducer(producer.WithNameServer(servers), producer.WithGroupName("interop-go-producer"))
+	p, err := rocketmq.NewProducer(
+		producer.WithNameServer(servers),
+		producer.WithGroupName("interop-go-producer"),
+		producer.WithSendMsgTimeout(10*time.Second),
+	)
 	check(err)
 	check(p.Start())
 	fmt.Println("READY")

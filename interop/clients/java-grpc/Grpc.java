@@ -1,4 +1,5 @@
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.concurrent.CountDownLatch;
 
@@ -18,7 +19,8 @@ public class Grpc {
     private static final ClientServiceProvider PROVIDER = ClientServiceProvider.loadService();
 
     public static void main(String[] args) throws Exception {
-        ClientConfiguration proxy = ClientConfiguration.newBuilder().setEndpoints(args[1]).enableSsl(false).build();
+        ClientConfiguration proxy = ClientConfiguration.newBuilder().setEndpoints(args[1]).enableSsl(false)
+            .setRequestTimeout(Duration.ofSeconds(10)).build();
         if (args[0].equals("produce")) {
             produce(proxy, args[2], Integer.parseInt(args[3]));
         } else {

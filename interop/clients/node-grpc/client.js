@@ -5,7 +5,7 @@
 const { ConsumeResult, Producer, PushConsumer } = require('rocketmq-client-nodejs');
 
 async function produce(proxy, topic, count) {
-  const producer = new Producer({ endpoints: proxy, namespace: '' });
+  const producer = new Producer({ endpoints: proxy, namespace: '', requestTimeout: 10000 });
   await producer.startup();
   console.log('READY');
   for (let n = 0; n < count; n++) {

@@ -4,13 +4,16 @@
 
 const { Consumer, Message, Producer } = require('ali-ons');
 
+// Sent again after the usual 3 s, a message would be there twice.
+const sendMsgTimeout = 10000;
+
 const logger = { info() {}, debug() {}, warn: console.error, error: console.error };
 
 // Required, and used only by those who look their name servers up on a web server.
 const unused = { httpclient: {} };
 
 async function produce(nameSrv, topic, count) {
-  const producer = new Producer({ ...unused, nameSrv, producerGroup: 'interop-node-producer', logger });
+  const producer = new Producer({ ...unused, nameSrv, producerGroup: 'interop-node-producer', sendMsgTimeout, logger });
   producer.on('error', (error) => console.log('FAILED', error));
   await producer.ready();
   console.log('READY');

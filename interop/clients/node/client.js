@@ -5,12 +5,15 @@
 const co = require('co');
 const { Consumer, Message, Producer } = require('rocketmq');
 
+// Sent again after the usual 3 s, a message would be there twice.
+const sendMsgTimeout = 10000;
+
 const logger = { info() {}, debug() {}, warn: console.error, error: console.error };
 // httpclient is required, and used only by those who look their name servers up on a web server.
 const common = { httpclient: {}, logger };
 
 function* produce(namesrvAddr, topic, count) {
-  const producer = new Producer({ ...common, namesrvAddr, producerGroup: 'interop-node-producer' });
+  const producer = new Producer({ ...common, namesrvAddr, producerGroup: 'interop-node-producer', sendMsgTimeout });
   producer.on('error', (error) => console.log('FAILED', error));
   yield new Promise((resolve) => producer.ready(resolve));
   console.log('READY');

@@ -61,7 +61,7 @@ def consume(proxy: ClientConfiguration, topic: str, group: str) -> None:
 
 if __name__ == "__main__":
     mode, address, name, last = sys.argv[1:]
-    configuration = ClientConfiguration(address, Credentials())
+    configuration = ClientConfiguration(address, Credentials(), request_timeout=10)
     if mode == "produce":
         produce(configuration, name, int(last))
     else:

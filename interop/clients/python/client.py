@@ -11,6 +11,9 @@ import sys
 
 from rocketmq.client import Message, Producer, PushConsumer, SendStatus
 
+# Sent again after the usual 3 s, a message would be there twice.
+SEND_TIMEOUT_MS = 10_000
+
 
 def say(*words: object) -> None:
     """Print a line by one write: the library calls from several threads, whose lines ``print`` would mix."""
@@ -18,7 +21,7 @@ def say(*words: object) -> None:
 
 
 def produce(servers: str, topic: str, count: int) -> None:
-    producer = Producer("interop-python-producer")
+    producer = Producer("interop-python-producer", timeout=SEND_TIMEOUT_MS)
     producer.set_namesrv_addr(servers)
     producer.start()
     say("READY")
