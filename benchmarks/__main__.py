@@ -100,17 +100,18 @@ def measure(parts: list[Part], plan: Plan, kinds: dict[str, Kind], results: Resu
 
 def report(results: Results, plan: Plan) -> None:
     """The Markdown file, the plots, the README of the full plan, and what is aimed at on the terminal."""
-    written = []
+    path = store.FOLDER / f"{plan.name}.md"
+    written = [path.with_suffix(".json"), path]
     if plan is FULL:
         try:
-            written += [*plots.draw(results, plan)]
+            written += plots.draw(results, plan)
         except ImportError:
             print("PLOTS LEFT OUT: matplotlib is not installed")
-        written.append(readme.write(results))
-    path = store.FOLDER / f"{plan.name}.md"
-    path.write_text(markdown.text(results), "utf-8")
+    path.write_text(markdown.text(results), "utf-8")  # after the plots, which it names
     print("", *aims.aims_table(results), "", sep="\n")
-    print(*written, path, path.with_suffix(".json"), sep="\n")
+    if plan is FULL:
+        written.append(readme.write(results))
+    print(*written, sep="\n")
 
 
 def _allow_many_files() -> None:

@@ -48,10 +48,10 @@ class Bench:
             first = number % max(1, len(servers))
             yield number, servers[first:] + servers[:first]
 
-    def warm_up(self, servers: list[Server], topics: int) -> None:
-        """Lookups in both encodings; long ones where the server compiles its code meanwhile."""
+    def warm_up(self, servers: list[Server], topics: int, share: float = 0.5) -> None:
+        """Lookups in both encodings; long ones, a share of the plan's time, where a server compiles its code."""
         for server in servers:
-            seconds = self.plan.warm_up_s if server.kind.compiles_itself else SHORT_WARM_UP_S
+            seconds = share * self.plan.warm_up_s if server.kind.compiles_itself else SHORT_WARM_UP_S
             for encoding, headers in ENCODINGS.items():
                 self.say(f"warming up {server.kind.label}, {headers}, {seconds:g} s")
                 lookups(server, connections=32, depth=16, encoding=encoding, topics=topics, seconds=seconds)

@@ -13,6 +13,8 @@ from benchmarks.running import Server
 
 # Their own limits end them long before.
 TIMEOUT_S = 180
+# TIMES_MAX of nsload.c: how much longer it goes on where answers are few.
+WAITED = 6
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ def lookups(server: Server, *, connections: int, depth: int, encoding: str, topi
         raise CellFailed(
             f"{load.errors} of {load.requests} answers held no route, the first had code {load.first_error}"
         )
-    if not load.requests:
-        raise CellFailed("no answer came within the time")
+    if seconds and load.requests < connections * depth:
+        raise CellFailed(f"too slow: {load.requests} answers in {WAITED} times the time, not even one for each request")
     return load
 
 

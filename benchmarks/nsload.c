@@ -11,7 +11,7 @@
  */
 #include "requests.h"
 
-enum { LATENCIES_MAX = 8 << 20, BUFFER = 4 << 20, ROUNDS_MIN = 3, TIMES_MAX = 3, ASK_EVERY = 500 };
+enum { LATENCIES_MAX = 8 << 20, BUFFER = 4 << 20, ROUNDS_MIN = 2, TIMES_MAX = 6, ASK_EVERY = 500 };
 
 struct connection {
     int fd;

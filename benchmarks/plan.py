@@ -46,14 +46,14 @@ class Plan:
 
 # Java gets faster for a minute or so, however its heap is set.
 FULL = Plan(
-    "full", starts=5, rounds=5, route_s=0.8, warm_up_s=12.0, registrations=8, warm_up_registration_rounds=6,
-    storm_s=4.0, storm_rounds=5, memory_topics=(1000, 100_000), wide_brokers=300,
+    "full", starts=5, rounds=5, route_s=0.7, warm_up_s=12.0, registrations=8, warm_up_registration_rounds=6,
+    storm_s=3.0, storm_rounds=5, memory_topics=(1000, 100_000), wide_brokers=300,
     growing_topics=(1000, 10_000, 100_000, 1_000_000), growing_connections=(10, 100, 1000, 10_000), growing_rounds=3,
     register_s=40.0, part_s=420.0,
 )  # fmt: skip
 QUICK = Plan(
-    "quick", starts=1, rounds=2, route_s=0.3, warm_up_s=2.0, registrations=3, warm_up_registration_rounds=1,
-    storm_s=1.5, storm_rounds=2, memory_topics=(1000, 10_000), wide_brokers=30,
-    growing_topics=(1000, 10_000, 100_000), growing_connections=(10, 100, 1000), growing_rounds=1,
-    register_s=10.0, part_s=60.0,
+    "quick", starts=1, rounds=2, route_s=0.2, warm_up_s=1.5, registrations=3, warm_up_registration_rounds=1,
+    storm_s=1.0, storm_rounds=2, memory_topics=(1000, 10_000), wide_brokers=30,
+    growing_topics=(1000, 10_000), growing_connections=(10, 100, 1000), growing_rounds=1,
+    register_s=5.0, part_s=45.0,
 )  # fmt: skip

@@ -58,7 +58,7 @@ def method(plan: Plan) -> str:
 def expected_s(plan: Plan) -> float:
     """For the display."""
     cells = sum(plan.route_s * 1.6 + 0.1 + connections / 10_000 for connections in plan.growing_connections)
-    return 15 + 2 * plan.warm_up_s + plan.growing_rounds * 6 * cells
+    return 10 + plan.warm_up_s + plan.growing_rounds * 5 * cells
 
 
 PART = Part("connections", "As connections grow", (ROCKETNS, ASYNCIO), method, expected_s, run)

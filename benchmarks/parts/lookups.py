@@ -29,7 +29,7 @@ def run(bench: Bench, record: Record) -> None:
         fleets(all_servers, SHAPE, plan.register_s, failing(record)) as found,
     ):
         servers = having(all_servers, found)
-        bench.warm_up(servers, TOPICS)
+        bench.warm_up(servers, TOPICS, share=1.0)
         for number, order in bench.turns(record, plan.rounds, servers):
             for connections, encoding, depth in CELLS:
                 what = name(connections, encoding, depth)
@@ -50,7 +50,7 @@ def method(plan: Plan) -> str:
     return (
         f"{BROKERS} brokers, {TOPICS:,} topics, each on {WIDTH} of the brokers (an answer of about 900 bytes); closed "
         f"loop: each connection always has its requests outstanding; {plan.route_s:g} s a cell and round after a fifth "
-        f"of that unmeasured (longer where fewer than three answers for each outstanding request came); before the "
+        f"of that unmeasured (longer where fewer than two answers for each outstanding request came); before the "
         f"first round {plan.warm_up_s:g} s of load in each encoding for Java, which compiles its code meanwhile. "
         "CPU is that of the whole server process, all threads, user and system. Requests a second and latencies are "
         "what one load generator on the same cores saw: it is the limit for the fastest servers, and latencies at "
@@ -60,7 +60,7 @@ def method(plan: Plan) -> str:
 
 def expected_s(plan: Plan) -> float:
     """For the display."""
-    return 30 + 2 * plan.warm_up_s + plan.rounds * len(CELLS) * 6 * (plan.route_s * 1.6 + 0.3)
+    return 20 + 2 * plan.warm_up_s + plan.rounds * len(CELLS) * 6 * (plan.route_s * 1.6 + 0.2)
 
 
 PART = Part("lookups", "Route lookups", (ROCKETNS, ASYNCIO), method, expected_s, run)

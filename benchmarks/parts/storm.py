@@ -105,7 +105,7 @@ def method(plan: Plan) -> str:
 
 def expected_s(plan: Plan) -> float:
     """For the display."""
-    return 30 + 2 * plan.warm_up_s + plan.storm_rounds * 5 * (2 * plan.storm_s + 0.3)
+    return 20 + plan.warm_up_s + plan.storm_rounds * 4 * (2 * plan.storm_s + 0.3)
 
 
 PART = Part("storm", "Latency during registrations", (REACTORS_2, ASYNCIO), method, expected_s, run)

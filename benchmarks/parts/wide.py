@@ -83,7 +83,7 @@ def method(plan: Plan) -> str:
 
 def expected_s(plan: Plan) -> float:
     """For the display."""
-    return 20 + 2 * plan.warm_up_s + plan.register_s + plan.wide_brokers * 0.25 + plan.growing_rounds * 6 * 1.6
+    return 15 + plan.warm_up_s + plan.register_s + plan.wide_brokers * 0.25 + plan.growing_rounds * 5 * 1.3
 
 
 PART = Part("wide", "Many brokers with the same topics", (REACTORS_2, ASYNCIO), method, expected_s, run)

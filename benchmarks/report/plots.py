@@ -15,6 +15,7 @@ from benchmarks.report.store import FOLDER, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Told apart also by readers who see few colours.
@@ -43,6 +44,9 @@ def _save(name: str, record: Record, plan: Plan, plot: Callable[[Figure, Record,
 
     drawing = Figure(figsize=(9, 3.6), layout="constrained")
     plot(drawing, record, plan)
+    # The same servers are in all of a drawing's axes.
+    handles, labels = drawing.axes[0].get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=8)
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{name}.svg"
     drawing.savefig(path, metadata={"Date": None})
@@ -60,9 +64,8 @@ def _bars(axes: Axes, record: Record, groups: dict[str, tuple[str, str]]) -> Non
         bars = axes.bar(at, heights, width * 0.92, label=LABELS[key], color=COLOURS[key])
         texts = ["" if height != height else figure(height) for height in heights]  # NaN differs from itself
         axes.bar_label(bars, texts, fontsize=7, padding=1)
-    axes.set_yscale("log")
+    _logarithmic(axes.yaxis, axes.set_yscale)
     axes.set_xticks(range(len(rows)), list(rows))
-    axes.legend(ncols=len(servers), fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.06))
 
 
 def _lines(axes: Axes, record: Record, points: dict[int, tuple[str, str]]) -> None:
@@ -72,9 +75,20 @@ def _lines(axes: Axes, record: Record, points: dict[int, tuple[str, str]]) -> No
         found = [(size, middle) for size, row in rows.items() if (middle := row.middle(key)) is not None]
         if found:
             axes.plot(*zip(*found, strict=True), marker="o", markersize=3.5, label=LABELS[key], color=COLOURS[key])
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    _logarithmic(axes.xaxis, axes.set_xscale)
+    _logarithmic(axes.yaxis, axes.set_yscale)
     axes.grid(visible=True, which="major", linewidth=0.3)
+
+
+def _logarithmic(axis: Axis, set_scale: Callable[[str], None]) -> None:
+    """Powers of ten written out; between them 2 and 5 have marks without text."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    set_scale("log")
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
+    axis.set_minor_locator(LogLocator(base=10, subs=(2.0, 5.0)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _lookups(drawing: Figure, record: Record, _plan: Plan) -> None:
@@ -82,7 +96,7 @@ def _lookups(drawing: Figure, record: Record, _plan: Plan) -> None:
     _bars(axes, record, {f"{depth} outstanding,\n{headers}": (lookups.name(FEW, encoding, depth), "CPU µs")
                          for encoding, headers in ENCODINGS.items() for depth in DEPTHS})  # fmt: skip
     axes.set_ylabel("server CPU for one lookup, µs")
-    axes.set_title(f"Route lookup, {FEW} connections: less is better", fontsize=9, pad=24)
+    axes.set_title(f"Route lookup, {FEW} connections (less is better)", fontsize=9)
 
 
 def _registrations(drawing: Figure, record: Record, _plan: Plan) -> None:
@@ -90,7 +104,7 @@ def _registrations(drawing: Figure, record: Record, _plan: Plan) -> None:
     kinds = ("new", "changed", "unchanged", "changed, compressed")
     _bars(axes, record, {kind: (registering.name(kind), "CPU ms") for kind in kinds})
     axes.set_ylabel("server CPU for one registration, ms")
-    axes.set_title("Registration of 10,000 topics: less is better", fontsize=9, pad=24)
+    axes.set_title("Registration of 10,000 topics (less is better)", fontsize=9)
 
 
 def _storm(drawing: Figure, record: Record, _plan: Plan) -> None:
@@ -99,7 +113,7 @@ def _storm(drawing: Figure, record: Record, _plan: Plan) -> None:
     _bars(axes, record, {f"{unit.removesuffix(' µs')}, {state}": (what, unit)
                          for unit in ("p50 µs", "p99 µs", "p99.9 µs") for state, what in whats.items()})  # fmt: skip
     axes.set_ylabel("route latency, µs")
-    axes.set_title("Route latency, quiet and while brokers of 10,000 topics register without pause", fontsize=9, pad=24)
+    axes.set_title("Route latency, quiet and while brokers of 10,000 topics register without pause", fontsize=9)
 
 
 def _topics(drawing: Figure, record: Record, plan: Plan) -> None:
@@ -122,4 +136,3 @@ def _connections(drawing: Figure, record: Record, plan: Plan) -> None:
 def _name(axes: Axes, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_title(y, fontsize=9)
-    axes.legend(fontsize=7)
