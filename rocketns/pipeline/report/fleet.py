@@ -48,8 +48,16 @@ def _broker_answer(data: ReportInput) -> str:
     name = f"{text.short(lowest['broker'])}:{lowest['bid']} at {text.short(lowest['ns'])}"
     return (
         f"{plural(data.broker_stats.total, 'broker address', 'broker addresses')} at name servers. Lowest "
-        f"availability: {name}, {text.percent(lowest['availability'])}."
+        f"availability: {name}, {text.percent(lowest['availability'])}.{_troubles(data.broker_stats)}"
     )
+
+
+def _troubles(stats: Table) -> str:
+    """How often brokers failed, where all rows are there to be added."""
+    if stats.total > len(stats.rows):
+        return ""
+    failures, flaps = (sum(row.get(key) or 0 for row in stats.rows) for key in ("failures", "flaps"))
+    return f" {plural(failures, 'failure')} and {plural(flaps, 'flap')} as name servers saw them."
 
 
 def _longest_gaps(data: ReportInput) -> Table:

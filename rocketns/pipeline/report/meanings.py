@@ -31,6 +31,11 @@ WINDOWS = Meaning(
     "The longest windows one by one, with what each name server said while the window began.",
     ("What they said later in the same window may differ: only its first constant stretch is shown.",),
 )
+SERVERS = Meaning(
+    "Each start of a name server: since when its state is known, until when, and how it ended. “Lost” is an end "
+    "without a stop record: it was killed or its machine failed.",
+    ("Where the journal does not hold a start, the state is known from the first whole snapshot on.",),
+)
 TIMELINE = Meaning(
     "A full bar: the broker is registered at this name server. A thin bar: gone, after a failure or without one. The "
     "strip below a row: views of that broker's topics differed between name servers, here or elsewhere. Grey "

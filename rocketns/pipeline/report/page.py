@@ -50,7 +50,7 @@ def write_report(data: ReportInput, path: Path) -> None:
 def _noted(section: Section, data: ReportInput) -> Section:
     """The section with its notes; no answer from incomplete input stands as if it were the whole truth."""
     answer = section.answer
-    if data.verdict is Verdict.INCOMPLETE and section.name not in ("quality", "timeline"):
+    if data.verdict is Verdict.INCOMPLETE and section.name != "quality":
         answer = f"In what was read: {answer[:1].lower()}{answer[1:]}"
     return replace(section, answer=answer, notes=data.notes.get(section.name, ()))
 

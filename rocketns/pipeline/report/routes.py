@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocketns.pipeline.report import meanings, text
-from rocketns.pipeline.report.blocks import Block, Section, plural
+from rocketns.pipeline.report.blocks import Block, Section, listed, plural
 from rocketns.pipeline.report.chart import ROWS_MAX, Chart, Series, bars, dots
 from rocketns.pipeline.report.folding import folded
 from rocketns.pipeline.report.grid import ROWS_MAX as ROWS_SHOWN
@@ -94,7 +94,7 @@ def timeline_section(data: ReportInput) -> Section:
     servers = name_servers(data)
     if not servers:
         block = Block("Timeline", meanings.TIMELINE, empty="No name server wrote anything in this time.")
-        return Section("timeline", "Timeline", "Nothing to draw.", [block])
+        return Section("timeline", "Name servers", "No name server wrote anything in this time.", [block])
     figures: list[tuple[str, Drawing]] = [("All name servers", fleet_timeline(data))]
     for index, ns in enumerate(servers[:NAME_SERVERS_MAX]):
         made, more = server_timeline(data, ns, index)
@@ -106,9 +106,25 @@ def timeline_section(data: ReportInput) -> Section:
     )
     if data.broker_intervals.total > len(data.broker_intervals.rows):
         remarks.append(f"Drawn from a part of all broker intervals; the whole lies in {data.broker_intervals.path}.")
-    answer = f"{plural(len(servers), 'name server')}, times in UTC; brokers with the most events come first."
-    block = Block("Timeline", meanings.TIMELINE, figures=figures, remarks=remarks)
-    return Section("timeline", "Timeline", answer, [block])
+    blocks = [
+        Block("Timeline", meanings.TIMELINE, figures=figures, remarks=remarks),
+        listed("Starts and ends of name servers", meanings.SERVERS, _BOOTS, data.ns_uptime, "No name server started."),
+    ]
+    return Section("timeline", "Name servers", _servers_answer(data, len(servers)), blocks)
+
+
+_BOOTS = (
+    Column("ns", "Name server", wide=True),
+    Column("t1", "Known from (UTC)", text.moment),
+    Column("t2", "Until (UTC)", text.moment),
+    Column("end_cause", "How it ended", text.cause, wide=True),
+)
+
+
+def _servers_answer(data: ReportInput, servers: int) -> str:
+    lost = sum(row.get("end_cause") == "lost" for row in data.ns_uptime.rows)
+    ended = f"{plural(lost, 'end')} without a stop record" if lost else "none ended without a stop record"
+    return f"{plural(servers, 'name server')}, {plural(data.ns_uptime.total, 'start')}; {ended}."
 
 
 def _more_brokers(more: int) -> str:

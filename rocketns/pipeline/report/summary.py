@@ -56,7 +56,7 @@ def summary(data: ReportInput, sections: Sequence[Section]) -> Summary:
         sentence,
         data.incomplete,
         _tiles(data),
-        [(section.name, section.title, section.answer) for section in sections if section.name != "timeline"],
+        [(section.name, section.title, section.answer) for section in sections],
         f"{text.moment(data.t0)} to {text.moment(data.t1)} UTC, {text.microseconds(data.t1 - data.t0)}",
     )
 
