@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +143,7 @@ int main(int count, char **words) {
     FILE *file = count == 3 ? fopen(words[2], "rb") : NULL;
     if (!file) fail("usage: leastns PORT BODY_FILE");
     size_t size = fread(body, 1, sizeof body, file);
+    signal(SIGPIPE, SIG_IGN);                                          /* a client that has gone is no reason to end */
     make(&json_route, 0, body, size); make(&binary_route, 1, body, size);
     make(&json_done, 0, "", 0); make(&binary_done, 1, "", 0);
     int listener = listen_on(atoi(words[1])), poller = epoll_create1(0);

@@ -70,6 +70,7 @@ int main(int count, char **words) {
     if (count != 7) fail("usage: nsbulk PORT CONNECTIONS DEPTH json|rocketmq TOPICS SECONDS");
     int port = number(words[1], 1, 65535), connected = number(words[2], 1, CONNECTIONS_MAX);
     depth = number(words[3], 1, BULK_MAX);
+    signal(SIGPIPE, SIG_IGN);                                          /* a write then fails with a word */
     make_template(!strcmp(words[4], "rocketmq"));
     int poller = connect_all(port, connected, number(words[5], 1, TOPICS_MAX));
     double seconds = atof(words[6]), start = now(), own = seconds_of(CLOCK_PROCESS_CPUTIME_ID);

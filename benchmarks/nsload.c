@@ -91,8 +91,8 @@ static int connect_all(int port, int count) {
 
 static void report(double took, double cpu) {
     qsort(latencies_us, latencies, sizeof *latencies_us, ascending);
-    printf("{\"requests\":%lu,\"errors\":%lu,\"first_error\":%d,\"per_second\":%.0f,\"p50_us\":%.1f,\"p99_us\":%.1f,\"p999_us\":%.1f,"
-           "\"answer_bytes\":%.0f,\"cpu_us\":%.3f}\n", answers, errors, first_error, answers / took,
+    printf("{\"requests\":%lu,\"errors\":%lu,\"first_error\":%d,\"per_second\":%.0f,\"p50_us\":%.1f,\"p99_us\":%.1f,"
+           "\"p999_us\":%.1f,\"answer_bytes\":%.0f,\"cpu_us\":%.3f}\n", answers, errors, first_error, answers / took,
            quantile(latencies_us, latencies, .5), quantile(latencies_us, latencies, .99),
            quantile(latencies_us, latencies, .999), answers ? (double)bytes / answers : 0,
            answers ? cpu * 1e6 / answers : 0);
@@ -134,6 +134,7 @@ int main(int count, char **words) {
     each_once = seconds == 0;
     latencies_us = malloc(LATENCIES_MAX * sizeof *latencies_us);
     int port = number(words[1], 1, 65535), wanted = number(words[3], 1, CONNECTIONS_MAX);
+    signal(SIGPIPE, SIG_IGN);                                          /* a write then fails with a word */
     run(connect_all(port, wanted), wanted, seconds);
     return 0;
 }

@@ -26,6 +26,7 @@ int main(int count, char **words) {
     if (seconds <= 0 || seconds > SECONDS_MAX) fail("SECONDS is up to 60");
     int raised = !setpriority(PRIO_PROCESS, 0, NICENESS);
     size_t requests = 0;
+    signal(SIGPIPE, SIG_IGN);                                          /* a write then fails with a word */
     make_template(0);
     ask(fd, 0);
     for (double at = now(), end = at + seconds; at < end && requests < REQUESTS_MAX; at = now()) {
