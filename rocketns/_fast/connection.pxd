@@ -31,6 +31,7 @@ cdef struct Connection:
     size_t output_start
     size_t output_end
     size_t output_room
+    size_t output_counted
 
 cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil

@@ -34,6 +34,7 @@ cdef struct Shared:
     int reactor_count
     int64_t connections
     int64_t incoming_bytes
+    int64_t outgoing_bytes
     int64_t queued_bytes
     int64_t stalled
     int64_t enabled
@@ -60,6 +61,8 @@ cdef struct Reactor:
     uint8_t *scratch_in
     uint8_t *scratch_out
     size_t out_size
+    int64_t told
+    int64_t obeyed
     int64_t answered
     int64_t absent
 

@@ -138,6 +138,7 @@ cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexc
 cdef void forget_connection(Reactor *reactor, Connection *connection) noexcept nogil:
     """Free it and its place; its descriptor is somebody else's or closed."""
     add(&reactor.shared.incoming_bytes, -<int64_t>connection.input_counted)
+    add(&reactor.shared.outgoing_bytes, -<int64_t>connection.output_counted)
     drop_input(connection)
     drop_output(connection)
     free(connection.farewell)
@@ -459,6 +460,9 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     if connection.input_size != connection.input_counted:
         add(&shared.incoming_bytes, <int64_t>connection.input_size - <int64_t>connection.input_counted)
         connection.input_counted = connection.input_size
+    if unsent(connection) != connection.output_counted:
+        add(&shared.outgoing_bytes, <int64_t>unsent(connection) - <int64_t>connection.output_counted)
+        connection.output_counted = unsent(connection)
     if unsent(connection) > shared.limits.outgoing_bytes_max:
         connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
     if connection.is_failed or (connection.is_ending and unsent(connection) == 0):
@@ -508,6 +512,7 @@ cdef void deal_out(Reactor *reactor, int fd) noexcept nogil:
         add(&shared.connections, -1)
         return
     message.number = fd
+    add(&shared.reactors[turn].told, 1)
     push(&shared.reactors[turn].from_control, message)
 
 
@@ -635,6 +640,7 @@ cdef void obey_all(Reactor *reactor) noexcept nogil:
         next = message.next
         obey(reactor, message)
         free_message(message)
+        add(&reactor.obeyed, 1)
         message = next
 
 

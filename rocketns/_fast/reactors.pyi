@@ -77,8 +77,11 @@ class Reactors:
     def released(self) -> None:
         """A connection that was given away is closed."""
 
-    def close_idle(self, now_ms: int, idle_ms_max: int) -> None:
-        """End connections idle for their limit; ``idle_ms_max`` is the limit of later ones."""
+    def limit_idle(self, idle_ms_max: int) -> None:
+        """The limit of connections that come from now on; 0 is none."""
+
+    def close_idle(self, now_ms: int) -> None:
+        """End connections idle for their limit."""
 
     def enable(self, enabled: bool) -> None:
         """Whether look-ups are answered; otherwise all are handed over, as at first."""
@@ -88,6 +91,18 @@ class Reactors:
 
     def stop(self) -> None:
         """End the loops, which close all connections."""
+
+    @property
+    def is_settled(self) -> bool:
+        """For tests: whether everything that was told was done, and nothing came that was not taken."""
+
+    @property
+    def incoming_bytes(self) -> int:
+        """Bytes of frames that are not complete, or must wait."""
+
+    @property
+    def outgoing_bytes(self) -> int:
+        """Bytes of answers that their peers have not taken yet."""
 
     @property
     def connections(self) -> int:

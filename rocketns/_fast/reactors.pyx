@@ -204,6 +204,7 @@ cdef class Reactors:
                 raise MemoryError
             memcpy(message.data, data, size)
             message.size = size
+        add(&self.shared.reactors[number].told, 1)
         push(&self.shared.reactors[number].from_control, message)
         return 0
 
@@ -214,6 +215,7 @@ cdef class Reactors:
             if message == NULL:
                 raise MemoryError
             message.moment = moment
+            add(&self.shared.reactors[number].told, 1)
             push(&self.shared.reactors[number].from_control, message)
         return 0
 
@@ -240,8 +242,10 @@ cdef class Reactors:
     def released(self):
         add(&self.shared.connections, -1)
 
-    def close_idle(self, int64_t now_ms, int64_t idle_ms_max):
+    def limit_idle(self, int64_t idle_ms_max):
         store(&self.shared.idle_ms_max, idle_ms_max)
+
+    def close_idle(self, int64_t now_ms):
         self.tell_all(CLOSE_IDLE, now_ms)
 
     def enable(self, bint enabled):
@@ -252,6 +256,21 @@ cdef class Reactors:
 
     def stop(self):
         self.tell_all(STOP, 0)
+
+    @property
+    def is_settled(self):
+        for number in range(self.count):
+            if load(&self.shared.reactors[number].obeyed) != load(&self.shared.reactors[number].told):
+                return False
+        return self.waiting == NULL and self.shared.to_control.first == NULL
+
+    @property
+    def incoming_bytes(self):
+        return load(&self.shared.incoming_bytes)
+
+    @property
+    def outgoing_bytes(self):
+        return load(&self.shared.outgoing_bytes)
 
     @property
     def connections(self):

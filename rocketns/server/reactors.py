@@ -260,14 +260,15 @@ class ReactorLane:
             self._control.submit(channel, request, len(frame))
 
     def allow(self, allowed: bool) -> None:
-        """Whether look-ups may be answered without control."""
+        """Whether look-ups may be answered without control. Called after whatever may have changed a property."""
+        self.reactors.limit_idle(self._idle_ms_max)
         if allowed is not self._allowed:
             self._allowed = allowed
             self.reactors.enable(allowed)
 
     def close_idle(self) -> None:
         """End connections without a byte for their limit."""
-        self.reactors.close_idle(self._control.clock.now().ms, self._idle_ms_max)
+        self.reactors.close_idle(self._control.clock.now().ms)
 
     def adopt(self, connection: socket.socket, address: str, received: bytes) -> None:
         """Carry on a connection whose PROXY header was taken off; the socket object may be closed afterwards."""

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from interop.harness.wire import Client
+from interop.harness.wire import Client, eventually
+from rocketns._fast.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.controller import NamesrvController
 from rocketns.processor.context import Now
@@ -42,7 +43,11 @@ class TimedServer:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self.controller.start(), self.loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._start(), self.loop).result(10)
+
+    async def _start(self) -> None:
+        await self.controller.start()
+        self._show_time()
 
     @property
     def port(self) -> int:
@@ -64,10 +69,38 @@ class TimedServer:
 
         def step() -> None:
             self.clock.advance(ms)
+            self._show_time()
             self.controller.run_due_jobs()
 
         self.call(step)
+        eventually(lambda: self.call(lambda: self.reactors is None or self.reactors.is_settled), every_s=0.001)
         self.call(lambda: None)
+
+    @property
+    def reactors(self) -> Reactors | None:
+        """The compiled side of the reactors, where there are some."""
+        lane = self.controller.lane.reactors
+        return None if lane is None else lane.reactors
+
+    @property
+    def connections(self) -> int:
+        return len(self.controller.lane.channels) if self.reactors is None else self.reactors.connections
+
+    @property
+    def incoming_bytes(self) -> int:
+        """Bytes of frames that are not complete, or must wait."""
+        lane = self.controller.lane.incoming_bytes
+        return lane if self.reactors is None else lane + self.reactors.incoming_bytes
+
+    @property
+    def outgoing_bytes(self) -> int:
+        """Bytes of answers that wait because their peers do not read."""
+        lane = sum(channel.unsent_bytes for channel in self.controller.lane.channels)
+        return lane if self.reactors is None else lane + self.reactors.outgoing_bytes
+
+    def _show_time(self) -> None:
+        if self.reactors is not None:
+            self.reactors.set_clock(self.clock.now().ms)
 
     def stop(self) -> None:
         asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(10)

@@ -18,15 +18,21 @@ def names() -> Names:
     return Names()
 
 
+@pytest.fixture(params=[0, 2], ids=["loop", "reactors"])
+def reactors(request: pytest.FixtureRequest) -> int:
+    """How many reactor threads the servers have; with 0 the asyncio loop carries everything."""
+    return int(request.param)
+
+
 @pytest.fixture
-def timed_server(tmp_path: Path) -> Iterator[TimedServerFactory]:
+def timed_server(tmp_path: Path, reactors: int) -> Iterator[TimedServerFactory]:
     """Start a server: ``timed_server(scanNotActiveBrokerInterval=1000)``; stopped after the test."""
     started: list[TimedServer] = []
 
     def start(**properties: object) -> TimedServer:
         home = tmp_path / f"ns{len(started)}"
         home.mkdir()
-        started.append(TimedServer(home, properties))
+        started.append(TimedServer(home, {"rocketns.reactors": reactors} | properties))
         return started[-1]
 
     yield start

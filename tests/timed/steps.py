@@ -34,12 +34,12 @@ def channel_of(server: TimedServer, client: Client) -> Channel:
 
 def wait_for_connections(server: TimedServer, count: int) -> None:
     """Until the server holds so many connections: it sees neither a connect nor a close at once."""
-    eventually(lambda: server.call(lambda: len(server.controller.lane.channels)) == count)
+    eventually(lambda: server.call(lambda: server.connections) == count)
 
 
 def wait_for_bytes(server: TimedServer, count: int) -> None:
     """Until the server has received so many bytes of frames that are not complete."""
-    eventually(lambda: server.call(lambda: server.controller.lane.incoming_bytes) == count)
+    eventually(lambda: server.call(lambda: server.incoming_bytes) == count)
 
 
 def is_open(client: Client) -> bool:
@@ -60,7 +60,11 @@ def is_open_untouched(client: Client) -> bool:
         client.socket.settimeout(client.timeout_s)
 
 
-def unsent_bytes(server: TimedServer, client: Client) -> int:
-    """Bytes of answers that wait in the server because the peer does not read."""
-    channel = channel_of(server, client)
-    return server.call(lambda: channel.unsent_bytes)
+def wait_until_sent(server: TimedServer) -> None:
+    """Until no answer waits in the server."""
+    eventually(lambda: server.call(lambda: server.outgoing_bytes) == 0)
+
+
+def wait_until_unsent(server: TimedServer) -> None:
+    """Until answers wait in the server because a peer does not read."""
+    eventually(lambda: server.call(lambda: server.outgoing_bytes) > 0)

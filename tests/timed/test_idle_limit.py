@@ -17,9 +17,10 @@ from tests.timed.steps import (
     is_open,
     is_open_untouched,
     pass_time,
-    unsent_bytes,
     wait_for_bytes,
     wait_for_connections,
+    wait_until_sent,
+    wait_until_unsent,
 )
 
 LIMIT = 120 * SECOND
@@ -92,7 +93,7 @@ def test_an_answer_that_is_taken_late_starts_the_time_anew(timed_server: TimedSe
         ask_without_reading(server, reader)
         pass_time(server, LIMIT - SECOND)
         assert len(reader.receive().body or b"") > LARGE
-        eventually(lambda: unsent_bytes(server, reader) == 0)
+        wait_until_sent(server)
         pass_time(server, LIMIT - SECOND)
         assert is_open_untouched(reader)
         server.advance(SECOND)
@@ -102,7 +103,7 @@ def test_an_answer_that_is_taken_late_starts_the_time_anew(timed_server: TimedSe
 def ask_without_reading(server: TimedServer, reader: Client) -> None:
     """Ask for the large value; return when part of the answer waits in the server."""
     reader.post(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})
-    eventually(lambda: unsent_bytes(server, reader) > 0)
+    wait_until_unsent(server)
 
 
 def test_a_changed_limit_is_felt_by_new_connections(timed_server: TimedServerFactory) -> None:

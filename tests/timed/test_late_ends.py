@@ -6,6 +6,8 @@ Deliberately unlike Java, which queues the unregistration and then removes whate
 
 from __future__ import annotations
 
+import pytest
+
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, register_ext
 from interop.harness.wire import Client, frame, json_header
@@ -16,6 +18,12 @@ from tests.behaviour.views import addrs, group, route
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
 from tests.timed.steps import SECOND, channel_of, pass_time, wait_for_connections
+
+
+@pytest.fixture
+def reactors() -> int:
+    """What happens in one turn of the loop is the matter here, and its connections are the loop's own."""
+    return 0
 
 
 def registration(names: Names) -> bytes:
