@@ -32,7 +32,7 @@ def departures(broker_intervals: DataFrame, events: DataFrame, seen: Observation
         F.sort_array(F.collect_set("ns")).alias("ns"),
         F.sort_array(F.collect_set("bid")).alias("bids"),
         F.collect_set("end_cause").alias("causes"),
-        F.max(_wait_us()).alias("horizon"),
+        F.max(_expiry_us()).alias("horizon"),
     )
     stayed = who_stayed(groups, downs, broker_intervals)
     key = [*BROKER, "departure"]
@@ -90,8 +90,12 @@ def heard_after(stayed: DataFrame, events: DataFrame, seen: Observation) -> Data
 
 def _wait_us() -> Column:
     """How long after the others a down may be seen by its cause."""
-    timeout = F.coalesce("timeout_ms", F.lit(TIMEOUT_MS_DEFAULT)) * 1000 + SCAN_US
-    return F.when(F.col("end_cause") == "expired", timeout).otherwise(F.lit(TOGETHER_US))
+    return F.when(F.col("end_cause") == "expired", _expiry_us()).otherwise(F.lit(TOGETHER_US))
+
+
+def _expiry_us() -> Column:
+    """Timeout and scan: a name server that hears nothing for so long gives the broker up."""
+    return F.coalesce("timeout_ms", F.lit(TIMEOUT_MS_DEFAULT)) * 1000 + SCAN_US
 
 
 def _kind() -> Column:

@@ -50,6 +50,16 @@ CASES: dict[str, Case] = {
         beats("n2", 60, 90),
         [("partition", 50, 50, ["n1"]), ("crash", 300, 300, ["n2"])],
     ),
+    "closed at one while the other heard it, a heartbeat later": (
+        [life("n1", 0, 100, "channel_close"), life("n2", 0, 10_000, "open")],
+        beats("n2", 99, 159),
+        [("partition", 100, 100, ["n1"])],
+    ),
+    "closed at one, and the other heard it only when it came back": (
+        [life("n1", 0, 100, "channel_close"), life("n2", 0, 10_000, "open")],
+        beats("n2", 99, 226),
+        [("unclear", 100, 100, ["n1"])],
+    ),
     "closed at both, but 11 s apart": (
         [life("n1", 0, 100, "channel_close"), life("n2", 0, 111, "channel_close")],
         beats("n2", 105),

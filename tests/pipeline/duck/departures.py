@@ -3,7 +3,7 @@
 SQL = """
 with recursive downs as (
   select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
-    case when end_cause = 'expired' then coalesce(timeout_ms, 120000) * 1000 + 5000000 else 10000000 end as wait
+    coalesce(timeout_ms, 120000) * 1000 + 5000000 as overdue, if(end_cause = 'expired', overdue, 10000000) as wait
   from broker_intervals where t2 >= {t0} and t2 < {t1}
     and end_cause in ('unregister', 'expired', 'channel_close', 'channel_exception', 'channel_idle')
 ), walk as (
@@ -13,12 +13,12 @@ with recursive downs as (
   from walk w join downs d on d.cluster = w.cluster and d.broker = w.broker and d.i = w.i + 1
 ), deps as (
   select cluster, broker, dep, min(t2) as first, max(t2) as last, list_sort(list(distinct ns)) as servers,
-    list_sort(list(distinct bid)) as bids, list(distinct end_cause) as causes, max(wait) as wait
+    list_sort(list(distinct bid)) as bids, list(distinct end_cause) as causes, max(overdue) as overdue
   from walk group by all
 ), others as (
   select d.cluster, d.broker, d.dep, exists (
       select 1 from events e where e.ev = 'hb' and e.ns = o.ns and e.cluster = d.cluster and e.broker = d.broker
-        and e.bid = o.bid and e.ts > d.first and e.ts <= d.first + d.wait and e.ts < o.t2 and e.ts < {t1}
+        and e.bid = o.bid and e.ts > d.first and e.ts <= d.first + d.overdue and e.ts < o.t2 and e.ts < {t1}
     ) as heard
   from deps d join broker_intervals o on o.cluster = d.cluster and o.broker = d.broker and o.t1 <= d.first
     and o.t2 > d.first and list_contains(d.bids, o.bid)
