@@ -58,10 +58,10 @@ class State:
     def _reg(self, one: Record) -> None:
         assert self.lenient or (one["broker"], one["bid"]) not in self.members, f"it is there: {one}"
         self._set_member(one)
+        self.last_of[one["cluster"], one["addr"]] = (one["broker"], one["bid"])
 
     def _set_member(self, one: Record) -> None:
         self.members[one["broker"], one["bid"]] = one
-        self.last_of[one["cluster"], one["addr"]] = (one["broker"], one["bid"])
         self.switches[one["broker"]] = (one.get("zone"), one["acting"])
 
     def _hb(self, one: Record) -> None:
@@ -130,7 +130,7 @@ class State:
         """What a live member said last; an address in two groups has one live entry, of who came last."""
         for key, told in self.members.items():
             live = tables.live(told["cluster"], told["addr"])
-            if self.lenient or live is None or self.last_of[told["cluster"], told["addr"]] != key:
+            if live is None or self.last_of.get((told["cluster"], told["addr"])) != key:
                 continue
             version = live.data_version
             expected = (None,) * 3 if version is None else (version.timestamp, version.counter, version.state_version)

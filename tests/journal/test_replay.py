@@ -118,19 +118,3 @@ def test_the_machine_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch, hand
     with pytest.raises(AssertionError) as raised:
         run(7, phases=[Phase.generate], max_examples=800, stateful_step_count=40, database=None)
     assert raised.value.__notes__[-1].startswith("replay: ROCKETNS_SEED=7 ")
-
-
-def test_the_machine_finds_a_stale_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A snapshot that wrote what it saw when it looked, and not what is there when it writes."""
-    real = snapshot.Snapshot._write_block
-
-    def stale(self: snapshot.Snapshot, block: dict[str, list[str]]) -> Any:
-        table = {t: dict(queues) for t, queues in self._tables.topic_queue_table.items()}
-        yield 1
-        tables, self._tables = self._tables, type("Old", (), {"topic_queue_table": table})()
-        yield from real(self, block)
-        self._tables = tables
-
-    monkeypatch.setattr(snapshot.Snapshot, "_write_block", stale)
-    with pytest.raises(AssertionError):
-        run(7, phases=[Phase.generate], max_examples=800, stateful_step_count=40, database=None)

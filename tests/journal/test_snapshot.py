@@ -1,0 +1,166 @@
+"""Snapshots: whole, true at every moment of their writing, and never much work at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rocketns.journal import journal as journal_module
+from rocketns.journal import snapshot
+from rocketns.journal.journal import HOUR_MS
+from rocketns.protocol.route import queue_data
+from rocketns.routeinfo.tables import RouteTables
+from tests.journal.memory import BOOT_MS, memory_journal, run_work
+from tests.journal.replay import State, check_columns, check_sequence
+from tests.routeinfo.manager import BROKER, MASTER, NORMAL, READ_ONLY, SLAVE, Broker, Manager, table_of
+
+NEXT_HOUR = (BOOT_MS // HOUR_MS + 1) * HOUR_MS
+OTHER = Broker(name="other", addr="10.0.0.9:1")
+TOPICS = [f"t{number}" for number in range(6)]
+
+
+class Told:
+    """Two brokers with six topics, their journal read up to now, and a snapshot that has just begun."""
+
+    def __init__(self) -> None:
+        self.manager = Manager()
+        self.kv = {"ns": {"a": "1", "b": None, "c": "3"}}
+        self.journal, self.writer = memory_journal(self.manager.tables, self.kv)
+        self.manager.register(MASTER, table_of(*TOPICS))
+        self.manager.register(OTHER, table_of(*TOPICS))
+        self.tell()
+        self.writer.take()
+        self.journal.tick(NEXT_HOUR)
+        self.journal.buffer.flush(NEXT_HOUR)
+        self.writer.take()
+
+    def tell(self) -> None:
+        if self.manager.events:
+            self.journal.record(list(self.manager.events), self.manager.now_ms, NEXT_HOUR)
+            self.manager.events.clear()
+        self.journal.buffer.flush(NEXT_HOUR)
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PIECE_ENTRIES", "TOPICS_IN_RECORD_MAX"):
+        monkeypatch.setattr(snapshot, name, 1)
+    monkeypatch.setattr(snapshot, "BLOCK_ENTRIES", 4)
+    monkeypatch.setattr(journal_module, "STEP_ENTRIES", 1)
+
+
+CHANGES: dict[str, Callable[[Manager], object]] = {
+    "a topic changes": lambda m: m.register(MASTER.next_version(), table_of(**dict.fromkeys(TOPICS, READ_ONLY))),
+    "a topic is added": lambda m: m.register_topic("new", (BROKER, NORMAL)),
+    "topics go": lambda m: [m.delete_topic(topic) for topic in TOPICS],
+    "a broker comes": lambda m: m.register(Broker(name="new", addr="10.0.0.1:1"), table_of("t0", "new")),
+    "a slave comes": lambda m: m.register(SLAVE, table_of("t0", "new")),
+    "a broker goes": lambda m: m.unregister(OTHER),
+    "all go": lambda m: m.unregister(OTHER, MASTER),
+    "a broker goes and comes": lambda m: [m.unregister(OTHER), m.register(OTHER, table_of("t1", "t9"))],
+}
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("change", CHANGES)
+def test_who_begins_with_a_snapshot_knows_the_state_whatever_happens_meanwhile(change: str) -> None:
+    """The change comes after each possible number of steps."""
+    for steps in range(100):
+        told = Told()
+        taken = run_work(told.journal, steps)
+        CHANGES[change](told.manager)
+        told.tell()
+        run_work(told.journal)
+        told.tell()
+        state = State(lenient=True).apply(told.writer.take())
+        assert state.snapshot_ended
+        state.check(told.manager.tables)
+        if taken < steps:
+            return
+    pytest.fail("the snapshot never ended")
+
+
+def test_a_snapshot_has_everything_in_numbered_parts() -> None:
+    told = Told()
+    run_work(told.journal)
+    told.tell()
+    records = told.writer.take()
+    for one in records:
+        check_columns(one)
+    assert {one["ev"] for one in records} == {"snap"}
+    assert [(one["snap"], one["part"]) for one in records] == [(1, part) for part in range(len(records))]
+    assert [one.get("end", False) for one in records] == [False] * (len(records) - 1) + [True]
+    state = State().apply(records)
+    state.check(told.manager.tables)
+    assert state.kv == {("ns", "a"): "1", ("ns", "c"): "3"}
+
+
+def test_there_is_one_in_each_hour_even_of_nothing() -> None:
+    journal, writer = memory_journal(RouteTables())
+    for minute in range(3 * 60):
+        journal.tick(NEXT_HOUR + minute * 60_000 - 1)
+        run_work(journal)
+    journal.buffer.flush(NEXT_HOUR + 3 * HOUR_MS)
+    ends = [one for one in writer.take() if one["ev"] == "snap"]
+    assert [(one["snap"], one["part"], one["end"]) for one in ends] == [(n, 0, True) for n in (1, 2, 3)]
+
+
+def filled(brokers: int, topics: int) -> Manager:
+    manager = Manager()
+    kinds = [queue_data(8, 8, 6, 0), queue_data(4, 4, 6, 0)]
+    table = {f"topic-{number}": kinds[number % 2] for number in range(topics)}
+    for number in range(brokers):
+        manager.register(Broker(name=f"b{number}", addr=f"10.0.{number}.1:1"), table_of(**table))
+    return manager
+
+
+@pytest.mark.parametrize(("brokers", "topics"), [(100, 500), (2, 25_000)])
+def test_a_large_snapshot_is_written_in_steps_of_bounded_work(
+    brokers: int, topics: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = filled(brokers, topics)
+    journal, writer = memory_journal(manager.tables)
+    journal.record(manager.events, manager.now_ms, BOOT_MS)
+    journal.buffer.flush(BOOT_MS)
+    writer.take()
+    written: list[int] = []
+    real = journal.buffer.put
+    monkeypatch.setattr(journal.buffer, "put", lambda data: (written.append(data.count(b'{"t":')), real(data))[1])
+    journal.tick(NEXT_HOUR)
+    most = 0
+    while run_work(journal, 1):
+        most = max(most, sum(written))
+        written.clear()
+    assert 0 < most <= journal_module.STEP_ENTRIES + snapshot.TOPICS_IN_RECORD_MAX
+    journal.buffer.flush(NEXT_HOUR)
+    records = writer.take()
+    State().apply(one for one in records if one["ev"] == "snap").check(manager.tables)
+
+
+def test_a_snapshot_waits_while_the_writer_is_behind_and_nothing_is_lost() -> None:
+    manager = filled(10, 2_000)
+    journal, writer = memory_journal(manager.tables, journal_buffer_bytes=400_000)
+    for event in manager.events:
+        journal.record([event], manager.now_ms, BOOT_MS)
+        journal.buffer.flush(BOOT_MS)
+    records = writer.take()
+    writer.stuck = True
+    journal.tick(NEXT_HOUR)
+    for second in range(10):
+        assert run_work(journal, 1_000) < 1_000
+        journal.tick(NEXT_HOUR + second * 1_000)
+    assert not any(chunk.data.count(b'"end":true') for chunk in writer.chunks)
+    writer.stuck = False
+    for second in range(10, 40):
+        writer.unstick()
+        journal.tick(NEXT_HOUR + second * 1_000)
+        run_work(journal)
+    journal.buffer.flush(NEXT_HOUR + 60_000)
+    records += writer.take()
+    check_sequence(records)
+    assert journal.buffer.lost == 0
+    assert [one["lost"] for one in records if one["ev"] == "drop"] == []
+    assert records[-1].get("end")
+    state = State().apply(records)
+    state.check(manager.tables)
