@@ -45,6 +45,12 @@ def frames_of(spark: SparkSession, journals: Mapping[str, Sequence[Record]], see
     )
 
 
+def read_journal(ns: str, records: Sequence[Record], end: int) -> tuple[list[Row], list[Row]]:
+    """A name server's NS_UPTIME and TOPIC_INTERVALS, as rows."""
+    reader = _Reader(ns, end).read(records)
+    return reader.uptime, reader.topics
+
+
 class _Reader:
     """One name server's intervals. Topics with the same value twice in a row keep their interval."""
 
@@ -60,6 +66,8 @@ class _Reader:
 
     def read(self, records: Sequence[Record]) -> _Reader:
         for record in records:
+            if self._up is not None and record["boot"] != self._up["boot"]:
+                self._end_boot(self._last, "lost")
             getattr(self, f"_{record['ev']}", self._other)(record)
             self._last = record["ts"]
         self._end_boot(self.end, "open")
@@ -69,7 +77,6 @@ class _Reader:
         pass
 
     def _start(self, record: Record) -> None:
-        self._end_boot(self._last, "lost")
         self._up = {"ns": self.ns, "boot": record["boot"], "t1": record["ts"]}
 
     def _stop(self, record: Record) -> None:

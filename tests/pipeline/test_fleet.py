@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,51 +11,16 @@ from typing import Any
 import pytest
 
 from rocketns.journal.record import COLUMNS_OF, DOWN_CAUSES, TDEL_CAUSES, TPUT_CAUSES
-from rocketns.pipeline.fleet import Faults, FleetSpec, Truth, make_fleet
+from rocketns.pipeline.fleet import Faults, FleetSpec, make_fleet
 from rocketns.pipeline.fleet.spec import DAY_S, DEMO_EVENTS, NO_FAULTS, SCAN_MS, TIMEOUT_MS
+from tests.pipeline.fleet_journals import Journals, Record
 
-Record = dict[str, Any]
 HEAD = {"boot", "seq", "ts", "ev"}
 # Every kind of fault, in a fleet that is read in a moment.
 SMALL = FleetSpec(
     brokers=6, topics=12, width=3, seconds=40 * 3600, lookup_s=3600, groups=1, rotate_s=3 * 3600, seed=3,
     faults=Faults(partitions=2, blips=1, farewells=1, changes=2, corrupt_lines=1),
 )  # fmt: skip
-
-
-class Journals:
-    """The records of each name server, and the lines that do not parse."""
-
-    def __init__(self, folder: Path, truth: Truth) -> None:
-        self.folder, self.truth = folder, truth
-        self.records: dict[str, list[Record]] = {}
-        self.corrupt: dict[str, int] = {}
-        for server in truth["name_servers"]:
-            name = server["ns"]
-            self.records[name], self.corrupt[name] = [], 0
-            for path in sorted(folder.glob(f"v=1/dt=*/ns={name}/*.jsonl"), key=lambda path: path.name):
-                self._read(name, path)
-
-    def _read(self, name: str, path: Path) -> None:
-        for line in path.read_bytes().splitlines():
-            try:
-                self.records[name].append(json.loads(line))
-            except ValueError:
-                self.corrupt[name] += 1
-
-    def of(self, event: str, **values: object) -> Iterator[tuple[str, Record]]:
-        for name, records in self.records.items():
-            for record in records:
-                if record["ev"] == event and values.items() <= record.items():
-                    yield name, record
-
-    def faults(self, kind: str) -> list[dict[str, Any]]:
-        found = [fault for fault in self.truth["faults"] if fault["kind"] == kind]
-        assert found
-        return found
-
-    def offset(self, name: str) -> int:
-        return next(server["offset_us"] for server in self.truth["name_servers"] if server["ns"] == name)
 
 
 @pytest.fixture(scope="module")

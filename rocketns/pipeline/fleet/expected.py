@@ -49,6 +49,7 @@ def truth_of(world: World, plan: Plan, sights: Sequence[Sight]) -> dict[str, Any
         "min_window": MIN_WINDOW_MS * 1000,
         "faults": list(_faults(world, plan, sights, windows)),
         "brokers": [row for ns, sight in enumerate(sights) for row in _brokers(world, plan, ns, sight)],
+        "unasked": plan.dead,
         "dead": plan.dead if spec.seconds >= DEAD_DAYS * DAY_S else [],
         "hottest": hottest(world, plan)[0],
         "missing": list(_missing(plan)),
