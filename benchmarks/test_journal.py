@@ -1,0 +1,141 @@
+"""What the journal costs the control thread: CPU for one event, look-ups counted, and one step of a snapshot.
+
+Time is the thread's own CPU time (`time.thread_time`), so neither the writer's thread nor other processes count.
+Events come one to a call, as each request brings them, and are what the route tables made of real registrations; the
+clock moves on between two of them. Records go to a writer with real files, flushed every 1,000 events.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from rocketns.config.journal import JournalConfig
+from rocketns.journal.journal import HOUR_MS, Journal
+from rocketns.journal.lookups import LookupCounters
+from rocketns.routeinfo.events import Event
+from tests.routeinfo.manager import Broker, Manager, table_of
+
+BROKERS = 200
+TOPICS = [f"BenchmarkTopic-{number}" for number in range(50)]
+EVENTS = 1_000
+BOOT_MS = 1_790_000_000_000
+EVENT_US_MAX = 1.5
+
+pytestmark = pytest.mark.benchmark(timer=time.thread_time)
+
+
+@pytest.fixture
+def manager() -> Manager:
+    return Manager()
+
+
+@pytest.fixture
+def journal(manager: Manager, tmp_path: Path) -> Iterator[Journal]:
+    config = JournalConfig(journal_path=str(tmp_path), journal_ns="n1", journal_buffer_bytes=1 << 30)
+    one = Journal(config, "n1", manager.tables, {}, BOOT_MS, lambda _s, _step: None)
+    one.start()
+    yield one
+    one.stop(BOOT_MS)
+    assert one.join()
+    assert one.buffer.lost == 0
+
+
+def brokers() -> list[Broker]:
+    return [Broker(name=f"broker-{number}", addr=f"10.0.{number}.1:10911") for number in range(BROKERS)]
+
+
+def batches(manager: Manager, act: Callable[[Broker], object]) -> list[list[Event]]:
+    """What each broker's act made happen, one batch a request."""
+    found = []
+    for broker in brokers():
+        manager.events.clear()
+        act(broker)
+        found.append(list(manager.events))
+    return found
+
+
+def registered(manager: Manager, journal: Journal) -> None:
+    for events in batches(manager, lambda broker: manager.register(broker, table_of(*TOPICS))):
+        journal.record(events, manager.now_ms, BOOT_MS)
+    manager.now_ms += 30_000
+
+
+def measure(benchmark: BenchmarkFixture, journal: Journal, made: list[list[Event]]) -> float:
+    """CPU microseconds for one event: the median of rounds of `EVENTS` events each."""
+    turns = [made[number % len(made)] for number in range(EVENTS)]
+    epoch_ms = BOOT_MS
+
+    def write() -> None:
+        nonlocal epoch_ms
+        for events in turns:
+            epoch_ms += 1
+            journal.record(events, 1_030_000, epoch_ms)
+
+    before = journal.buffer.seq
+    benchmark.pedantic(write, setup=lambda: journal.buffer.flush(epoch_ms), rounds=200, warmup_rounds=5)
+    assert journal.buffer.seq - before >= 205 * EVENTS
+    cost: float = benchmark.stats.stats.median / EVENTS * 1e6
+    benchmark.extra_info["cpu_us_per_event"] = round(cost, 3)
+    return cost
+
+
+def test_a_registration_again(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
+    registered(manager, journal)
+    made = batches(manager, lambda broker: manager.register(broker, table_of(*TOPICS)))
+    assert measure(benchmark, journal, made) <= EVENT_US_MAX
+
+
+def test_a_heartbeat(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
+    registered(manager, journal)
+    made = batches(manager, lambda b: manager.note(manager.tables.refresh(b.cluster, b.addr, manager.now_ms)))
+    assert measure(benchmark, journal, made) <= EVENT_US_MAX
+
+
+def test_10000_topics_put(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
+    """One registration with as many new topics; the figure is for one topic."""
+    manager.register(brokers()[0], table_of(*(f"BenchmarkTopic-{number}" for number in range(10_000))))
+    put = [manager.events[0]]
+    benchmark.pedantic(
+        lambda: journal.record(put, 0, BOOT_MS), setup=lambda: journal.buffer.flush(BOOT_MS), rounds=50, warmup_rounds=5
+    )
+    cost = benchmark.stats.stats.median / 10_000 * 1e6
+    benchmark.extra_info["cpu_us_per_topic"] = round(cost, 3)
+    assert cost <= EVENT_US_MAX
+
+
+def test_a_step_of_a_snapshot(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
+    """Of 50 brokers with 2,000 topics each: what control does at once, at the most."""
+    table = table_of(*(f"BenchmarkTopic-{number}" for number in range(2_000)))
+    for broker in brokers()[:50]:
+        manager.register(broker, table)
+    for event in manager.events:
+        journal.record([event], manager.now_ms, BOOT_MS)
+    hours = iter(range(1, 1_000_000))
+
+    def next_step() -> None:
+        journal.buffer.flush(BOOT_MS)
+        if not journal._work:
+            journal.tick(BOOT_MS + next(hours) * HOUR_MS)
+
+    benchmark.pedantic(journal._step, setup=next_step, rounds=300, warmup_rounds=5)
+    benchmark.extra_info["cpu_ms_max"] = round(benchmark.stats.stats.max * 1e3, 2)
+    assert benchmark.stats.stats.median <= 0.002
+
+
+def test_count_a_look_up(benchmark: BenchmarkFixture) -> None:
+    """Beside about 100 us that the Python lane takes for one."""
+    counters = LookupCounters(20_000, by_client=False)
+
+    def count() -> None:
+        for topic in TOPICS:
+            counters.count(topic, "10.0.0.1:5000", "JAVA", 513, False)
+
+    benchmark.pedantic(count, rounds=200, iterations=20, warmup_rounds=5)
+    cost = benchmark.stats.stats.median / len(TOPICS) * 1e6
+    benchmark.extra_info["cpu_us_per_lookup"] = round(cost, 3)
+    assert cost <= 1

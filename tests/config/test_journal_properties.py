@@ -1,0 +1,61 @@
+"""The journal's properties: names, limits, and an id that is a folder name everywhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rocketns.config import Configuration, JournalConfig
+from rocketns.config.journal import BUFFER_BYTES_MIN, NS_SAFE
+from rocketns.errors import StartupError
+
+
+def built(tmp_path: Path, text: str) -> JournalConfig:
+    file = tmp_path / "a.properties"
+    file.write_text(text)
+    return Configuration.build(str(file), home=tmp_path).journal
+
+
+def test_there_is_no_journal_unless_a_folder_is_named(tmp_path: Path) -> None:
+    assert built(tmp_path, "").journal_path == ""
+    assert built(tmp_path, "journalPath=/var/j\n").journal_path == "/var/j"
+
+
+def test_properties_are_read_from_the_file(tmp_path: Path) -> None:
+    config = built(tmp_path, "journalNs=a.b_c-1\njournalRetentionBytes=5000000000\njournalLookupClients=true\n")
+    assert config.journal_ns == "a.b_c-1"
+    assert config.journal_retention_bytes == 5_000_000_000
+    assert config.journal_lookup_clients is True
+
+
+def test_what_is_too_small_to_work_with_is_raised(tmp_path: Path) -> None:
+    config = built(tmp_path, "journalBufferBytes=1\njournalFsyncMs=0\njournalRotationSeconds=-5\n")
+    assert config.journal_buffer_bytes == BUFFER_BYTES_MIN
+    assert config.journal_fsync_ms == config.journal_rotation_seconds == 1
+
+
+@pytest.mark.parametrize("ns", ["a/b", "a%b", "a:1", "x" * 129, "a b", "a=b"])
+def test_an_id_that_is_no_folder_name_stops_the_start(tmp_path: Path, ns: str) -> None:
+    with pytest.raises(StartupError, match="journalNs is"):
+        built(tmp_path, f"journalNs={ns}\n")
+
+
+@pytest.mark.parametrize(
+    ("bind_address", "expected"),
+    [("10.0.0.1", "10.0.0.1_9876"), ("fe80::1%eth0", "fe80--1-eth0_9876"), ("ns.example.com", "ns.example.com_9876")],
+)
+def test_the_id_is_host_and_port_by_default(bind_address: str, expected: str) -> None:
+    assert JournalConfig().ns(bind_address, 9876) == expected
+
+
+@pytest.mark.parametrize("bind_address", ["0.0.0.0", "::", ""])
+def test_a_server_on_all_addresses_is_called_by_its_machine(bind_address: str) -> None:
+    ns = JournalConfig().ns(bind_address, 1)
+    assert NS_SAFE.fullmatch(ns)
+    assert re.fullmatch(r".+_1", ns)
+
+
+def test_a_given_id_is_taken() -> None:
+    assert JournalConfig(journal_ns="n1").ns("10.0.0.1", 9876) == "n1"

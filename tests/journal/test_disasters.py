@@ -1,0 +1,171 @@
+"""A real server process whose machine fails it: killed while it writes, a full disk, a folder that is none."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.servers import RocketnsServer
+from interop.harness.wire import Client, eventually
+from tests.behaviour.calls import put_kv
+from tests.journal.files import closed_files, open_files, records_of
+from tests.journal.replay import Record, check_columns, check_sequence
+
+WRITE_MS = 20
+# What an answer may be ahead of the disk here: the interval, and a busy machine.
+SYNCED_AFTER_S = 1.0
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., RocketnsServer]]:
+    """A server with its journal in ``tmp_path / "j"`` unless told otherwise."""
+    started: list[RocketnsServer] = []
+
+    def run(**properties: object) -> RocketnsServer:
+        settings = {"journalPath": tmp_path / "j", "journalNs": "n1", "journalFsyncMs": WRITE_MS} | properties
+        started.append(RocketnsServer(tmp_path / "ns", settings))
+        return started[-1]
+
+    yield run
+    for server in started:
+        server.kill()
+
+
+def answered_puts(client: Client, for_s: float) -> list[float]:
+    """Put items k0, k1, k2 … for a while; when each was answered."""
+    times: list[float] = []
+    begin = time.monotonic()
+    while time.monotonic() - begin < for_s:
+        put_kv(client, "ns", "k", str(len(times)))
+        times.append(time.monotonic())
+    return times
+
+
+def values(records: list[Record]) -> list[str]:
+    return [one["val"] for one in records if one["ev"] == "kv"]
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"boot":1,"se', b"\0" * 4096])
+def test_a_kill_while_it_writes_takes_the_last_moment_only(
+    start: Callable[..., RocketnsServer], tmp_path: Path, torn: bytes
+) -> None:
+    """And the next start repairs the file; ``torn`` stands for a line of which a part reached the disk."""
+    server = start(journalRotationBytes=20_000)
+    with server.connect() as client:
+        times = answered_puts(client, 2 * SYNCED_AFTER_S)
+        killed = time.monotonic()
+        server.kill()
+    (left,) = open_files(tmp_path / "j")
+    before = left.read_bytes()
+    with left.open("ab") as file:
+        file.write(torn)
+    server.start()
+    eventually(lambda: not left.exists())
+    server.stop()
+    whole = before[: before.rfind(b"\n") + 1]
+    assert left.with_name(left.name.removeprefix(".open-") + ".jsonl").read_bytes() == whole
+    boots = [list(some) for _, some in itertools.groupby(records_of(tmp_path / "j"), lambda one: one["boot"])]
+    assert [(some[1]["ev"], some[-1]["ev"]) for some in boots] == [("start", "kv"), ("start", "stop")]
+    for some in boots:
+        check_sequence(some)
+    written = values(boots[0])
+    assert written == [str(number) for number in range(len(written))]
+    safe = sum(answered < killed - SYNCED_AFTER_S for answered in times)
+    assert safe > 10
+    assert safe <= len(written) <= len(times) + 1
+
+
+def put_large(client: Client, number: int) -> None:
+    assert (
+        client.request(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": f"{number}".rjust(2_000)}).code
+        == 0
+    )
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 512 KiB, all but 128 KiB of which a file takes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "journal-test", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no right to mount a small file system here")
+    (folder / "ballast").write_bytes(b"x" * 384 * 1024)
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_survived_and_what_it_cost_is_stated(
+    small_disk: Path, start: Callable[..., RocketnsServer]
+) -> None:
+    root = small_disk / "j"
+    server = start(journalPath=root, journalBufferBytes=65_536)
+    with server.connect() as client:
+        for number in range(200):  # 400 KB of records
+            put_large(client, number)
+        eventually(lambda: "the journal cannot be written" in server.process.text())
+        eventually(lambda: "records are lost" in server.process.text())
+        (small_disk / "ballast").unlink()
+        eventually(lambda: "can be written again" in server.process.text())
+        put_large(client, 200)
+    assert server.stop() == 0
+    said = server.process.text()
+    assert said.count("the journal cannot be written") == 1
+    records = records_of(root)
+    for one in records:
+        check_columns(one)
+    check_sequence(records)
+    lost = sum(one["lost"] for one in records if one["ev"] == "drop")
+    kept = [int(value) for value in values(records)]
+    assert lost > 0
+    assert kept[-1] == 200
+    assert len(kept) + lost == 201
+    assert records[-1]["ev"] == "stop"
+
+
+def test_a_folder_that_cannot_be_written_holds_up_nothing(start: Callable[..., RocketnsServer], tmp_path: Path) -> None:
+    in_the_way = tmp_path / "j"
+    in_the_way.write_text("no folder")
+    server = start()
+    with server.connect() as client:
+        answered_puts(client, 10 * WRITE_MS / 1000)
+        in_the_way.unlink()
+        eventually(lambda: open_files(in_the_way))
+        put_kv(client, "ns", "last", "1")
+    assert server.stop() == 0
+    assert server.process.text().count("the journal cannot be written") == 1
+    records = records_of(in_the_way)
+    check_sequence(records)
+    assert [one["ev"] for one in records[:2]] == ["open", "start"]
+    assert records[-1]["ev"] == "stop"
+
+
+def test_a_stop_does_not_wait_for_a_folder_that_cannot_be_written(
+    start: Callable[..., RocketnsServer], tmp_path: Path
+) -> None:
+    (tmp_path / "j").write_text("no folder")
+    server = start()
+    begin = time.monotonic()
+    assert server.stop() == 0
+    assert time.monotonic() - begin < 10
+    assert "could not be written before the stop" in server.process.text()
+
+
+def test_two_servers_with_one_id_do_not_touch_each_others_files(
+    start: Callable[..., RocketnsServer], tmp_path: Path
+) -> None:
+    first, second = start(), start(kvConfigPath=tmp_path / "kv2.json")
+    eventually(lambda: "the journal cannot be written" in second.process.text())
+    with first.connect() as client:
+        put_kv(client, "ns", "k", "v")
+    assert first.stop() == 0
+    check_sequence(records_of(tmp_path / "j"))
+    eventually(lambda: open_files(tmp_path / "j"))
+    assert second.stop() == 0
+    assert len(closed_files(tmp_path / "j")) == 2
