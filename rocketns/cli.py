@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from rocketns import __version__
-from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH, PREFIX, REACTORS_MAX
 
 EXIT_USAGE = 1
@@ -105,6 +105,7 @@ def _epilog() -> str:
         ("Properties of the config file (Java's NamesrvConfig)", _listed(NamesrvConfig)),
         ("Sockets (Java's NettyServerConfig)", _listed(NettyServerConfig)),
         ("Limits of rocketns", _listed(Limits, PREFIX)),
+        ("The journal of rocketns", _listed(JournalConfig)),
         (
             "System properties (-Dname=value)",
             [

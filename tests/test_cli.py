@@ -11,7 +11,7 @@ import pytest
 from rocketns import __version__, cli
 from rocketns.__main__ import main
 from rocketns.cli import Options
-from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.limits import FRAME_MAX_LENGTH, PREFIX
 
 
@@ -57,7 +57,7 @@ def test_help_names_every_property_with_its_default(option: str, capsys: pytest.
     shown = capsys.readouterr().out
     assert raised.value.code == 0
     assert shown.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
-    for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), (Limits, PREFIX)):
+    for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), (Limits, PREFIX), (JournalConfig, "")):
         for name, declaration in properties.declared(kind).items():
             default = properties.show(declaration.default) or "-"
             assert f"  {prefix}{name} ({default})  {declaration.metadata['doc']}; felt " in shown
