@@ -25,7 +25,7 @@ HOUR_MS = 3_600_000
 # two of them control has the thread for four.
 STEP_ENTRIES = 1_000
 STEP_PAUSE_S = 0.004
-STOP_WITHIN_S = 5.0
+STOP_WITHIN_S = 2.0
 
 Rows = Iterable[tuple[str | None, str | None, str | None, int, int, int]]
 
@@ -168,5 +168,5 @@ class Journal:
         self.buffer.close(epoch_ms)
 
     def join(self) -> bool:
-        """Wait, a few seconds at the most, until everything is on disk; whether it is."""
+        """Wait, `STOP_WITHIN_S` at the most, until everything is on disk; whether it is."""
         return self.writer.stop(STOP_WITHIN_S)
