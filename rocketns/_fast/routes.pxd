@@ -52,7 +52,8 @@ cdef struct Entry:
     uint32_t cell
     uint32_t fragment
 
-# A topic. Its entries are in the order of their cells' ranks; topic is a reference to its str.
+# A topic. Its entries are in the order of their cells' ranks; topic is a reference to its str. Control alone uses
+# is_text, whether the key is UTF-8 (a str may hold halves of surrogate pairs), and seen, which tells repeated keys.
 cdef struct Slot:
     uint64_t hash
     Entry *entries
@@ -60,6 +61,8 @@ cdef struct Slot:
     uint32_t capacity
     uint32_t key_length
     bint handed_over
+    bint is_text
+    uint64_t seen
     void *topic
     uint8_t key[1]
 
@@ -93,6 +96,7 @@ cdef class RouteSlots:
     cdef list free_fragments
     cdef uint32_t fragment_count
     cdef uint32_t fragment_capacity
+    cdef uint64_t registrations
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1
     cdef void lock(self) noexcept nogil

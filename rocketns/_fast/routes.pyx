@@ -185,6 +185,14 @@ cdef bytes key_of(str topic):
     return topic.encode("utf-8", "surrogatepass")
 
 
+cdef bint is_text(bytes key) except -1:
+    try:
+        key.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 cdef class RouteSlots:
     """Cell 0 and fragment 0 stand for none."""
 
@@ -463,6 +471,7 @@ cdef class RouteSlots:
         slot.key_length = <uint32_t>length
         memcpy(slot.key, <const uint8_t *>key, length)
         slot.handed_over = topic in self.handed_over
+        slot.is_text = is_text(key)
         slot.topic = <void *>topic
         Py_INCREF(topic)
         self.lock()

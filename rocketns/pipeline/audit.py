@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rocketns.pipeline.arguments import EXIT_FAILED, EXIT_USAGE, parse
+from rocketns.pipeline.arguments import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, parse
 from rocketns.pipeline.errors import BadInput
 
 if TYPE_CHECKING:
@@ -162,9 +162,9 @@ def _demo(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say)
     from rocketns.pipeline.demo import demo
 
-    lines, found_all = demo(spark, options.out, options.events, options.seed, say)
-    print("\n".join(lines))
-    return 0 if found_all else 1
+    shown = demo(spark, options.out, options.events, options.seed, say)
+    print("\n".join(shown.lines))
+    return EXIT_NOTHING if shown.right else EXIT_FINDINGS
 
 
 HANDLERS: dict[str, Callable[[argparse.Namespace, Progress], int]] = {

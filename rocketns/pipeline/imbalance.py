@@ -16,7 +16,8 @@ from rocketns.pipeline.schema import IMBALANCE, conform
 WRITE = 2  # the bit of ``p`` without which a producer leaves a broker's queues out
 MASTER = 0
 SEGMENT = ["topic", "t1", "t2"]
-PIECE = ["topic", "p1", "p2"]
+# The segment first, so that one exchange by SEGMENT serves every grouping and window that follows.
+PIECE = [*SEGMENT, "p1", "p2"]
 
 
 def imbalance(
@@ -30,25 +31,19 @@ def imbalance(
     brokers = shares.groupBy(*PIECE, "broker").agg(
         F.sum("weighted").alias("weighted"), F.max("w").alias("w"), F.first("no_share_ns").alias("no_share_ns")
     )
-    compared = brokers.withColumns(
-        {
-            "share": _part("weighted", _whole(*PIECE)),
-            "fair": _part("w", _whole(*PIECE)),
-            "t1": F.col("p1"),
-            "t2": F.col("p2"),
-        }
-    )
+    compared = brokers.withColumns({"share": _part("weighted", _whole(*PIECE)), "fair": _part("w", _whole(*PIECE))})
     off = F.abs(F.col("share") - F.col("fair"))
     over = F.when(F.col("fair") > 0, F.col("share") / F.col("fair"))
     figures = {"tvd": F.sum(off).over(_whole(*PIECE)) / 2, "peak": F.max(over).over(_whole(*PIECE))}
-    return conform(compared.withColumns(figures).where(F.coalesce(F.col("fair") > 0, F.lit(True))), IMBALANCE)
+    shown = compared.withColumns(figures).where(F.coalesce(F.col("fair") > 0, F.lit(True)))
+    return conform(shown.withColumns({"t1": F.col("p1"), "t2": F.col("p2")}), IMBALANCE)
 
 
 def writable(topic_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
     """PIECE, ns, broker, w (long): the write queues that a producer of the name server uses; 0 without permission or
     master. An empty view is none: a running client keeps its last route."""
-    ruled = _ruled(_entries(topic_segments), broker_intervals)
-    pieces = ruled.join(_pieces(ruled), SEGMENT, "inner")
+    ruled = _ruled(_entries(topic_segments), broker_intervals).withColumn("pieces", _pieces())
+    pieces = ruled.select(*SEGMENT, "ns", "broker", "w", "m1", "m2", F.inline("pieces"))
     has_master = (F.col("m1") <= F.col("p1")) & (F.col("m2") >= F.col("p2"))
     used = F.when(has_master, F.col("w")).otherwise(0)
     return pieces.groupBy(*PIECE, "ns", "broker").agg(F.max(used).cast("long").alias("w"))
@@ -77,13 +72,16 @@ def _ruled(entries: DataFrame, broker_intervals: DataFrame) -> DataFrame:
     )
 
 
-def _pieces(ruled: DataFrame) -> DataFrame:
-    """SEGMENT, p1, p2: the segment cut wherever the master of a broker with write queues comes or goes."""
-    cut = ruled.where(F.col("w") > 0).select(*SEGMENT, F.explode(F.array("m1", "m2")).alias("cut"))
-    ends = ruled.select(*SEGMENT, F.explode(F.array("t1", "t2")).alias("cut"))
-    cuts = ends.unionByName(cut).where(F.col("cut").isNotNull()).distinct()
-    following = F.lead("cut").over(Window.partitionBy(*SEGMENT).orderBy("cut"))
-    return cuts.select(*SEGMENT, F.col("cut").alias("p1"), following.alias("p2")).where(F.col("p2").isNotNull())
+def _pieces() -> Column:
+    """array<struct<p1, p2>>: a row's segment, cut wherever the master of a broker with write queues comes or goes."""
+    masters = F.when((F.col("w") > 0) & F.col("m1").isNotNull(), F.array("m1", "m2"))
+    inner = F.flatten(F.collect_set(masters).over(_whole(*SEGMENT)))
+    cuts = F.sort_array(F.array_distinct(F.concat(F.array("t1", "t2"), inner)))
+    return F.zip_with(
+        F.slice(cuts, 1, F.size(cuts) - 1),
+        F.slice(cuts, 2, F.size(cuts)),
+        lambda start, end: F.struct(start.alias("p1"), end.alias("p2")),
+    )
 
 
 def _shares(entries: DataFrame, weights: Mapping[str, float] | None) -> DataFrame:

@@ -43,25 +43,29 @@ def impact(topic_segments: DataFrame, groups: Sequence[int], members: DataFrame 
 def read_views(topic_segments: DataFrame) -> DataFrame:
     """SEGMENT, names (sorted array<string>), shape, view_of (map of ns to place in shape): where there are two shapes
     of view at least. An empty view is none: a running client keeps its last route."""
-    views = F.filter("views", lambda known: F.size(known.view) > 0)
+    known = F.filter("views", lambda known: F.size(known.view) > 0)
+    # Filtered in the array, not by where(): that would be pushed below, and everything computed a second time.
+    differing = F.filter(F.array(let(known, _read)), lambda read: F.size(read.shape) > 1)
+    return topic_segments.select(*SEGMENT, F.inline(differing))
+
+
+def _read(views: Column) -> Column:
+    """struct<names, shape, view_of>."""
     brokers = F.transform(views, lambda known: F.transform(readable_brokers(known.view), lambda entry: entry.broker))
+
+    def counted(names: Column) -> Column:
+        return F.transform(views, lambda known: F.struct(known.ns, read_counts(known.view, names).alias("counts")))
+
+    def read(names: Column, counted: Column) -> Column:
+        shape = F.sort_array(F.array_distinct(F.transform(counted, lambda known: known.counts)))
+        return let(shape, lambda shape: _struct(names=names, shape=shape, view_of=_places(counted, shape)))
+
     names = F.sort_array(F.array_distinct(F.flatten(brokers)))
-    counted = topic_segments.select(
-        *SEGMENT, names.alias("names"), let(names, lambda names: _counted(views, names)).alias("counted")
-    )
-    shape = F.sort_array(F.array_distinct(F.transform("counted", lambda known: known.counts)))
-    return counted.select(
-        *SEGMENT,
-        "names",
-        shape.alias("shape"),
-        let(shape, lambda shape: _places(F.col("counted"), shape)).alias("view_of"),
-    ).where(F.size("shape") > 1)
+    return let(names, lambda names: let(counted(names), lambda counted: read(names, counted)))
 
 
-def _counted(views: Column, names: Column) -> Column:
-    return F.transform(
-        views, lambda known: F.struct(known.ns.alias("ns"), read_counts(known.view, names).alias("counts"))
-    )
+def _struct(**fields: Column) -> Column:
+    return F.struct(*[value.alias(name) for name, value in fields.items()])
 
 
 def _places(counted: Column, shape: Column) -> Column:

@@ -1,7 +1,8 @@
 """Job (g): bursts of look-ups of topics that do not exist.
 
-A look-up counts in the hour in which its interval began. A topic's history is the hours from its first look-up of any
-outcome on, at most HISTORY_HOURS; hours without a look-up count as 0 misses.
+A look-up counts in the hour of its interval's middle, which a small difference of clocks does not move. A topic's
+history is the hours from its first look-up of any outcome on, at most HISTORY_HOURS; hours without a look-up count as 0
+misses.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ def missing_topics(events: DataFrame, seen: Observation) -> DataFrame:
 def hourly_misses(events: DataFrame, seen: Observation) -> DataFrame:
     """topic, hour (since the epoch), miss, n, ns: of the hours in which a topic was asked for; only topics with an hour
     of MISSES_MIN misses, since no other can be flagged."""
-    began = F.floor((F.col("ts") - F.coalesce("iv_ms", F.lit(0)) * 1000) / F.lit(HOUR_US))
+    middle = F.floor((F.col("ts") - F.coalesce("iv_ms", F.lit(0)) * 500) / F.lit(HOUR_US))
     hourly = (
         lookups(events, seen)
-        .groupBy("topic", began.alias("hour"))
+        .groupBy("topic", middle.alias("hour"))
         .agg(
             F.sum("miss").alias("miss"),
             F.sum("n").alias("n"),

@@ -63,6 +63,20 @@ RECORD = columns(
 )
 EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
 
+# An ingested file: its name without the ending, its lines and how many of them do not parse, its records' times.
+FILES = columns("dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long")
+
+# A name server's clock less the reference's, us. method: versions | heartbeats | none (offset 0); spread: median
+# deviation of the samples, us.
+OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string")
+
+# What is wrong with the input. kind: corrupt (n lines) | drop (n records given up) | hole (n records missing) |
+# silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).
+QUALITY = columns("kind:string ns:string boot:long t1:long t2:long n:long detail:string")
+
+# What was read of each name server.
+SOURCES = columns("ns:string files:long events:long first:long last:long offset_us:long corrupt:long lost:long")
+
 # Records with a seq between after and until (both there) are missing; t1 and t2 are about when those two were written.
 HOLES = columns("ns:string boot:long after:long until:long t1:long t2:long")
 
@@ -97,6 +111,16 @@ KEY_WINDOWS = columns(
 QUEUES = columns("broker:string r:int w:int p:int")
 NS_VIEW = columns("ns:string view:view", view=ArrayType(QUEUES))
 TOPIC_SEGMENTS = columns("topic:string t1:long t2:long views:views", views=ArrayType(NS_VIEW))
+
+# The route of one topic as each name server knew it; known is false where its state is not known.
+GROUP = columns(
+    "broker:string cluster:string addrs:addrs acting:boolean", addrs=ArrayType(columns("bid:int addr:string"))
+)
+ROUTES = columns(
+    "ns:string known:boolean queues:queues groups:groups",
+    queues=ArrayType(columns("broker:string r:int w:int p:int s:int")),
+    groups=ArrayType(GROUP),
+)
 
 # strategy: averagely | circle; assignments: model | real; *_qs_*: queue-seconds; *_ids: "broker-a:0", at most 64,
 # of the worst assignment; capped: not every assignment was looked at.

@@ -26,11 +26,13 @@ FOUND_GONE = "snapshot"
 
 
 class Base(NamedTuple):
-    """What all of state is built on: NS_UPTIME; SNAPSHOTS that the state has to begin from; HOLES. All are small."""
+    """What all of state is built on: NS_UPTIME; SNAPSHOTS that the state has to begin from; HOLES; what
+    ``holes.boots`` tells. All are small."""
 
     uptime: DataFrame
     snapshots: DataFrame
     holes: DataFrame
+    boots: DataFrame
 
 
 def base(
@@ -46,9 +48,9 @@ def base(
     before_end = events.where(F.col("ts") < observation.t1)
     seen = keep(stretches(before_end))
     lost = keep(holes(before_end, seen))
-    started = boots(seen)
+    started = keep(boots(seen))
     snapshots = keep(needed_snapshots(started, whole_snapshots(before_end, lost), lost))
-    return Base(keep(_uptime(started, snapshots, observation, silent_after_us)), snapshots, lost)
+    return Base(keep(_uptime(started, snapshots, observation, silent_after_us)), snapshots, lost, started)
 
 
 def ns_uptime(events: DataFrame, observation: Observation, silent_after_us: int = SILENT_AFTER_US) -> DataFrame:
@@ -58,21 +60,20 @@ def ns_uptime(events: DataFrame, observation: Observation, silent_after_us: int 
 
 def broker_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """BROKER_INTERVALS."""
-    told = _before_end(events, base, observation)
+    told = counted(events, base, observation)
     is_member = F.col("bid").isNotNull() & F.col("addr").isNotNull()
     kinds = F.col("ev").isin("reg", "down", "snap") | ((F.col("ev") == "hb") & F.col("timeout_ms").isNotNull())
     present = F.when(F.col("ev") != "down", F.struct(F.lit(True).alias("present")))
     changes = told.where(is_member & kinds).select(
         "ns", "boot", "seq", "ts", *MEMBER, present.alias("value"), _cause().alias("cause"), "gap", "timeout_ms"
     )
-    return conform(_intervals(changes, MEMBER, base), BROKER_INTERVALS)
+    return conform(intervals(changes, MEMBER, base), BROKER_INTERVALS)
 
 
 def topic_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """TOPIC_INTERVALS."""
-    changes = topic_changes(_before_end(events, base, observation), ("r", "w", "p"))
-    intervals = _intervals(changes, ("topic", "broker"), base)
-    return conform(intervals.select("*", "value.*"), TOPIC_INTERVALS)
+    changes = topic_changes(counted(events, base, observation), ("r", "w", "p"))
+    return conform(intervals(changes, ("topic", "broker"), base).select("*", "value.*"), TOPIC_INTERVALS)
 
 
 def topic_changes(events: DataFrame, fields: tuple[str, ...]) -> DataFrame:
@@ -91,7 +92,7 @@ def _cause() -> Column:
     return F.when(F.col("ev") == "snap", FOUND_GONE).otherwise(F.coalesce("cause", F.lit("register")))
 
 
-def _before_end(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
+def counted(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """Events that count: before the end, and of snapshots only those that the state begins from."""
     counted = events.where(F.col("ts") < observation.t1)
     snaps = counted.where("ev = 'snap'").join(
@@ -121,7 +122,7 @@ def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation, si
     )
 
 
-def _intervals(changes: DataFrame, key: tuple[str, ...], base: Base) -> DataFrame:
+def intervals(changes: DataFrame, key: tuple[str, ...], base: Base) -> DataFrame:
     """Intervals of equal, present ``value``, from changes in the order of seq, within the uptime of their boot.
 
     In: ns, boot, seq, ts, the key, value, cause, gap, timeout_ms. Out: ns, the key, t1, t2, value, cause, end_cause,

@@ -206,7 +206,8 @@ def _topics(truth: Mapping[str, Any], given: Mapping[str, list[Row]]) -> Iterato
 
 
 def _losses(truth: Mapping[str, Any], quality: list[Row]) -> Iterator[Verdict]:
-    """Lines that do not parse, records that a name server gave up, and all that is missing from the order."""
+    """Lines that do not parse, records that a name server gave up, and all that is missing from the order; any other
+    kind was invented."""
     wanted: set[tuple[str, str, int]] = set()
     for server in truth["name_servers"]:
         lost: Counter[str] = Counter()
@@ -217,8 +218,7 @@ def _losses(truth: Mapping[str, Any], quality: list[Row]) -> Iterator[Verdict]:
         wanted |= {(server["ns"], kind, n) for kind, n in counted.items() if n}
     sums: Counter[tuple[str, str]] = Counter()
     for row in quality:
-        if row["kind"] in ("corrupt", "drop", "hole"):
-            sums[row["ns"], row["kind"]] += row["n"]
+        sums[row["ns"], row["kind"]] += row["n"]
     yield from _sets("quality", wanted, {(ns, kind, n) for (ns, kind), n in sums.items()})
 
 

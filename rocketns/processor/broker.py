@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import zlib
 
 from rocketns.errors import BodyDecodeError, RequestError
 from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol import bodies
 from rocketns.protocol.codes import (
+    MASTER_ID,
     NAMESPACE_ORDER_TOPIC_CONFIG,
     V3_0_11,
     VERSION_ORDINALS,
@@ -17,7 +17,9 @@ from rocketns.protocol.codes import (
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.protocol.registration import (
+    Known,
     RegisterBrokerBody,
+    body_crc32,
     body_fingerprint,
     decode_data_version,
     decode_queue_datas,
@@ -41,14 +43,16 @@ class RegistrationRefused(RequestError):
 def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
     """REGISTER_BROKER."""
     header = decode_header(command, RegisterBrokerRequestHeader)
-    _check_crc(header, command, peer)
     sender = Sender(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
     )
-    fingerprint = body_fingerprint(command.body, compressed=header.compressed, version=command.version)
+    fingerprint = body_fingerprint(
+        command.data, compressed=header.compressed, version=command.version, crc32=header.body_crc32
+    )
     body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
     if body is None:
-        body = _registration_body(header, command, now)
+        _check_crc(header, command, peer)
+        body = _registration_body(context, header, command, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")
     result = registration.register_broker(
@@ -79,19 +83,36 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
 
 
 def _check_crc(header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Peer) -> None:
-    """UtilAll.crc32: the top bit is cut off; 0 asks for no check."""
-    if header.body_crc32 and header.body_crc32 != zlib.crc32(command.body or b"") & 0x7FFFFFFF:
+    """A CRC of 0 asks for no check."""
+    if header.body_crc32 and header.body_crc32 != body_crc32(command.data):
         log.warning("receive registerBroker request,crc32 not match,from %s", peer.address)
         raise RegistrationRefused("crc32 not match")
 
 
-def _registration_body(header: RegisterBrokerRequestHeader, command: RemotingCommand, now: Now) -> RegisterBrokerBody:
+def _registration_body(
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, now: Now
+) -> RegisterBrokerBody:
     if command.version < 0:
         raise RequestError(f"java.lang.ArrayIndexOutOfBoundsException: no version {command.version}")
     version = min(command.version, VERSION_ORDINALS - 1)
     if version < V3_0_11:
         return RegisterBrokerBody(decode_topic_config_wrapper(command.body, now.epoch_ms), None)
-    return decode_register_broker_body(command.body, compressed=header.compressed, version=version, now_ms=now.epoch_ms)
+    return decode_register_broker_body(
+        command.data,
+        compressed=header.compressed,
+        version=version,
+        now_ms=now.epoch_ms,
+        known=_known_topics(context, header),
+    )
+
+
+def _known_topics(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Known | None:
+    """Which topics a registration need not repeat: none where it is also about those that it does not name, or where
+    permissions are masked."""
+    deletes = context.configuration.namesrv.delete_topic_with_broker_registration
+    if context.slots is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
+        return None
+    return Known(context.slots, header.broker_name)
 
 
 def _order_topic_config(context: NamesrvContext) -> bytes | None:

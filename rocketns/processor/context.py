@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from rocketns._fast.routes import RouteSlots
 from rocketns.config import Configuration
 from rocketns.kvconfig import KVConfigManager
 from rocketns.routeinfo.events import Event
@@ -62,7 +63,7 @@ class NamesrvContext:
     """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
 
     ``cluster_test`` is the property of that name as it was at start: a later change is only shown. Look-ups are
-    counted where ``lookups`` is given.
+    counted where ``lookups`` is given. ``slots``, where given, hold what the tables hold.
     """
 
     configuration: Configuration
@@ -71,6 +72,7 @@ class NamesrvContext:
     started_ms: int
     cluster_test: bool = False
     lookups: LookupCounter | None = None
+    slots: RouteSlots | None = None
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
 

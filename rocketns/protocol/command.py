@@ -33,15 +33,22 @@ def next_request_id() -> int:
 
 @dataclass(slots=True)
 class RemotingCommand:
-    """A request as it came. ``ext_fields`` is None where the request had no map at all; ``body`` None where empty."""
+    """A request as it came. ``ext_fields`` is None where the request had no map at all; ``body`` None where empty.
+
+    ``data`` is the body as it lies in the frame, which may be megabytes that are not worth a copy.
+    """
 
     code: int
     version: int
     opaque: int
     flag: int
     ext_fields: dict[str, str | None] | None
-    body: bytes | None
+    data: bytes | memoryview | None
     language: str | None = "JAVA"
+
+    @property
+    def body(self) -> bytes | None:
+        return None if self.data is None else bytes(self.data)
 
     @property
     def is_response(self) -> bool:
@@ -81,7 +88,7 @@ def decode(frame: bytes | memoryview) -> RemotingCommand:
         raise MalformedFrame(f"header: {error}") from error
     except BodyDecodeError as error:
         raise MalformedFrame(f"JSON header: {error}") from error
-    command.body = bytes(frame[body_start:]) or None
+    command.data = frame[body_start:] if body_start < len(frame) else None
     return command
 
 
@@ -120,7 +127,7 @@ def _command_of(value: Any) -> RemotingCommand:
         opaque=fastjson.as_int(fields["opaque"]) if "opaque" in fields else next_request_id(),
         flag=fastjson.as_int(fields.get("flag")),
         ext_fields=ext_texts,
-        body=None,
+        data=None,
         language=_check_enum(fields.get("language", "JAVA"), len(LanguageCode)),
     )
 

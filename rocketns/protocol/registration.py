@@ -6,13 +6,17 @@ Every fault is a BodyDecodeError. ``now_ms`` (epoch) is the class default of Dat
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from construct import ConstructError
+from isal import isal_zlib
 
 from rocketns._fast import register_body
+from rocketns._fast.fingerprint import fingerprint
+from rocketns._fast.routes import RouteSlots
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import parse_int
 from rocketns.protocol import fastjson, spec
@@ -26,6 +30,8 @@ from rocketns.protocol.route import (
     TopicTable,
     queue_data,
 )
+
+Body = bytes | memoryview
 
 INFLATED_BYTES_MAX = 32 * 1024 * 1024  # twice the largest plain body
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
@@ -59,38 +65,58 @@ def decode_data_version(body: bytes | None, now_ms: int) -> DataVersion | None:
     return _data_version(fastjson.loads(body), now_ms) if body else None
 
 
-def body_fingerprint(body: bytes | None, *, compressed: bool, version: int) -> Hashable:
-    """Equal for registrations whose bodies are decoded alike; None where there is no body.
+class Known(NamedTuple):
+    """The topics that a broker is known to have: decoding may leave them out of the table and only count them."""
 
-    The hash is Python's of bytes: 64 bits, keyed with a secret of the process, a quarter of the cost of a digest.
+    slots: RouteSlots
+    broker_name: str
+
+
+def body_fingerprint(body: Body | None, *, compressed: bool, version: int, crc32: int) -> Hashable:
+    """Equal for registrations whose bodies are decoded alike and have the same CRC; None where there is no body.
+
+    A keyed hash of 64 bits, a tenth of the cost of a digest.
     """
-    return None if body is None else (len(body), hash(body), compressed, version)
+    return None if body is None else (len(body), fingerprint(body), compressed, version, crc32)
+
+
+def body_crc32(body: Body | None) -> int:
+    """UtilAll.crc32: the top bit is cut off."""
+    return int(isal_zlib.crc32(body or b"")) & 0x7FFFFFFF
 
 
 def decode_register_broker_body(
-    body: bytes | None, *, compressed: bool, version: int, now_ms: int
+    body: Body | None, *, compressed: bool, version: int, now_ms: int, known: Known | None = None
 ) -> RegisterBrokerBody:
     """What a broker from 3.0.11 sends. The remark of an error is the class of result that Java gives."""
-    return _decode(body, compressed, version, now_ms, fast=True)
-
-
-def decode_register_broker_body_reference(
-    body: bytes | None, *, compressed: bool, version: int, now_ms: int
-) -> RegisterBrokerBody:
-    """The same without the compiled twin, which only takes what brokers usually write."""
-    return _decode(body, compressed, version, now_ms, fast=False)
-
-
-def _decode(body: bytes | None, compressed: bool, version: int, now_ms: int, fast: bool) -> RegisterBrokerBody:
     if body is None:
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     compressed = compressed or _is_deflated(body, version)
-    try:
+    with _decode_errors():
         data = _inflate(body) if compressed else body
-        taken = _decode_fast(data, compressed, version >= V5_0_0) if fast else None
-        if taken is not None:
-            return taken
-        return _decode_blocks(data, version, now_ms) if compressed else _decode_plain(data, now_ms)
+        taken = _decode_fast(data, compressed, version >= V5_0_0, known)
+        return _decode_data(bytes(data), compressed, version, now_ms) if taken is None else taken
+
+
+def decode_register_broker_body_reference(
+    body: Body | None, *, compressed: bool, version: int, now_ms: int
+) -> RegisterBrokerBody:
+    """The same without the compiled twin, which only takes what brokers usually write."""
+    if body is None:
+        return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
+    compressed = compressed or _is_deflated(body, version)
+    with _decode_errors():
+        return _decode_data(_inflate(body) if compressed else bytes(body), compressed, version, now_ms)
+
+
+def _decode_data(data: bytes, compressed: bool, version: int, now_ms: int) -> RegisterBrokerBody:
+    return _decode_blocks(data, version, now_ms) if compressed else _decode_plain(data, now_ms)
+
+
+@contextmanager
+def _decode_errors() -> Iterator[None]:
+    try:
+        yield
     except BodyDecodeError as error:
         raise BodyDecodeError(
             "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
@@ -98,7 +124,7 @@ def _decode(body: bytes | None, compressed: bool, version: int, now_ms: int, fas
         ) from error
 
 
-def _is_deflated(body: bytes, version: int) -> bool:
+def _is_deflated(body: Body, version: int) -> bool:
     """Whether a body that is said to be plain is a zlib stream, whose first byte begins no JSON.
 
     5.x brokers with compressedRegister=true send such: they deflate the body, and their flag is hard-wired to false.
@@ -107,16 +133,18 @@ def _is_deflated(body: bytes, version: int) -> bool:
     return version >= V5_0_0 and body[:1] == _ZLIB_MAGIC
 
 
-def _decode_fast(data: bytes, compressed: bool, mappings: bool) -> RegisterBrokerBody | None:
+def _decode_fast(data: Body, compressed: bool, mappings: bool, known: Known | None) -> RegisterBrokerBody | None:
     """What the compiled twin makes of it, None where it declines."""
+    slots, broker_name = known or (None, None)
     if compressed:
-        parsed = register_body.parse_compressed(data, mappings, queue_data)
+        parsed = register_body.parse_compressed(data, mappings, queue_data, slots, broker_name)
     else:
-        parsed = register_body.parse_json(data, queue_data)
+        parsed = register_body.parse_json(data, queue_data, slots, broker_name)
     if parsed is None:
         return None
-    version, queues, renamed, filters = parsed
-    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), TopicTable(queues, renamed)), [*filters])
+    version, queues, renamed, filters, left_out = parsed
+    table = TopicTable(queues, renamed, left_out)
+    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), table), [*filters])
 
 
 def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigWrapper | None:
@@ -242,7 +270,13 @@ def _map_int(value: Any) -> int:
     return fastjson.as_int(value)
 
 
-def _inflate(body: bytes) -> bytes:
+def _inflate(body: Body) -> bytes:
+    """By the quick inflater where it can, by zlib otherwise: what is refused, and why, is zlib's to say."""
+    with suppress(isal_zlib.error):  # type: ignore[arg-type]  # isal's stub takes the class for an instance
+        quick = isal_zlib.decompressobj()
+        data = quick.decompress(body, INFLATED_BYTES_MAX)
+        if quick.eof:
+            return bytes(data)
     try:
         inflater = zlib.decompressobj()
         data = inflater.decompress(body, INFLATED_BYTES_MAX)

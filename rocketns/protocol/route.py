@@ -50,13 +50,20 @@ class TopicTable(Mapping[str, TopicConfig]):
 
     Nearly always the key is the topic's name, so a table of 10,000 topics is two dicts and no object for each topic:
     ``queues`` by key, and in ``renamed`` the names of those that are called otherwise, in no particular order.
+    ``known`` more topics were left out because the broker is known to have them just so.
     """
 
-    __slots__ = ("queues", "renamed")
+    __slots__ = ("known", "queues", "renamed")
 
-    def __init__(self, queues: dict[str, QueueData], renamed: Mapping[str, str | None]) -> None:
+    def __init__(self, queues: dict[str, QueueData], renamed: Mapping[str, str | None], known: int = 0) -> None:
         self.queues = queues
         self.renamed = renamed
+        self.known = known
+
+    @property
+    def topics(self) -> int:
+        """How many there are, with those left out."""
+        return len(self.queues) + self.known
 
     @classmethod
     def of(cls, topics: Iterable[tuple[str, TopicConfig]]) -> TopicTable:

@@ -163,10 +163,10 @@ class _Registration:
         if self.asked.broker_id in group.broker_addrs:
             return False
         table = None if self.asked.wrapper is None else self.asked.wrapper.topic_config_table
-        if table is not None and len(table) == 1:
+        if table is not None and table.topics == 1:
             self.result.refused = True
             self.result.events.append(BrokerRefused(self.name, self.asked.broker_id, self.key.addr))
-        return table is None or len(table) == 1
+        return table is None or table.topics == 1
 
     def register_topics(self, group: BrokerData, wrapper: TopicConfigWrapper, first: bool) -> None:
         table, mappings = wrapper.topic_config_table, wrapper.topic_queue_mapping_info_map or {}

@@ -49,6 +49,7 @@ class Control:
         self.jobs = Jobs()
         self.going_away = False
         self.publisher = Publisher(context.tables)
+        context.slots = self.publisher.slots
         self.fast_lane: FastLane | None = None
         self.journal: Callable[[list[Event], int, int], None] | None = None
         self._client = client

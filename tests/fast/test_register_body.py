@@ -57,8 +57,8 @@ def reference(body: bytes, *, compressed: bool = False, version: int = V5_0_0) -
 def as_body(parsed: Any) -> RegisterBrokerBody | str:
     if parsed is None:
         return DECLINED
-    version, queues, renamed, filters = parsed
-    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), TopicTable(queues, renamed)), filters)
+    version, queues, renamed, filters, known = parsed
+    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), TopicTable(queues, renamed, known)), filters)
 
 
 def fast(body: bytes) -> RegisterBrokerBody | str:
