@@ -191,7 +191,7 @@ class ReactorLane:
             self._threads.append(thread)
 
     def _take(self) -> None:
-        """Take what came, then decode one frame of each connection in turn, and so on: none waits for another's many."""
+        """Take what came, then decode one frame of each connection in turn: none waits for the many of another."""
         for kind, connection, content in self.reactors.take(MESSAGES_AT_ONCE_MAX):
             if kind == FRAME:
                 assert not isinstance(content, str | int)
