@@ -37,6 +37,9 @@ from rocketns.routeinfo.tables import (
 )
 
 
+_new_tuple = tuple.__new__
+
+
 @dataclass(slots=True)
 class BrokerRegistration:
     """Everything a broker says of itself. ``filter_servers`` None makes no statement; ids are longs.
@@ -196,8 +199,8 @@ class _Registration:
 
     def put_topics(self, table: TopicTable, changed: bool, perm_mask: int) -> None:
         """createAndUpdateQueueData for all topics, or only for those that the tables lack."""
-        topics, name, changes = self.tables.topic_queue_table, self.name, []
-        get, masked = topics.get, perm_mask != -1
+        topics, name, changes = self.tables.topic_queue_table, self.name, list[TopicChange]()
+        get, add, masked = topics.get, changes.append, perm_mask != -1
         for topic, new in table.by_name():
             if topic is None:
                 continue
@@ -213,7 +216,7 @@ class _Registration:
                 topics[topic] = {name: new}
             else:
                 queues[name] = new
-            changes.append(TopicChange(topic, old, new))
+            add(_new_tuple(TopicChange, (topic, old, new)))  # half the cost of TopicChange(...)
         if changes:
             self.result.events.append(TopicsPut(name, changes, Cause.REGISTER))
 
