@@ -15,6 +15,7 @@ from setuptools.errors import PlatformError
 
 HERE = Path(__file__).resolve().parent
 SANITIZERS = ("address", "thread", "undefined")
+SANITIZE = os.environ.get("ROCKETNS_SANITIZE", "")
 
 NO_COMPILER = (
     "rocketns has compiled parts and the C compiler {compiler!r} was not found: install one "
@@ -41,11 +42,21 @@ class BuildExtensions(build_ext):
 
 
 def sanitizer_flags() -> list[str]:
-    """Compiler and linker flags of ROCKETNS_SANITIZE=address|thread|undefined; none when it is not set."""
-    name = os.environ.get("ROCKETNS_SANITIZE", "")
-    if name and name not in SANITIZERS:
-        raise SystemExit(f"error: ROCKETNS_SANITIZE={name!r} is not one of {', '.join(SANITIZERS)}.")
-    return [f"-fsanitize={name}", "-fno-omit-frame-pointer", "-g"] if name else []
+    """Compiler and linker flags of ROCKETNS_SANITIZE, a list like address,undefined; none when it is not set.
+
+    What is built with them is for a folder of its own (build_ext --build-lib): `python -m tests.sanitize` does that.
+    """
+    names = SANITIZE.split(",") if SANITIZE else []
+    for name in names:
+        if name not in SANITIZERS:
+            raise SystemExit(f"error: ROCKETNS_SANITIZE: {name!r} is not one of {', '.join(SANITIZERS)}.")
+    return [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g"] if names else []
+
+
+def sources() -> list[Path]:
+    """What the name server needs; and, to find its faults, the fuzzer of its parsers."""
+    fast = sorted((HERE / "rocketns" / "_fast").glob("*.pyx"))
+    return [*fast, *sorted((HERE / "tests" / "sanitize").glob("*.pyx"))] if SANITIZE else fast
 
 
 def extensions() -> list[Extension]:
@@ -54,10 +65,10 @@ def extensions() -> list[Extension]:
         Extension(
             ".".join(path.with_suffix("").relative_to(HERE).parts),
             [str(path.relative_to(HERE))],
-            extra_compile_args=["-O2", *sanitize],
+            extra_compile_args=["-O1" if sanitize else "-O2", *sanitize],
             extra_link_args=sanitize,
         )
-        for path in sorted((HERE / "rocketns" / "_fast").glob("*.pyx"))
+        for path in sources()
     ]
 
 
@@ -65,7 +76,10 @@ def extensions() -> list[Extension]:
 os.chdir(HERE)
 setup(
     ext_modules=cythonize(
-        extensions(), build_dir="build/cython", compiler_directives={"language_level": 3}, quiet=True
+        extensions(),
+        build_dir="build/sanitize/cython" if SANITIZE else "build/cython",
+        compiler_directives={"language_level": 3},
+        quiet=True,
     ),
     cmdclass={"build_ext": BuildExtensions},
 )
