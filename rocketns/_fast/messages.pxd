@@ -88,3 +88,11 @@ cdef inline Message *take_all(Queue *queue) noexcept nogil:
     queue.first = queue.last = NULL
     pthread_mutex_unlock(&queue.mutex)
     return first
+
+
+cdef inline bint is_empty(Queue *queue) noexcept nogil:
+    cdef bint empty
+    pthread_mutex_lock(&queue.mutex)
+    empty = queue.first == NULL
+    pthread_mutex_unlock(&queue.mutex)
+    return empty

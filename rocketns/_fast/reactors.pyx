@@ -3,6 +3,7 @@
 All methods but `run` are control's alone.
 """
 
+cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
@@ -26,6 +27,7 @@ from rocketns._fast.messages cimport (
     Kind,
     Message,
     free_message,
+    is_empty,
     new_message,
     push,
     take_all,
@@ -76,23 +78,26 @@ cdef object frame_of(Message *message):
     return memoryview(frame)
 
 
+# The garbage collector may not take the slots away before __dealloc__ has used them.
+@cython.no_gc_clear
 cdef class Reactors:
     cdef Shared shared
     cdef Message *waiting
     cdef readonly RouteSlots slots
     cdef readonly int count
 
-    def __cinit__(self, RouteSlots slots, int count, limits, bint takes_plain, int detection_bytes,
+    def __cinit__(self, RouteSlots slots not None, int count, limits, bint takes_plain, int detection_bytes,
                   int serialize_type, int64_t idle_ms_max):
         cdef int number
+        memset(&self.shared, 0, sizeof(Shared))
+        self.shared.to_control.wake_fd = -1
+        pthread_mutex_init(&self.shared.to_control.mutex, NULL)
+        self.slots, self.count = slots, count
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
-        memset(&self.shared, 0, sizeof(Shared))
         # Fixed, or glibc would come to take the largest frames from its heaps too, and leave holes there.
         mallopt(M_MMAP_THRESHOLD, MMAP_BYTES_MIN)
         mallopt(M_TRIM_THRESHOLD, TRIM_BYTES_MIN)
-        pthread_mutex_init(&self.shared.to_control.mutex, NULL)
-        self.slots, self.count = slots, count
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         self.shared.routes = &slots.routes
         self.shared.clock_ms = -1
@@ -262,7 +267,7 @@ cdef class Reactors:
         for number in range(self.count):
             if load(&self.shared.reactors[number].obeyed) != load(&self.shared.reactors[number].told):
                 return False
-        return self.waiting == NULL and self.shared.to_control.first == NULL
+        return self.waiting == NULL and is_empty(&self.shared.to_control)
 
     @property
     def incoming_bytes(self):
