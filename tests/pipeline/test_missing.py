@@ -57,8 +57,9 @@ def test_a_new_topic_is_flagged_once_and_a_topic_that_was_there_before_is_not_ne
     assert rows(found, "topic", "hour", "kind") == [("new", 51 * HOUR_US, "new"), ("was", 60 * HOUR_US, "anomaly")]
 
 
-def test_a_lookup_counts_in_the_hour_in_which_its_interval_began(spark: SparkSession) -> None:
-    row = asked("t", 4, 20) | {"ts": 5 * HOUR_US, "iv_ms": 60_000}
+@pytest.mark.parametrize("late_s", [-2, 0, 2])
+def test_a_lookup_counts_in_the_hour_of_its_intervals_middle(spark: SparkSession, late_s: int) -> None:
+    row = asked("t", 4, 20) | {"ts": 5 * HOUR_US + late_s * 1_000_000, "iv_ms": 3_600_000}
     assert rows(missing_topics(frame(spark, EVENTS, [row]), SEEN), "hour") == [(4 * HOUR_US,)]
 
 

@@ -127,6 +127,7 @@ def test_a_wrong_figure_of_a_broker_is_told(truth: Truth, tables: Rows, figure: 
         ("missing_topics", {"topic": "t", "hour": 0, "kind": "new"}),
         ("broker_stats", {"ns": "n", "broker": "b", "bid": 0, "addr": "a"}),
         ("quality", {"kind": "drop", "ns": "n", "n": 3}),
+        ("quality", {"kind": "silent", "ns": "ns-1", "n": 1}),
     ],
 )
 def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str, row: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 SQL = """
 with hourly as (
-  select topic, floor((ts - coalesce(iv_ms, 0) * 1000) / 3600e6)::long as hour, sum(coalesce(miss, 0))::long as miss,
+  select topic, floor((ts - coalesce(iv_ms, 0) * 500) / 3600e6)::long as hour, sum(coalesce(miss, 0))::long as miss,
     sum(n)::long as n, list_sort(list(distinct ns) filter (miss > 0)) as servers
   from events where ev = 'lookup' and topic <> '*' and ts >= {t0} and ts < {t1} group by all
 ), born as (select topic, min(hour) as first from hourly group by topic
