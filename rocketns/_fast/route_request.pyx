@@ -5,6 +5,7 @@ tests/fast/test_route_request.py holds them together. Fields that do not touch t
 """
 
 from libc.stdint cimport int16_t, uint32_t
+from libc.string cimport memcpy
 
 from rocketns._fast.compact_json cimport (
     MEMBER,
@@ -15,9 +16,10 @@ from rocketns._fast.compact_json cimport (
     left,
     next_member,
     scan_int,
-    scan_text,
+    skip_printable,
     skip_value,
     take,
+    take_bytes,
 )
 from rocketns._fast.wire cimport read_uint32
 
@@ -53,15 +55,19 @@ cdef enum:
 
 cdef inline bint is_printable(const Text *text) noexcept nogil:
     """Whether the text is the same in JSON: printable ASCII without quote and backslash."""
-    cdef size_t place
-    for place in range(text.length):
-        if not 0x20 <= text.start[place] < 0x7F or text.start[place] == c'"' or text.start[place] == c'\\':
-            return False
-    return True
+    cdef Cursor cursor
+    cursor.at, cursor.end = text.start, text.start + text.length
+    skip_printable(&cursor)
+    return cursor.at == cursor.end
 
 
 cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
-    return scan_text(cursor, text) and is_printable(text)
+    if not take(cursor, c'"'):
+        return False
+    text.start = cursor.at
+    skip_printable(cursor)
+    text.length = <size_t>(cursor.at - text.start)
+    return take(cursor, c'"')
 
 
 cdef inline int ext_field(const Text *key) noexcept nogil:
@@ -125,7 +131,11 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
     if member == FLAG:
         return scan_int(cursor, &number) and number == 0
     if member == OPAQUE:
-        return scan_int(cursor, &request.opaque)
+        request.opaque_digits.start = cursor.at
+        if not scan_int(cursor, &request.opaque):
+            return False
+        request.opaque_digits.length = <size_t>(cursor.at - request.opaque_digits.start)
+        return True
     if member == VERSION:
         return scan_int(cursor, &request.version)
     if member == LANGUAGE:
@@ -147,6 +157,7 @@ cdef bint recognise_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
     while True:
         more = next_member(cursor, &first, &key)
         if more != MEMBER:
+            take(cursor, c'\n')  # the C++ client's writer ends with it
             return more == NO_MORE and left(cursor) == 0 and seen & NEEDED == NEEDED
         member = member_of(&key)
         if seen & member or not scan_member(cursor, request, member):
@@ -208,7 +219,7 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + header_length
-    request.topic.length = request.language.length = 0
+    request.topic.length = request.language.length = request.opaque_digits.length = 0
     request.language_code = NO_LANGUAGE
     request.standard = False
     if word >> 24 == SERIALIZE_ROCKETMQ:
@@ -219,8 +230,69 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
     return recognised
 
 
+cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil:
+    """From a recognised request; False where it is none: a binary one, an opaque before the topic, too long."""
+    cdef const uint8_t *header = frame + HEAD_BYTES
+    cdef const uint8_t *end = header + (read_uint32(frame + 4) & HEADER_LENGTH_MASK)
+    cdef const uint8_t *behind_topic = request.topic.start + request.topic.length
+    cdef const uint8_t *behind_opaque = request.opaque_digits.start + request.opaque_digits.length
+    if request.opaque_digits.length == 0 or request.opaque_digits.start < behind_topic:
+        return False
+    if <size_t>(end - header) - request.topic.length - request.opaque_digits.length > LAYOUT_BYTES_MAX:
+        return False
+    layout.before_topic = <uint32_t>(request.topic.start - header)
+    layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
+    layout.behind = <uint32_t>(end - behind_opaque)
+    layout.version, layout.standard = request.version, request.standard
+    memcpy(layout.data, header, layout.before_topic)
+    memcpy(layout.data + layout.before_topic, behind_topic, layout.before_opaque)
+    memcpy(layout.data + layout.before_topic + layout.before_opaque, behind_opaque, layout.behind)
+    return True
+
+
+cdef bint follows_layout(
+    const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request
+) noexcept nogil:
+    """Whether a frame is a look-up like the one that the layout was learnt from. Tells all but the language."""
+    cdef Cursor cursor
+    cdef uint32_t word = read_uint32(frame + 4)
+    cdef const uint8_t *expected = layout.data
+    if word > size - HEAD_BYTES:  # not JSON, whose type is 0, or too long
+        return False
+    cursor.at = frame + HEAD_BYTES
+    cursor.end = cursor.at + word
+    if not take_bytes(&cursor, <const char *>expected, layout.before_topic):
+        return False
+    request.topic.start = cursor.at
+    skip_printable(&cursor)
+    request.topic.length = <size_t>(cursor.at - request.topic.start)
+    expected += layout.before_topic
+    if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not take_bytes(&cursor, <const char *>expected,
+                                                                         layout.before_opaque):
+        return False
+    expected += layout.before_opaque
+    if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
+        return False
+    request.version, request.standard = layout.version, layout.standard
+    return take_bytes(&cursor, <const char *>expected, layout.behind)
+
+
 def recognise(const unsigned char[::1] frame):
     cdef RouteRequest request
     if frame.shape[0] < HEAD_BYTES or not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+        return None
+    return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard
+
+
+def recognise_like(const unsigned char[::1] learnt, const unsigned char[::1] frame):
+    cdef RouteRequest request
+    cdef Layout layout
+    if min(learnt.shape[0], frame.shape[0]) < HEAD_BYTES:
+        return None
+    if not recognise_request(&learnt[0], <size_t>learnt.shape[0], &request):
+        return None
+    if not learn_layout(&learnt[0], <size_t>learnt.shape[0], &request, &layout):
+        return None
+    if not follows_layout(&frame[0], <size_t>frame.shape[0], &layout, &request):
         return None
     return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard
