@@ -43,7 +43,8 @@ def base(
 ) -> Base:
     """From all events before the observation's end, of which those before its beginning tell the state there.
 
-    ``keep`` is called on each small frame that others are built on: ``DataFrame.cache`` saves reading events again.
+    ``keep`` is called on each small frame that others are built on, and should cut its lineage (write it and read it
+    back, or ``DataFrame.localCheckpoint``): a plan that has everything many times over takes Spark long to think of.
     """
     before_end = events.where(F.col("ts") < observation.t1)
     seen = keep(stretches(before_end))

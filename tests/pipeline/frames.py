@@ -6,14 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from rocketns.pipeline.schema import EVENTS
-from tests.pipeline.journals import Record, utc_date
-
-ARROW = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
-TOPIC = pa.struct([("t", pa.string()), *[(name, pa.int32()) for name in "rwps"]])
+from tests.pipeline.journals import Record, events_table
 
 
 def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
@@ -36,11 +31,7 @@ def _plain(value: Any) -> Any:
 
 def duck_events(journals: Mapping[str, Sequence[Record]]) -> duckdb.DuckDBPyConnection:
     """A database with the journals in the table ``all_events``."""
-    schema = pa.schema([(field.name, ARROW.get(field.dataType.simpleString(), pa.list_(TOPIC))) for field in EVENTS])
-    records = [
-        {**record, "ns": ns, "dt": utc_date(record["ts"])} for ns, records in journals.items() for record in records
-    ]
     db = duckdb.connect()
-    db.register("arrow_events", pa.Table.from_pylist(records, schema=schema))
+    db.register("arrow_events", events_table(journals))
     db.execute("create temp table all_events as select * from arrow_events")
     return db

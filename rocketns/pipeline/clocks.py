@@ -1,0 +1,139 @@
+"""By how much the clocks of the name servers differ, told by what all of them saw at the same time; and its correction.
+
+A broker sends each registration to all its name servers at once. Two kinds of sight are compared:
+
+- versions: a data version that a name server takes in a heartbeat, where it had heard of the broker within a minute and
+  had taken another version before. Each is unmistakable, so any difference can be told.
+- heartbeats, where fewer than SAMPLES_MIN versions changed: each is compared with the nearest of the same member at the
+  reference, so a difference can be told up to half the time between two (15 s with RocketMQ's 30 s).
+
+The offset is the median. It is believed if at least half of the samples lie within AGREE_US of it. A name server with
+no believable offset is left as it is (method none). One offset holds for the whole observation: a clock that drifts by
+more than the shortest window shows as jitter, and as ``spread``.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.schema import OFFSETS, conform
+
+SAMPLES_MIN = 3
+AGREE_US = 1_000_000
+FRESH_MS = 60_000  # a version that comes after a longer silence may have been there for long
+FAR_US = 3_600_000_000
+HALF_BEAT_US = 15_000_000
+MEMBERS_MAX = 20  # of which heartbeats are compared
+
+MEMBER = ("cluster", "broker", "bid", "addr")
+VERSION = ("dvt", "dvc", "dvs")
+
+
+def clock_offsets(events: DataFrame) -> DataFrame:
+    """OFFSETS, a row for each name server; the reference is the one that took the most heartbeats."""
+    told = events.where(F.col("ev").isin("reg", "hb"))
+    by_member = told.groupBy("ns", *MEMBER).agg(F.count("*").alias("count"))
+    servers = _servers(events, by_member)
+    versions = _judged(_version_differences(told, servers), "versions", SAMPLES_MIN)
+    beats = _judged(_beat_differences(told, by_member, servers), "heartbeats", 1)
+    nothing = servers.select(
+        "ns", F.lit(0).alias("offset"), F.lit(0).alias("samples"), F.lit(0).alias("spread"),
+        F.lit("none").alias("method"), F.lit(9).alias("preference"),
+    )  # fmt: skip
+    by_preference = Window.partitionBy("ns").orderBy("preference")
+    best = (
+        versions.unionByName(beats)
+        .unionByName(nothing)
+        .withColumn("rank", F.row_number().over(by_preference))
+        .where("rank = 1")
+    )
+    return conform(best.join(F.broadcast(servers), "ns", "inner"), OFFSETS)
+
+
+def corrected(events: DataFrame, offsets: DataFrame) -> DataFrame:
+    """The events with ``ts`` as the reference's clock would have shown it."""
+    shifted = F.col("ts") - F.coalesce("offset", F.lit(0))
+    joined = events.join(F.broadcast(offsets.select("ns", "offset")), "ns", "left")
+    return joined.select(*[shifted.alias("ts") if name == "ts" else F.col(name) for name in events.columns])
+
+
+def _servers(events: DataFrame, by_member: DataFrame) -> DataFrame:
+    """ns, reference."""
+    counts = by_member.groupBy("ns").agg(F.sum("count").alias("count"))
+    chosen = counts.agg(F.min(F.struct((-F.col("count")).alias("least"), "ns")).alias("first"))
+    names = events.select("ns").distinct()
+    return names.join(F.broadcast(chosen), how="cross").select("ns", F.col("first.ns").alias("reference"))
+
+
+def _version_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
+    """ns, difference."""
+    first = (
+        told.where("dvc is not null")
+        .groupBy("ns", *MEMBER, *VERSION)
+        .agg(F.min("ts").alias("seen"), F.min_by("gap", "ts").alias("gap"))
+        .withColumn("earliest", F.min("seen").over(Window.partitionBy("ns", *MEMBER)))
+        .where((F.col("seen") > F.col("earliest")) & (F.col("gap") <= FRESH_MS))
+        .join(F.broadcast(servers), "ns", "inner")
+    )
+    reference = first.where("ns = reference").select(*MEMBER, *VERSION, F.col("seen").alias("reference_seen"))
+    same = [F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in (*MEMBER, *VERSION)]
+    return (
+        first.where("ns <> reference")
+        .alias("a")
+        .join(reference.alias("b"), same, "inner")
+        .select("ns", (F.col("seen") - F.col("reference_seen")).alias("difference"))
+        .where(F.abs("difference") <= FAR_US)
+    )
+
+
+def _beat_differences(told: DataFrame, by_member: DataFrame, servers: DataFrame) -> DataFrame:
+    """ns, difference; of the members that most name servers heard."""
+    chosen = (
+        by_member.groupBy(*MEMBER)
+        .agg(F.count("*").alias("servers"))
+        .orderBy(F.col("servers").desc(), *MEMBER)
+        .limit(MEMBERS_MAX)
+    )
+    beats = told.where("ev = 'hb'").select("ns", *MEMBER, "ts").join(F.broadcast(chosen), [*MEMBER], "left_semi")
+    of_reference = F.when(F.col("ns") == F.col("reference"), F.col("ts"))
+    by_time = Window.partitionBy(*MEMBER).orderBy("ts", "ns")
+    before = F.last(of_reference, ignorenulls=True).over(by_time.rowsBetween(Window.unboundedPreceding, -1))
+    after = F.first(of_reference, ignorenulls=True).over(by_time.rowsBetween(1, Window.unboundedFollowing))
+    return (
+        beats.join(F.broadcast(servers), "ns", "inner")
+        .withColumn("before", F.col("ts") - before)
+        .withColumn("after", F.col("ts") - after)
+        .where("ns <> reference")
+        .select("ns", _nearer("before", "after").alias("difference"))
+        .where(F.abs("difference") <= HALF_BEAT_US)
+    )
+
+
+def _nearer(before: str, after: str) -> Column:
+    return (
+        F.when(F.col(after).isNull(), F.col(before))
+        .when(F.col(before).isNull(), F.col(after))
+        .when(F.abs(before) <= F.abs(after), F.col(before))
+        .otherwise(F.col(after))
+    )
+
+
+def _judged(differences: DataFrame, method: str, samples_min: int) -> DataFrame:
+    """ns, offset, samples, spread, method, preference; nothing where there are too few samples or they disagree."""
+    middle = differences.groupBy("ns").agg(F.round(F.median("difference")).cast("long").alias("offset"))
+    away = F.abs(F.col("difference") - F.col("offset"))
+    return (
+        differences.join(F.broadcast(middle), "ns", "inner")
+        .groupBy("ns", "offset")
+        .agg(
+            F.count("*").alias("samples"),
+            F.round(F.median(away)).cast("long").alias("spread"),
+            F.count_if(away <= AGREE_US).alias("agreeing"),
+        )
+        .where((F.col("samples") >= samples_min) & (F.col("agreeing") * 2 >= F.col("samples")))
+        .select(
+            "ns", "offset", "samples", "spread", F.lit(method).alias("method"),
+            F.lit(1 if method == "versions" else 2).alias("preference"),
+        )
+    )  # fmt: skip

@@ -1,0 +1,183 @@
+"""From the journals' files to Parquet: each file once, by day, name server and file, with its unreadable lines counted.
+
+A file's events are one partition, which is replaced as a whole: to ingest a file again changes nothing. Files whose
+name begins with a dot are still being written, and are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import BooleanType, LongType, StringType, StructType
+
+from rocketns.journal.record import VERSION
+from rocketns.pipeline.errors import BadInput
+from rocketns.pipeline.paths import Folder
+from rocketns.pipeline.schema import EVENTS, FILES, RECORD, Observation, conform
+
+DAY_US = 86_400_000_000
+PARTITIONS = ("dt", "ns", "segment")
+# One writer for each file that a task reads, so that its rows need no sorting; beyond that Spark sorts.
+WRITERS_MAX = 64
+
+_LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<segment>[^/]+)\.jsonl")
+_LINE = StructType([*RECORD.fields]).add("unreadable", StringType())
+_STORED = StructType(EVENTS.fields).add("corrupt", BooleanType()).add("bytes", LongType()).add("segment", StringType())
+
+
+class JournalFile(NamedTuple):
+    """A finished file. ``base`` is its folder up to and with ``v=…``."""
+
+    path: str
+    size: int
+    base: str
+    dt: str
+    ns: str
+    segment: str
+
+    @property
+    def identity(self) -> tuple[str, str, str, int]:
+        return self.dt, self.ns, self.segment, self.size
+
+
+class Ingested(NamedTuple):
+    """What an ingest did: files and bytes that it read, and files that were there already."""
+
+    files: int
+    size: int
+    skipped: int
+
+
+def ingest(spark: SparkSession, journals: str | Sequence[str], out: str) -> Ingested:
+    """Bring all finished files of one or more journal folders, on any path that Spark reads, into the folder ``out``.
+
+    BadInput: no such folder, none with a journal, or a journal of another version.
+    """
+    roots = [journals] if isinstance(journals, str) else journals
+    found = journal_files(spark, roots)
+    known = _known(spark, out)
+    new = [file for file in found if file.identity not in known]
+    if new:
+        spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", str(WRITERS_MAX))
+        spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+        stored = _judged(_lines(spark, new))
+        stored.write.mode("overwrite").partitionBy(*PARTITIONS).parquet(out)
+    return Ingested(len(new), sum(file.size for file in new), len(found) - len(new))
+
+
+def read_events(spark: SparkSession, out: str, observation: Observation | None = None) -> DataFrame:
+    """EVENTS that were ingested. With an observation only the days it needs: a day before it, which has a snapshot of
+    each hour, and no file that begins after it."""
+    events = _stored(spark, out).where("not corrupt")
+    if observation is not None:
+        events = events.where(F.col("dt").between(_day(observation.t0 - DAY_US), _day(observation.t1)))
+    return events.select(*EVENTS.names)
+
+
+def read_files(spark: SparkSession, out: str) -> DataFrame:
+    """FILES that were ingested."""
+    return conform(
+        _stored(spark, out)
+        .groupBy(*PARTITIONS)
+        .agg(
+            F.max("bytes").alias("bytes"),
+            F.count("*").alias("lines"),
+            F.count_if("corrupt").alias("corrupt"),
+            F.min(F.when(~F.col("corrupt"), F.col("ts"))).alias("first"),
+            F.max(F.when(~F.col("corrupt"), F.col("ts"))).alias("last"),
+        ),
+        FILES,
+    )
+
+
+def parsed(lines: DataFrame) -> DataFrame:
+    """EVENTS of a frame with ``value`` (a line), ``dt`` and ``ns``; lines that do not parse are left out."""
+    return _with_record(lines).where(~_is_corrupt()).select(*[_column(name) for name in EVENTS.names])
+
+
+def journal_files(spark: SparkSession, roots: Iterable[str]) -> list[JournalFile]:
+    """Finished files below the folders, each once, in the order of their names."""
+    files: dict[tuple[str, ...], JournalFile] = {}
+    for root in roots:
+        for path, size in _listed(spark, root):
+            match = _LAYOUT.fullmatch(path)
+            if match is None:
+                continue
+            if match["v"] != str(VERSION):
+                raise BadInput(f"{path}: a journal of version {match['v']}, and this audit reads version {VERSION}")
+            named = [unquote(match[name]) for name in PARTITIONS]
+            files.setdefault(tuple(named), JournalFile(path, size, match["base"], *named))
+    if not files:
+        raise BadInput(f"no finished file of a journal (v={VERSION}/dt=…/ns=…/*.jsonl) in {', '.join(roots)}")
+    return [files[name] for name in sorted(files)]
+
+
+def _listed(spark: SparkSession, root: str) -> list[tuple[str, int]]:
+    found = (
+        spark.read.format("binaryFile").option("recursiveFileLookup", "true").option("pathGlobFilter", "*.jsonl")
+    )  # fmt: skip
+    try:
+        return [(row["path"], row["length"]) for row in found.load(root).select("path", "length").collect()]
+    except AnalysisException as error:
+        raise BadInput(f"{root} cannot be read: {error.getMessage() or error}") from error
+
+
+def _known(spark: SparkSession, out: str) -> set[tuple[str, str, str, int]]:
+    if not Folder(spark, out).exists():
+        return set()
+    stored = _stored(spark, out).groupBy(*PARTITIONS).agg(F.max("bytes").alias("bytes"))
+    return {(row["dt"], row["ns"], row["segment"], row["bytes"]) for row in stored.collect()}
+
+
+def _stored(spark: SparkSession, out: str) -> DataFrame:
+    return spark.read.schema(_STORED).parquet(out)
+
+
+def _lines(spark: SparkSession, files: Sequence[JournalFile]) -> DataFrame:
+    """value, dt, ns, segment, bytes. Spark takes a day and a name from the folders below one base at a time."""
+    schema = StructType().add("value", StringType()).add("dt", StringType()).add("ns", StringType())
+    frames = [
+        spark.read.schema(schema).option("basePath", base).text([file.path for file in files if file.base == base])
+        for base in sorted({file.base for file in files})
+    ]
+    lines = frames[0]
+    for frame in frames[1:]:
+        lines = lines.unionByName(frame)
+    return lines.select(
+        "value", "dt", "ns",
+        F.substring_index("_metadata.file_name", ".jsonl", 1).alias("segment"),
+        F.col("_metadata.file_size").alias("bytes"),
+    )  # fmt: skip
+
+
+def _judged(lines: DataFrame) -> DataFrame:
+    """_STORED: every line, and of those that do not parse nothing but that."""
+    read = _with_record(lines).withColumn("corrupt", _is_corrupt())
+    kept = [F.when(~F.col("corrupt"), _column(name)).alias(name) for name in RECORD.names if name != "ns"]
+    return read.select(*kept, "corrupt", "bytes", *PARTITIONS)
+
+
+def _with_record(lines: DataFrame) -> DataFrame:
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "unreadable"}
+    return lines.where(F.length("value") > 0).withColumn("record", F.from_json("value", _LINE, options))
+
+
+def _is_corrupt() -> Column:
+    """Not JSON, a value of a wrong type, or without what every record has."""
+    needed = [F.col(f"record.{name}").isNull() for name in ("boot", "seq", "ts", "ev")]
+    return F.col("record.unreadable").isNotNull() | needed[0] | needed[1] | needed[2] | needed[3]
+
+
+def _column(name: str) -> Column:
+    """The folder's ns and dt count, wherever a record says something else."""
+    return F.col(name) if name in ("ns", "dt") else F.col(f"record.{name}").alias(name)
+
+
+def _day(ts: int) -> Column:
+    return F.date_format(F.timestamp_micros(F.lit(ts)), "yyyy-MM-dd")
