@@ -1,0 +1,65 @@
+"""GET_ROUTEINFO_BY_TOPIC as the real clients write it: which members a header has, in which order, and how it ends."""
+
+from __future__ import annotations
+
+from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame
+
+GET_ROUTE = 105
+
+# %t is the topic and %o the opaque. No fixed version: Java's and the C++ client's follow their releases.
+_JSON_HEADERS = {
+    "Java 5.x": (
+        '{"code":105,"extFields":{"acceptStandardJsonOnly":"true","topic":"%t"},"flag":0,"language":"JAVA",'
+        '"opaque":%o,"serializeTypeCurrentRPC":"JSON","version":513}'
+    ),
+    "Java 4.9": (
+        '{"code":105,"extFields":{"topic":"%t"},"flag":0,"language":"JAVA","opaque":%o,'
+        '"serializeTypeCurrentRPC":"JSON","version":399}'
+    ),
+    "Java with access keys": (
+        '{"code":105,"extFields":{"Signature":"kKm0P8pT3+u4/1c=","topic":"%t","AccessKey":"rocketmq2",'
+        '"SecurityToken":"a-b_c.d"},"flag":0,"language":"JAVA","opaque":%o,"serializeTypeCurrentRPC":"JSON",'
+        '"version":477}'
+    ),
+    "Java in a namespace": (
+        '{"code":105,"extFields":{"topic":"ns%%t","lo":"false","ns":"ns","nsd":"true","oway":"false","bname":"b"},'
+        '"flag":0,"language":"JAVA","opaque":%o,"serializeTypeCurrentRPC":"JSON","version":495}'
+    ),
+    "Go": (
+        '{"code":105,"language":"GO","version":317,"opaque":%o,"flag":0,"remark":"","extFields":{"topic":"%t"}}'
+    ),
+    "Rust": (
+        '{"code":105,"language":"RUST","version":493,"opaque":%o,"flag":0,"remark":null,'
+        '"extFields":{"acceptStandardJsonOnly":"true","topic":"%t"},"serializeTypeCurrentRPC":"JSON"}'
+    ),
+    "C++, and Python by its library": (
+        '{"code":105,"extFields":{"AccessKey":"","OnsChannelKey":"","Signature":"","topic":"%t"},"flag":0,'
+        '"language":"CPP","opaque":%o,"remark":"","version":49}\n'
+    ),
+    "Node ali-ons": (
+        '{"code":105,"language":"JAVA","opaque":%o,"flag":0,"version":121,"extFields":{"topic":"%t"}}'
+    ),
+    "Node rocketmq": (
+        '{"code":105,"language":"JAVA","opaque":%o,"flag":0,"version":78,"extFields":{"topic":"%t"}}'
+    ),
+}  # fmt: skip
+_BINARY_HEADERS = {
+    "Java 5.x": ({"acceptStandardJsonOnly": "true", "topic": "%t"}, 0, 513),
+    "Java 4.9": ({"topic": "%t"}, 0, 399),
+    "Java with access keys": ({"Signature": "kKm0P8pT3+u4/1c=", "topic": "%t", "AccessKey": "rocketmq2"}, 0, 477),
+    "Go": ({"topic": "%t"}, 9, 317),
+    "Rust": ({"acceptStandardJsonOnly": "true", "topic": "%t"}, 12, 493),
+}
+
+CLIENTS = [f"{name}, JSON" for name in _JSON_HEADERS] + [f"{name}, binary" for name in _BINARY_HEADERS]
+
+
+def look_up(client: str, topic: str = "TopicTest", opaque: int = 7) -> bytes:
+    """The frame that a client of `CLIENTS` sends."""
+    name, form = client.rsplit(", ", 1)
+    if form == "JSON":
+        return frame(_JSON_HEADERS[name].replace("%t", topic).replace("%o", str(opaque)).encode(), b"", JSON)
+    fields, language, version = _BINARY_HEADERS[name]
+    ext = {key: value.replace("%t", topic) for key, value in fields.items()}
+    header = binary_header(GET_ROUTE, ext, opaque=opaque, version=version, language=language)
+    return frame(header, b"", ROCKETMQ)

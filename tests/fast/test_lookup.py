@@ -1,0 +1,85 @@
+"""The fast lane's answer to any frame is the reference's, byte for byte, or there is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from interop.golden import store
+from interop.golden.compare import split
+from interop.golden.scenarios import SCENARIOS
+from interop.harness.wire import JSON
+from rocketns._fast.lookup import answer
+from rocketns._fast.route_request import recognise
+from rocketns.protocol.codes import SerializeType
+from tests.fast.clients import CLIENTS, look_up
+from tests.fast.frames import any_frames
+from tests.fast.worlds import CLOSES, PublishedWorld, populated
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> PublishedWorld:
+    return populated(tmp_path_factory.mktemp("world"))
+
+
+@pytest.mark.parametrize("serialize_type", SerializeType)
+def test_an_answer_is_the_references(world: PublishedWorld, serialize_type: SerializeType) -> None:
+    @given(any_frames)
+    @settings(max_examples=200)
+    def holds(frame: bytes) -> None:
+        expected = world.reference(frame, serialize_type)
+        if expected != CLOSES:
+            assert answer(world.slots, frame, serialize_type) in (None, expected)
+
+    holds()
+
+
+@pytest.mark.parametrize("serialize_type", SerializeType)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_real_clients_are_answered(world: PublishedWorld, client: str, serialize_type: SerializeType) -> None:
+    for topic in ("T1", "T2", "%RETRY%g", "rmq_sys_SYNC_BROKER_MEMBER_ba", "nobody's", "T" * 1000):
+        frame = look_up(client, topic, -17)
+        taken = answer(world.slots, frame, serialize_type)
+        assert taken is not None
+        assert taken == world.reference(frame, serialize_type)
+
+
+@pytest.mark.parametrize("topic", ["static", "filtered"])
+def test_what_cannot_be_composed_is_handed_over(world: PublishedWorld, topic: str) -> None:
+    frame = look_up(CLIENTS[0], topic)
+    assert recognise(frame) is not None
+    assert answer(world.slots, frame, 0) is None
+
+
+def is_ordinary(frame: bytes) -> bool:
+    """A look-up with a JSON header without blanks, with what clients write into it and a topic in printable ASCII."""
+    header = split(frame)[0]
+    if frame[4] != JSON or not header.startswith(b'{"code":105,') or not header.isascii() or b"\\" in header:
+        return False
+    members = json.loads(header)
+    ext = members.get("extFields") or {}
+    known = {"code", "extFields", "flag", "language", "opaque", "serializeTypeCurrentRPC", "version"}
+    return (
+        members.keys() == known
+        and members["flag"] == 0
+        and json.dumps(members, separators=(",", ":")).encode() == header
+        and 0 < len(ext.get("topic") or "") <= 1024
+        and ext.get("acceptStandardJsonOnly") in (None, "true", "false")
+        and not ext.keys() & {"__ZONE_MODE", "__ZONE_NAME"}
+    )
+
+
+def test_every_ordinary_look_up_of_the_recorded_ones_is_recognised() -> None:
+    frames = [step.request for name in SCENARIOS for step in store.load(name) if step.request]
+    ordinary = [frame for frame in frames if is_ordinary(frame)]
+    assert len(ordinary) > 50
+    assert [frame for frame in ordinary if recognise(frame) is None] == []
+
+
+def test_an_empty_frame_or_a_short_one_has_no_answer(world: PublishedWorld, tmp_path: Path) -> None:
+    for size in range(8):
+        assert answer(world.slots, bytes(size), 0) is None
+    assert answer(PublishedWorld(tmp_path).slots, look_up(CLIENTS[0]), 0) is not None
