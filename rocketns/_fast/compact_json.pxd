@@ -65,6 +65,29 @@ cdef inline bint is_plain(uint64_t word) noexcept nogil:
     return (controls | quotes | escapes) == 0
 
 
+cdef inline bint is_printable_word(uint64_t word) noexcept nogil:
+    """Whether 8 bytes are plain, and printable ASCII."""
+    return is_plain(word) and not (
+        word & <uint64_t>0x8080808080808080 or zero_bytes(word ^ <uint64_t>0x7F7F7F7F7F7F7F7F)
+    )
+
+
+cdef inline bint is_printable_byte(uint8_t byte) noexcept nogil:
+    return 0x20 <= byte < 0x7F and byte != c'"' and byte != c'\\'
+
+
+cdef inline void skip_printable(Cursor *cursor) noexcept nogil:
+    """Up to the first byte that is not the same inside and outside of JSON strings: printable ASCII but for two."""
+    cdef uint64_t word
+    while left(cursor) >= WORD_BYTES:
+        memcpy(&word, cursor.at, WORD_BYTES)
+        if not is_printable_word(word):
+            break
+        cursor.at += WORD_BYTES
+    while cursor.at < cursor.end and is_printable_byte(cursor.at[0]):
+        cursor.at += 1
+
+
 cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
     """A string without escapes. Whether it is UTF-8 is for the caller to see."""
     cdef uint64_t word

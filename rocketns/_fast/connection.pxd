@@ -12,6 +12,8 @@ cdef struct Connection:
     uint32_t generation
     uint32_t armed
     uint32_t in_flight
+    uint8_t layout  # reactor.layouts, counted from 1; 0 = none known
+    uint8_t layouts_learnt
     bint is_new  # nothing was read yet: it may still be TLS
     bint is_detecting  # plain, but Java waits for so many bytes as a PROXY header's start has
     Message *farewell  # for control, which knows the connection; made before it is needed

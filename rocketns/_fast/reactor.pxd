@@ -5,9 +5,11 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from rocketns._fast.connection cimport Connection
 from rocketns._fast.messages cimport Queue
+from rocketns._fast.route_request cimport Layout
 from rocketns._fast.routes cimport READERS_MAX, Routes, pthread_mutex_t
 
 cdef enum:
+    LAYOUTS = 16
     FRAME_COST_BYTES = 256  # what a waiting frame takes beside its own bytes
 
 # Sizes in bytes, all from the configuration; fixed once the reactors run.
@@ -61,6 +63,8 @@ cdef struct Reactor:
     uint8_t *scratch_in
     uint8_t *scratch_out
     size_t out_size
+    Layout layouts[LAYOUTS]
+    uint8_t next_layout
     int64_t told
     int64_t obeyed
     int64_t answered

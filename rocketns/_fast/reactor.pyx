@@ -19,7 +19,7 @@ from rocketns._fast.connection cimport (
     send_output,
     unsent,
 )
-from rocketns._fast.lookup cimport Found, find_answer, write_answer
+from rocketns._fast.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.messages cimport (
     ABORT,
     ADD,
@@ -46,10 +46,10 @@ from rocketns._fast.messages cimport (
     push,
     take_all,
 )
-from rocketns._fast.route_request cimport RouteRequest, recognise_request
+from rocketns._fast.route_request cimport RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.routes cimport (
-    ABSENT,
     HANDED_OVER,
+    NO_ROOM,
     pthread_mutex_destroy,
     pthread_mutex_init,
     pthread_mutex_lock,
@@ -107,6 +107,7 @@ cdef enum:
     PLACES_MAX = 1 << 24
     ADDRESS_ROOM = 96
     HOST_ROOM = 80
+    LEARNT_MAX = 8  # times that a connection's layout is looked for, as one may send many
     PORT_ROOM = 8
     NO_MEMORY_WAIT_MS = 100
 
@@ -294,53 +295,86 @@ cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
     reactor.out_size = 0
 
 
-cdef uint8_t *answer_space(Reactor *reactor, Connection *connection, size_t room) noexcept nogil:
-    """Where an answer of up to ``room`` bytes can be written now; NULL where the scratch must be sent first."""
-    if unsent(connection) == 0:
-        if room <= SCRATCH_BYTES - reactor.out_size:
-            return reactor.scratch_out + reactor.out_size
-        if reactor.out_size:
-            return NULL
-    return output_space(connection, room)
+cdef bint recognise(
+    Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size, RouteRequest *request
+) noexcept nogil:
+    """First by the likeness to what this connection sent before."""
+    if connection.layout and follows_layout(frame, size, &reactor.layouts[connection.layout - 1], request):
+        return True
+    if not recognise_request(frame, size, request):
+        return False
+    if connection.layouts_learnt < LEARNT_MAX:
+        connection.layouts_learnt += 1
+        connection.layout = find_layout(reactor, frame, size, request)
+    return True
+
+
+cdef uint8_t find_layout(
+    Reactor *reactor, const uint8_t *frame, size_t size, const RouteRequest *request
+) noexcept nogil:
+    """The number of the layout, from 1, that the request has; 0 where it has none. A new one takes an old one's place."""
+    cdef RouteRequest ignored
+    cdef uint8_t place
+    for place in range(LAYOUTS):
+        if follows_layout(frame, size, &reactor.layouts[place], &ignored):
+            return place + 1
+    place = reactor.next_layout
+    reactor.next_layout = (place + 1) % LAYOUTS
+    if learn_layout(frame, size, request, &reactor.layouts[place]):
+        return place + 1
+    return 0
+
+
+cdef void answer_in_scratch(
+    Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
+) noexcept nogil:
+    cdef size_t used = reactor.out_size
+    pthread_mutex_lock(&reactor.reading)
+    write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.scratch_out + used,
+                 SCRATCH_BYTES - used, answer)
+    pthread_mutex_unlock(&reactor.reading)
+    if answer.size > 0:
+        reactor.out_size += <size_t>answer.size
+
+
+cdef void answer_in_output(
+    Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
+) noexcept nogil:
+    """Behind answers that the peer has not taken, or one that is larger than the scratch."""
+    cdef size_t room
+    cdef uint8_t *space
+    pthread_mutex_lock(&reactor.reading)
+    room = answer_room(reactor.shared.routes, request)
+    space = output_space(connection, room)
+    if space != NULL:
+        write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, space, room, answer)
+    pthread_mutex_unlock(&reactor.reading)
+    if space == NULL:
+        connection.is_failed, answer.size = True, NO_ROOM
+    elif answer.size > 0:
+        connection.output_end += <size_t>answer.size
 
 
 cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
     """Answer a look-up; False where the frame is for control."""
     cdef RouteRequest request
-    cdef Found found
-    cdef int64_t room
-    cdef uint8_t *space = NULL
-    cdef size_t written = 0
-    cdef bint is_direct
-    found.body_size = ABSENT
-    if connection.in_flight or not load(&reactor.shared.enabled) or not recognise_request(frame, size, &request):
+    cdef Answer written
+    if connection.in_flight or not load(&reactor.shared.enabled):
         return False
-    while not connection.is_failed:
-        pthread_mutex_lock(&reactor.reading)
-        room = find_answer(reactor.shared.routes, &request, &found)
-        space = NULL if room == HANDED_OVER else answer_space(reactor, connection, <size_t>room)
-        if space != NULL:
-            written = write_answer(reactor.shared.routes, &request, &found, reactor.shared.limits.serialize_type, space)
-        pthread_mutex_unlock(&reactor.reading)
-        if room == HANDED_OVER:
-            return False
-        if space != NULL:
-            break
-        if reactor.out_size == 0:
-            connection.is_failed = True  # no memory
-        else:
-            send_scratch(reactor, connection)
-    if connection.is_failed:
-        return True
-    is_direct = unsent(connection) == 0 and space == reactor.scratch_out + reactor.out_size
-    if is_direct:
-        reactor.out_size += written
-    else:
-        connection.output_end += written
-    if found.body_size == ABSENT:
-        add(&reactor.absent, 1)
-    else:
-        add(&reactor.answered, 1)
+    if not recognise(reactor, connection, frame, size, &request):
+        return False
+    written.size = NO_ROOM
+    if unsent(connection) == 0:
+        answer_in_scratch(reactor, connection, &request, &written)
+    if written.size == NO_ROOM and reactor.out_size:
+        send_scratch(reactor, connection)
+        if unsent(connection) == 0 and not connection.is_failed:
+            answer_in_scratch(reactor, connection, &request, &written)
+    if written.size == NO_ROOM and not connection.is_failed:
+        answer_in_output(reactor, connection, &request, &written)
+    if written.size == HANDED_OVER:
+        return False
+    add(&reactor.absent if written.is_absent else &reactor.answered, 1)
     return True
 
 

@@ -73,22 +73,26 @@ cdef inline uint8_t *put_fixed(uint8_t *out, int code, int32_t opaque, uint32_t 
     return put_uint32(out, remark_length)
 
 
-cdef inline uint8_t *close_head(uint8_t *frame, uint8_t *end, int serialize_type, size_t body_size) noexcept nogil:
-    """Fill in the frame's first two words, now that the header's end is known."""
+cdef inline uint8_t *close_head(uint8_t *frame, uint8_t *end, int serialize_type) noexcept nogil:
+    """Fill in the first two words of a frame without body, now that the header's end is known."""
     cdef uint32_t header_length = <uint32_t>(end - frame - 8)
-    put_uint32(frame, 4 + header_length + <uint32_t>body_size)
+    put_uint32(frame, 4 + header_length)
     put_uint32(frame + 4, (<uint32_t>serialize_type << 24) | header_length)
     return end
 
 
-cdef inline uint8_t *put_success(uint8_t *frame, int32_t opaque, int serialize_type, size_t body_size) noexcept nogil:
-    """Everything before a body of ``body_size`` bytes; at most HEAD_BYTES_MAX bytes."""
+cdef inline uint8_t *put_success(uint8_t *frame, int32_t opaque, int serialize_type) noexcept nogil:
+    """Everything before a body whose size `put_body_size` tells later; at most HEAD_BYTES_MAX bytes."""
     cdef uint8_t *out = frame + 8
     if serialize_type == ROCKETMQ:
-        return close_head(frame, put_uint32(put_fixed(out, 0, opaque, 0), 0), serialize_type, body_size)
+        return close_head(frame, put_uint32(put_fixed(out, 0, opaque, 0), 0), serialize_type)
     out = put(out, success_start, sizeof(success_start) - 1)
     out = put_decimal(out, opaque)
-    return close_head(frame, put(out, json_end, sizeof(json_end) - 1), serialize_type, body_size)
+    return close_head(frame, put(out, json_end, sizeof(json_end) - 1), serialize_type)
+
+
+cdef inline void put_body_size(uint8_t *frame, const uint8_t *body, size_t body_size) noexcept nogil:
+    put_uint32(frame, <uint32_t>(body - frame - 4 + body_size))
 
 
 cdef inline uint8_t *put_absent(uint8_t *frame, int32_t opaque, int serialize_type, const Text *topic) noexcept nogil:
@@ -100,10 +104,10 @@ cdef inline uint8_t *put_absent(uint8_t *frame, int32_t opaque, int serialize_ty
         out = put(out, plain_remark_start, sizeof(plain_remark_start) - 1)
         out = put(out, topic.start, topic.length)
         out = put(out, plain_remark_end, sizeof(plain_remark_end) - 1)
-        return close_head(frame, put_uint32(out, 0), serialize_type, 0)
+        return close_head(frame, put_uint32(out, 0), serialize_type)
     out = put(out, absent_start, sizeof(absent_start) - 1)
     out = put_decimal(out, opaque)
     out = put(out, remark_start, sizeof(remark_start) - 1)
     out = put(out, topic.start, topic.length)
     out = put(out, remark_end, sizeof(remark_end) - 1)
-    return close_head(frame, put(out, json_end, sizeof(json_end) - 1), serialize_type, 0)
+    return close_head(frame, put(out, json_end, sizeof(json_end) - 1), serialize_type)

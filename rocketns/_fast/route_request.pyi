@@ -5,3 +5,6 @@ def recognise(frame: bytes | memoryview) -> tuple[bytes, int, int, bool] | None:
 
     ``frame`` is whole and well formed as far as `wire.next_frame` tells.
     """
+
+def recognise_like(learnt: bytes | memoryview, frame: bytes | memoryview) -> tuple[bytes, int, int, bool] | None:
+    """What `recognise` tells of ``frame``, found by its likeness to ``learnt``; None where that is not enough."""

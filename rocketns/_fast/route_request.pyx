@@ -257,7 +257,7 @@ cdef bint follows_layout(
     cdef Cursor cursor
     cdef uint32_t word = read_uint32(frame + 4)
     cdef const uint8_t *expected = layout.data
-    if word > size - HEAD_BYTES:  # not JSON, whose type is 0, or too long
+    if layout.before_topic == 0 or word > size - HEAD_BYTES:  # nothing learnt; not JSON, whose type is 0, or too long
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + word

@@ -23,6 +23,7 @@ cdef enum:
     DIALECTS = 2
 
 cdef enum:
+    NO_ROOM = -2
     HANDED_OVER = -1
     ABSENT = 0
 
@@ -116,4 +117,6 @@ cdef class RouteSlots:
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil
-cdef uint8_t *write_body(const Routes *routes, const Slot *slot, int dialect, uint8_t *out) noexcept nogil
+cdef int64_t write_body(
+    const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
+) noexcept nogil

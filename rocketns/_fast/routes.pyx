@@ -78,34 +78,53 @@ cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noex
     return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
 
 
-cdef inline uint8_t *write_bytes(uint8_t *out, const uint8_t *start, size_t length) noexcept nogil:
-    memcpy(out, start, length)
-    return out + length
+cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes *element) noexcept nogil:
+    """An element and a comma behind it; NULL where there is no room."""
+    if out == NULL or <size_t>(end - out) <= element.length:
+        return NULL
+    memcpy(out, element.start, element.length)
+    out[element.length] = c','
+    return out + element.length + 1
 
 
-cdef uint8_t *write_body(const Routes *routes, const Slot *slot, int dialect, uint8_t *out) noexcept nogil:
-    """Writes `body_size` bytes; the caller has the room. What is behind them."""
+cdef int64_t write_body(
+    const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
+) noexcept nogil:
+    """Bytes written from ``out`` on, before ``end``; or ABSENT, HANDED_OVER, NO_ROOM, and nothing there counts.
+
+    `body_size` bytes are room enough.
+    """
+    cdef uint8_t *at = out
+    cdef uint8_t *brokers
     cdef uint32_t place
     cdef const Cell *cell
-    cdef const Bytes *element
-    cdef bint first = True
-    out = write_bytes(out, brokers_start, brokers_length)
+    if slot.count == 0:
+        return ABSENT
+    if slot.handed_over:
+        return HANDED_OVER
+    if <size_t>(end - out) < brokers_length + queues_length + end_length:
+        return NO_ROOM
+    memcpy(at, brokers_start, brokers_length)
+    at += brokers_length
+    brokers = at
     for place in range(slot.count):
         cell = &routes.cells[slot.entries[place].cell]
+        if cell.handed_over:
+            return HANDED_OVER
         if cell.present:
-            if not first:
-                out[0] = c','
-                out += 1
-            first = False
-            out = write_bytes(out, cell.datas[dialect].start, cell.datas[dialect].length)
-    out = write_bytes(out, queues_start, queues_length)
+            at = write_element(at, end, &cell.datas[dialect])
+    if at == brokers:
+        return ABSENT
+    if at == NULL or <size_t>(end - at) < queues_length:
+        return NO_ROOM
+    memcpy(at - 1, queues_start, queues_length)
+    at += queues_length - 1
     for place in range(slot.count):
-        if place:
-            out[0] = c','
-            out += 1
-        element = &routes.fragments[slot.entries[place].fragment].element
-        out = write_bytes(out, element.start, element.length)
-    return write_bytes(out, end_start, end_length)
+        at = write_element(at, end, &routes.fragments[slot.entries[place].fragment].element)
+    if at == NULL or <size_t>(end - at) < end_length - 1:
+        return NO_ROOM
+    memcpy(at - 1, end_start, end_length)
+    return at - 1 + end_length - out
 
 
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
@@ -339,7 +358,7 @@ cdef class RouteSlots:
         if size <= 0:
             return None if size == ABSENT else HANDED_OVER
         out = bytearray(size)
-        write_body(&self.routes, slot, dialect, <uint8_t *>out)
+        write_body(&self.routes, slot, dialect, <uint8_t *>out, <uint8_t *>out + size)
         return bytes(out)
 
     def __len__(self):
