@@ -31,11 +31,15 @@ class BufferLimits:
 
 
 class Buffer:
-    """`at` sets the time of the records that follow, `put` adds one, `flush` hands them to the writer."""
+    """`at` sets the time of the records that follow, `put` adds one, `flush` hands them to the writer.
+
+    ``lost`` counts records since the last ``drop``, ``losses`` the ``drop`` records.
+    """
 
     def __init__(self, writer: Writer, limits: BufferLimits, ns: str, boot: int) -> None:
         self.seq = 0
         self.lost = 0
+        self.losses = 0
         self._boot = boot
         self._ns = ns
         self._writer = writer
@@ -119,6 +123,7 @@ class Buffer:
     def _state_loss(self) -> bool:
         lost, self.lost = self.lost, 0
         if self._append(encoding.columns("drop", {"lost": lost})):
+            self.losses += 1
             if self._end_is_logged:
                 self._end_is_logged = False
                 log.warning("%d records of the journal were lost, up to seq %d", lost, self.seq - 1)

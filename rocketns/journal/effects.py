@@ -73,6 +73,7 @@ class Effects:
         if group is None or member is None or member.addr != event.addr or member.cluster != event.cluster:
             self._join(event)
             return
+        self.members.by_addr[member.address] = member
         if event.data_version != member.version:
             member.note_version(event.data_version)
         data = self._tables.broker_addr_table[event.broker_name]

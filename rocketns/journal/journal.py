@@ -21,6 +21,7 @@ from rocketns.routeinfo.tables import RouteTables
 log = logging.getLogger("rocketns.journal")
 
 HOUR_MS = 3_600_000
+SNAPSHOT_PAUSE_MS = 60_000
 # Work that need not be done at once (snapshots, rows of look-ups) is done in steps of about a millisecond, and between
 # two of them control has the thread for four.
 STEP_ENTRIES = 1_000
@@ -55,8 +56,8 @@ class Journal:
         self._lookup_sources: list[Callable[[], Rows]] = []
         self._lookup_interval_ms = config.journal_lookup_seconds * 1000
         self._lookups_since_ms = epoch_ms
-        self._hour = epoch_ms // HOUR_MS
-        self._snapshots = 0
+        self._snapshot_ms = epoch_ms
+        self._losses_mended = 0
         self._work: deque[Iterator[int]] = deque()
         self._step_is_due = False
         self._epoch_ms = epoch_ms
@@ -110,11 +111,12 @@ class Journal:
             self._work.append(self._write_lookups(*self._drain_lookups(epoch_ms)))
 
     def _begin_snapshot(self, epoch_ms: int) -> None:
-        if epoch_ms // HOUR_MS != self._hour:
-            self._hour = epoch_ms // HOUR_MS
-            self._snapshots += 1
-            snapshot = Snapshot(self._snapshots, self._tables, self._effects.members, self._kv, self.buffer)
-            self._work.append(iter(snapshot))
+        since_ms = epoch_ms - self._snapshot_ms
+        is_after_loss = self.buffer.losses != self._losses_mended and not 0 <= since_ms < SNAPSHOT_PAUSE_MS
+        if epoch_ms // HOUR_MS != self._snapshot_ms // HOUR_MS or is_after_loss:
+            self._snapshot_ms = epoch_ms
+            self._losses_mended = self.buffer.losses
+            self._work.append(iter(Snapshot(self._tables, self._effects.members, self._kv, self.buffer)))
 
     def _want_step(self) -> None:
         if self._work and not self._step_is_due and not self.buffer.is_half_full:

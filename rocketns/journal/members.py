@@ -22,10 +22,12 @@ class Member:
     timeout_ms: int
     ha_addr: str | None
     version: DataVersion | None = None
+    address: tuple[str, str] = ("", "")
     heartbeat: bytes = b""
     tail: bytes = b""
 
     def __post_init__(self) -> None:
+        self.address = (self.cluster, self.addr)
         self.heartbeat = encoding.columns("hb", self.key_columns())[:-1]
         self.note_version(self.version)
 
@@ -56,15 +58,15 @@ class Members:
 
     def add(self, member: Member) -> None:
         self.groups.setdefault(member.broker, Group()).members[member.bid] = member
-        self.by_addr[member.cluster, member.addr] = member
+        self.by_addr[member.address] = member
 
     def remove(self, member: Member) -> None:
         group = self.groups[member.broker]
         del group.members[member.bid]
         if not group.members:
             del self.groups[member.broker]
-        if self.by_addr.get((member.cluster, member.addr)) is member:
-            del self.by_addr[member.cluster, member.addr]
+        if self.by_addr.get(member.address) is member:
+            del self.by_addr[member.address]
 
     def of_broker(self, name: str) -> list[Member]:
         """The members of a broker name; none where it is unknown."""

@@ -53,16 +53,17 @@ kv
 config
     ``key``, ``val``: a property that request 318 changed; null for one whose name says that it holds a password.
 
-snap: the whole state, at the first chance in each UTC hour, so also at the start of a day
-    Several records with the same ``snap``, which counts 1, 2, 3 … in a boot; ``part`` counts 0, 1, 2 … in a snapshot;
-    the last record has ``end`` true and nothing else. A record is one of: a member, with the columns of ``reg``; up
-    to `TOPICS_IN_RECORD_MAX` ``topics`` of one ``broker``; a KV item (``ns_key``, ``key``, ``val``); the end. Whoever
-    begins to read in between passes over a ``down`` or ``tdel`` of what it never heard of. Other records may come
-    between, as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. Who starts with an
-    empty state at part 0, sets what each ``snap`` names, and applies the other records as always, has at ``end``
-    exactly the state of the server. Who already has the state may skip ``snap``, or check it. A snapshot without
-    ``end``, or with a hole in its ``seq``, is not whole. Each hour has one, even of an empty table. Not told of
-    anywhere: filter servers and the mappings of static topics.
+snap: the whole state, at the first chance in each UTC hour, so also at the start of a day, and after a loss
+    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` that had
+    to come right before it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing
+    else. A record is one of: a member, with the columns of ``reg``; up to `TOPICS_IN_RECORD_MAX` ``topics`` of one
+    ``broker``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come between, as the server goes
+    on meanwhile: each ``snap`` record is true at its own ``seq``. Who starts with an empty state at part 0, sets what
+    each ``snap`` names, and applies the other records as always, has at ``end`` exactly the state of the server; a
+    ``down`` or ``tdel`` of what was never heard of is passed over. Who already has the state may skip ``snap``, or
+    check it. A snapshot without ``end``, or with a hole in its ``seq``, is not whole. Each hour has one, even of an
+    empty table; the one after a ``drop`` comes a minute or more after the snapshot before. Not told of anywhere:
+    filter servers and the mappings of static topics.
 
 lookup: route look-ups in the interval that ended at ``ts``
     ``topic``, ``client`` (ip:port as the socket shows it; null unless ``journalLookupClients``), ``lang`` and ``cv``

@@ -28,12 +28,12 @@ KvTables = Mapping[str, Mapping[str, str | None]]
 class Snapshot:
     """One snapshot. Iterating does the work and yields how many entries a piece has handled."""
 
-    def __init__(self, number: int, tables: RouteTables, members: Members, kv: KvTables, buffer: Buffer) -> None:
+    def __init__(self, tables: RouteTables, members: Members, kv: KvTables, buffer: Buffer) -> None:
         self._tables = tables
         self._members = members
         self._kv = kv
         self._buffer = buffer
-        self._number = number
+        self._name = 0
         self._part = 0
 
     def __iter__(self) -> Iterator[int]:
@@ -43,7 +43,9 @@ class Snapshot:
         self._put({"end": True})
 
     def _put(self, columns: dict[str, Any]) -> None:
-        self._buffer.put(encoding.columns("snap", {"snap": self._number, "part": self._part} | columns))
+        if self._part == 0:
+            self._name = self._buffer.seq + 1
+        self._buffer.put(encoding.columns("snap", {"snap": self._name, "part": self._part} | columns))
         self._part += 1
 
     def _write_members(self) -> Iterator[int]:

@@ -20,6 +20,7 @@ from tests.journal.replay import Record, check_columns, check_sequence
 WRITE_MS = 20
 # What an answer may be ahead of the disk here: the interval, and a busy machine.
 SYNCED_AFTER_S = 1.0
+WITHIN_S = 30
 
 
 @pytest.fixture
@@ -109,10 +110,12 @@ def test_a_full_disk_is_survived_and_what_it_cost_is_stated(
     with server.connect() as client:
         for number in range(200):  # 400 KB of records
             put_large(client, number)
-        eventually(lambda: "the journal cannot be written" in server.process.text())
-        eventually(lambda: "records are lost" in server.process.text())
+        eventually(lambda: "the journal cannot be written" in server.process.text(), WITHIN_S)
+        eventually(lambda: "records are lost" in server.process.text(), WITHIN_S)
         (small_disk / "ballast").unlink()
-        eventually(lambda: "can be written again" in server.process.text())
+        eventually(lambda: "can be written again" in server.process.text(), WITHIN_S)
+        eventually(lambda: "records of the journal were lost, up to seq" in server.process.text(), WITHIN_S)
+        eventually(lambda: sum(one["ev"] == "drop" for one in records_of(root, with_open=True)), WITHIN_S)
         put_large(client, 200)
     assert server.stop() == 0
     said = server.process.text()

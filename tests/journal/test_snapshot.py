@@ -89,7 +89,9 @@ def test_a_snapshot_has_everything_in_numbered_parts() -> None:
     for one in records:
         check_columns(one)
     assert {one["ev"] for one in records} == {"snap"}
-    assert [(one["snap"], one["part"]) for one in records] == [(1, part) for part in range(len(records))]
+    assert [(one["snap"], one["part"]) for one in records] == [
+        (records[0]["seq"], part) for part in range(len(records))
+    ]
     assert [one.get("end", False) for one in records] == [False] * (len(records) - 1) + [True]
     state = State().apply(records)
     state.check(told.manager.tables)
@@ -103,7 +105,9 @@ def test_there_is_one_in_each_hour_even_of_nothing() -> None:
         run_work(journal)
     journal.buffer.flush(NEXT_HOUR + 3 * HOUR_MS)
     ends = [one for one in writer.take() if one["ev"] == "snap"]
-    assert [(one["snap"], one["part"], one["end"]) for one in ends] == [(n, 0, True) for n in (1, 2, 3)]
+    assert [(one["part"], one["end"]) for one in ends] == [(0, True)] * 3
+    # each begins a file, so that its name is the number of the file's first record
+    assert [one["seq"] - one["snap"] for one in ends] == [1, 1, 1]
 
 
 def filled(brokers: int, topics: int) -> Manager:
@@ -163,4 +167,26 @@ def test_a_snapshot_waits_while_the_writer_is_behind_and_nothing_is_lost() -> No
     assert [one["lost"] for one in records if one["ev"] == "drop"] == []
     assert records[-1].get("end")
     state = State().apply(records)
+    state.check(manager.tables)
+
+
+def test_a_loss_is_followed_by_a_snapshot_from_which_readers_know_the_state_again() -> None:
+    manager = filled(3, 2_000)
+    journal, writer = memory_journal(manager.tables, journal_buffer_bytes=65_536)
+    writer.take()
+    writer.stuck = True
+    for event in manager.events:
+        journal.record([event], manager.now_ms, BOOT_MS)
+    for second in range(100):
+        writer.unstick()
+        journal.tick(BOOT_MS + second * 1_000)
+        run_work(journal)
+    journal.buffer.flush(BOOT_MS + 100_000)
+    records = writer.take()
+    drops = [one["seq"] for one in records if one["ev"] == "drop"]
+    (begin,) = [one for one in records if one.get("part") == 0]
+    assert begin["snap"] > drops[-1]
+    assert begin["ts"] - BOOT_MS * 1_000 == journal_module.SNAPSHOT_PAUSE_MS * 1_000
+    state = State().apply(one for one in records if one["seq"] >= begin["snap"])
+    assert state.snapshot_ended
     state.check(manager.tables)
