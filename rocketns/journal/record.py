@@ -25,15 +25,15 @@ reg, hb, down: members of broker groups, which are what routes show
     A member is the key (``cluster``, ``broker``, ``bid``, ``addr``), names as the broker registered them. ``reg``: it
     was not there and now is. ``down``: it was there and now is not. Between them ``hb``: each sign of life taken from
     it (a registration that repeats, BROKER_HEARTBEAT, QUERY_DATA_VERSION). There is never a second ``reg`` of a key
-    without a ``down`` between, nor an ``hb`` or ``down`` of a key that is not there. ``gap`` is ms since the sign of
-    life before, on the clock that expiry is judged by; null in ``hb`` and ``down`` where the server had no live entry
-    of the address. ``dvt``, ``dvc``, ``dvs`` are the data version (timestamp ms, counter, state version), null where
-    the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force), ``ha`` (HA address), ``zone`` and
-    ``acting`` (true: the group knows acting masters); ``hb`` has these four only where one of them changed, and then
-    all four. ``cause`` of ``down``: unregister, expired, channel_close, channel_exception, channel_idle; conflict:
-    another address has the broker id now, or the registration lost against the one that has it; register: the same
-    address registered under another id or cluster, and its ``reg`` follows. The live entry of an address that is no
-    member (any more) is not told of.
+    without a ``down`` between, nor an ``hb`` or ``down`` of a key that is not there, as long as no record was lost.
+    ``gap`` is ms since the sign of life before, on the clock that expiry is judged by; null in ``hb`` and ``down``
+    where the server had no live entry of the address. ``dvt``, ``dvc``, ``dvs`` are the data version (timestamp ms,
+    counter, state version), null where the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force),
+    ``ha`` (HA address), ``zone`` and ``acting`` (true: the group knows acting masters); ``hb`` has these four only
+    where one of them changed, and then all four. ``cause`` of ``down``: unregister, expired, channel_close,
+    channel_exception, channel_idle; conflict: another address has the broker id now, or the registration lost against
+    the one that has it; register: the same address registered under another id or cluster, and its ``reg`` follows.
+    The live entry of an address that is no member (any more) is not told of.
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
     ``tput``: these topics now have these values: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission
