@@ -16,7 +16,6 @@ from rocketns.pipeline.schema import IMBALANCE, conform
 WRITE = 2  # the bit of ``p`` without which a producer leaves a broker's queues out
 MASTER = 0
 SEGMENT = ["topic", "t1", "t2"]
-# The segment first, so that one exchange by SEGMENT serves every grouping and window that follows.
 PIECE = [*SEGMENT, "p1", "p2"]
 
 
@@ -40,48 +39,34 @@ def imbalance(
 
 
 def writable(topic_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """PIECE, ns, broker, w (long): the write queues that a producer of the name server uses; 0 without permission or
+    """PIECE, ns, broker, w (int): the write queues that a producer of the name server uses; 0 without permission or
     master. An empty view is none: a running client keeps its last route."""
-    ruled = _ruled(_entries(topic_segments), broker_intervals).withColumn("pieces", _pieces())
-    pieces = ruled.select(*SEGMENT, "ns", "broker", "w", "m1", "m2", F.inline("pieces"))
-    has_master = (F.col("m1") <= F.col("p1")) & (F.col("m2") >= F.col("p2"))
-    used = F.when(has_master, F.col("w")).otherwise(0)
-    return pieces.groupBy(*PIECE, "ns", "broker").agg(F.max(used).cast("long").alias("w"))
+    masters = broker_intervals.where(F.col("bid") == MASTER)
+    lives = masters.groupBy("ns", "broker").agg(F.collect_list(F.struct("t1", "t2")).alias("lives"))
+    whole = F.exists("lives", lambda life: (life.t1 <= F.col("p1")) & (life.t2 >= F.col("p2")))
+    entries = _entries(_pieces(topic_segments, masters), PIECE).join(lives, ["ns", "broker"], "left")
+    return entries.withColumn("w", F.when(whole, F.col("w")).otherwise(0))
 
 
-def _entries(topic_segments: DataFrame) -> DataFrame:
-    """SEGMENT, ns, broker, w."""
-    views = topic_segments.select(*SEGMENT, F.explode("views").alias("known"))
-    rows = views.select(*SEGMENT, "known.ns", F.explode("known.view").alias("entry"))
+def _pieces(topic_segments: DataFrame, masters: DataFrame) -> DataFrame:
+    """PIECE, views: each segment, cut wherever the master of a broker with write queues comes or goes."""
+    changes = masters.select("ns", "broker", F.explode(F.array("t1", "t2")).alias("cut"))
+    within = (F.col("t1") < F.col("cut")) & (F.col("cut") < F.col("t2"))
+    used = _entries(topic_segments, SEGMENT).where(F.col("w") > 0)
+    cuts = used.join(changes, ["ns", "broker"], "inner").where(within)
+    inner = cuts.groupBy(*SEGMENT).agg(F.sort_array(F.collect_set("cut")).alias("cuts"))
+    inside = F.coalesce("cuts", F.array().cast("array<long>"))
+    starts, ends = F.concat(F.array("t1"), inside), F.concat(inside, F.array("t2"))
+    pieces = F.zip_with(starts, ends, lambda start, end: F.struct(start.alias("p1"), end.alias("p2")))
+    return topic_segments.join(inner, SEGMENT, "left").select(*SEGMENT, F.inline(pieces), "views")
+
+
+def _entries(frame: DataFrame, keys: list[str]) -> DataFrame:
+    """The keys, ns, broker, w: a row for each broker in each of the frame's views."""
+    views = frame.select(*keys, F.explode("views").alias("known"))
+    rows = views.select(*keys, "known.ns", F.explode("known.view").alias("entry"))
     allowed = F.col("entry.p").bitwiseAND(WRITE) != 0
-    return rows.select(*SEGMENT, "ns", "entry.broker", F.when(allowed, F.col("entry.w")).otherwise(0).alias("w"))
-
-
-def _ruled(entries: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """Each entry with each stretch [m1, m2) of the segment in which its broker has a master; null if there is none."""
-    masters = broker_intervals.where(F.col("bid") == MASTER).select(
-        "ns", "broker", F.col("t1").alias("since"), F.col("t2").alias("until")
-    )
-    e, m = entries.alias("e"), masters.alias("m")
-    same = (F.col("e.ns") == F.col("m.ns")) & (F.col("e.broker") == F.col("m.broker"))
-    within = (F.col("since") < F.col("e.t2")) & (F.col("until") > F.col("e.t1"))
-    return e.join(m, same & within, "left").select(
-        "e.*",
-        F.when(F.col("since").isNotNull(), F.greatest("since", "t1")).alias("m1"),
-        F.when(F.col("until").isNotNull(), F.least("until", "t2")).alias("m2"),
-    )
-
-
-def _pieces() -> Column:
-    """array<struct<p1, p2>>: a row's segment, cut wherever the master of a broker with write queues comes or goes."""
-    masters = F.when((F.col("w") > 0) & F.col("m1").isNotNull(), F.array("m1", "m2"))
-    inner = F.flatten(F.collect_set(masters).over(_whole(*SEGMENT)))
-    cuts = F.sort_array(F.array_distinct(F.concat(F.array("t1", "t2"), inner)))
-    return F.zip_with(
-        F.slice(cuts, 1, F.size(cuts) - 1),
-        F.slice(cuts, 2, F.size(cuts)),
-        lambda start, end: F.struct(start.alias("p1"), end.alias("p2")),
-    )
+    return rows.select(*keys, "ns", "entry.broker", F.when(allowed, F.col("entry.w")).otherwise(0).alias("w"))
 
 
 def _shares(entries: DataFrame, weights: Mapping[str, float] | None) -> DataFrame:
