@@ -133,13 +133,13 @@ def _report(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say)
     from rocketns.pipeline.run import report_again
 
-    print(report_again(spark, options.out, say))
+    print(f"report: {report_again(spark, options.out).report}")
     return 0
 
 
 def _explain(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say)
-    from rocketns.pipeline.run import explained_route
+    from rocketns.pipeline.answers import explained_route
 
     print("\n".join(explained_route(spark, options.journal, options.topic, options.at)))
     return 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from rocketns.pipeline.arguments import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
 from rocketns.pipeline.report.model import Verdict
@@ -15,6 +15,14 @@ NAMES = {
     "flaps": "flaps: brokers that failed and came back within ten minutes",
     "killed": "name servers that ended without a stop",
     "missing_topics": "hours with unusually many look-ups of a topic that does not exist",
+}
+# Of each kind of QUALITY; ``n`` of a silence is its length.
+FAULTS = {
+    "corrupt": "{n:,} lines of {ns} do not parse",
+    "drop": "{ns} gave up {n:,} records because its buffer was full",
+    "hole": "{n:,} records of {ns} are missing",
+    "silent": "{ns} wrote nothing for the last {s:,.0f} s, and no stop: it is down, or its files are not here",
+    "unknown": "the state of {ns} is not known at first: its journal begins in the middle, before a whole snapshot",
 }
 STATUS = {
     Verdict.NOTHING: EXIT_NOTHING,
@@ -45,6 +53,12 @@ class Outcome(NamedTuple):
             Verdict.INCOMPLETE: "Found in what is there:" if found else "Nothing found in what is there.",
         }
         return [*missing, heads[self.verdict], *found, f"report: {self.report}"]
+
+
+def incomplete(faults: Iterable[Any]) -> list[str]:
+    """A sentence for each fault of the input; rows: kind, ns, n."""
+    rows = sorted((row["ns"], row["kind"], row["n"]) for row in faults)
+    return [FAULTS[kind].format(ns=ns, n=n, s=n / 1e6) + "." for ns, kind, n in rows]
 
 
 def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:

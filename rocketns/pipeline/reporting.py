@@ -34,6 +34,7 @@ def figures(results: Results) -> dict[str, float]:
     )
     told = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in harmed}
     counted = {
+        "events": results.frame("sources").agg(F.sum("events")).collect()[0][0] or 0,
         "name_servers": _distinct(results.frame("ns_uptime"), "ns"),
         "brokers": _distinct(results.frame("broker_intervals"), "broker"),
         "topics": _distinct(results.frame("topic_inventory"), "topic"),
@@ -63,9 +64,9 @@ def summarise(
     seen: Observation,
     incomplete: Sequence[str],
     options: Mapping[str, str],
-    more: Mapping[str, Any],
+    notes: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
-    """Write summary.json; ``more``: figures that no table has, and notes."""
+    """Write summary.json."""
     found = findings(results)
     outcome = verdict(found, incomplete)
     summary = {
@@ -75,8 +76,8 @@ def summarise(
         "observation": {"t0": seen.t0, "t1": seen.t1},
         "findings": found,
         "incomplete": list(incomplete),
-        "figures": figures(results) | more["figures"],
-        "notes": more["notes"],
+        "figures": figures(results),
+        "notes": {name: list(sentences) for name, sentences in notes.items()},
         "options": dict(options),
         "report": REPORT,
     }

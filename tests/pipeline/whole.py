@@ -1,0 +1,20 @@
+"""What a whole run finds, for comparison with what the stream does."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.divergence import key_windows
+from rocketns.pipeline.schema import Observation
+from rocketns.pipeline.state import base, topic_intervals
+from tests.pipeline.journals import Journals, events_frame
+
+NEVER_SILENT = 2**50
+
+
+def whole_windows(spark: SparkSession, journals: Journals, t0: int, t1: int) -> set[tuple[str, str, int, int]]:
+    """(topic, broker, t1, t2) of every window, however short."""
+    events, seen = events_frame(spark, journals), Observation(t0, t1)
+    known = base(events, seen, NEVER_SILENT)
+    found = key_windows(topic_intervals(events, known, seen), known.uptime, seen, 1)
+    return {(row["topic"], row["broker"], row["t1"], row["t2"]) for row in found.collect()}
