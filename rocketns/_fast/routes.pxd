@@ -22,7 +22,7 @@ cdef enum:
     STANDARD = 1
     DIALECTS = 2
 
-cdef enum:
+cpdef enum:
     NO_ROOM = -2
     HANDED_OVER = -1
     ABSENT = 0
@@ -115,6 +115,7 @@ cdef class RouteSlots:
     cdef int drop_slot(self, Slot *slot) except -1
 
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
+cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil
 cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil
 cdef int64_t write_body(
