@@ -1,0 +1,119 @@
+"""With slots, a registration's body is read only as far as it tells something new, and nobody can tell the difference.
+
+Two name servers get the same requests; one has slots. Answers, events and tables are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from interop.harness.payloads import compressed_body, data_version, register_body, register_ext, topic_config
+from rocketns._fast.lookup import answer
+from rocketns.processor.context import Now
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.unregistration import unregister_brokers
+from tests.fast.clients import CLIENTS, look_up
+from tests.fast.worlds import PublishedWorld
+from tests.processor.asking import World
+
+TOPICS = ["T1", "T2", "T3", "Ü"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request; or a pause in ms, after which overdue brokers go."""
+
+    code: int
+    ext: dict[str, Any]
+    body: bytes = b""
+    pause_ms: int = 0
+
+
+def registration(
+    broker: tuple[str, str, int], topics: list[dict[str, Any]], counter: int, compressed: bool, more: dict[str, Any]
+) -> Step:
+    name, addr, broker_id = broker
+    filters, mapping = more.get("filters", ()), more.get("mapping")
+    if compressed:
+        body = compressed_body(topics, data_version(counter), filters=filters)
+    else:
+        body = register_body(topics, data_version(counter), filters=filters, mapping=mapping)
+    ext = {key: value for key, value in more.items() if key not in ("filters", "mapping")}
+    ext |= {"compressed": str(compressed).lower()}
+    return Step(103, register_ext(broker=name, addr=addr, broker_id=broker_id, body=body, **ext), body)
+
+
+topics = st.lists(
+    st.builds(topic_config, st.sampled_from(TOPICS), st.sampled_from([4, 8]), st.just(8), st.sampled_from([4, 6])),
+    max_size=5,
+)
+brokers = st.sampled_from([("ba", "10.0.0.1:1", 0), ("ba", "10.0.0.2:1", 0), ("ba", "10.0.0.2:1", 1),
+                           ("bb", "10.0.0.3:1", 0), ("bb", "10.0.0.1:1", 2)])  # fmt: skip
+more = st.fixed_dictionaries({}, optional={
+    "filters": st.sampled_from([("f:1",), ()]),
+    "mapping": st.sampled_from([None, {"T3": {"topic": "T3", "bname": "ba"}}]),
+    "enableActingMaster": st.sampled_from(["true", "false"]),
+    "heartbeatTimeoutMillis": st.sampled_from([50, 100_000]),
+    "cluster": st.sampled_from(["C1", "C2"]),
+})  # fmt: skip
+registrations = st.builds(registration, brokers, topics, st.integers(1, 2), st.booleans(), more)
+others = st.one_of(
+    st.builds(lambda b: Step(104, {"clusterName": "C1", "brokerName": b[0], "brokerAddr": b[1], "brokerId": b[2]}),
+              brokers),
+    st.builds(lambda topic: Step(216, {"topic": topic}), st.sampled_from(TOPICS)),
+    st.builds(lambda code, name: Step(code, {"brokerName": name}), st.sampled_from([205, 327]),
+              st.sampled_from(["ba", "bb"])),
+    st.builds(lambda ms: Step(0, {}, pause_ms=ms), st.sampled_from([10, 60])),
+)  # fmt: skip
+switches = st.sampled_from(["", "deleteTopicWithBrokerRegistration=true\n", "supportActingMaster=true\n"])
+ONE = registration(("ba", "10.0.0.1:1", 0), [topic_config("T1"), topic_config("T2")], 1, False, {})
+CHANGED = registration(("ba", "10.0.0.1:1", 0), [topic_config("T1"), topic_config("T2", 4)], 2, True, {})
+
+
+def play(world: World, step: Step) -> object:
+    """What a request is answered, and what it made of the tables."""
+    tables = world.context.tables
+    reply: object = None
+    if step.pause_ms:
+        world.now = Now(world.now.ms + step.pause_ms, world.now.epoch_ms + step.pause_ms)
+        expired = liveness.expired_brokers(tables, world.now.ms)
+        for one in expired:
+            if one.request is not None:
+                world.context.unregister_queue.submit(one.request)
+    else:
+        reply = world.ask(step.code, step.ext, step.body)
+    world.context.note(unregister_brokers(tables, world.context.unregister_queue.take_all(), world.now.ms))
+    return reply, list(world.context.events), tables
+
+
+def is_shown(world: PublishedWorld) -> None:
+    """Every topic as the fast lane answers it."""
+    for topic in TOPICS[:3]:
+        for client in (CLIENTS[0], CLIENTS[1]):
+            frame = look_up(client, topic)
+            assert answer(world.slots, frame, 0) in (None, world.reference(frame))
+
+
+@given(st.lists(st.one_of(registrations, registrations, others), max_size=12), switches)
+@example([ONE, ONE, CHANGED, ONE], "")
+@settings(max_examples=150)
+def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str) -> None:
+    with TemporaryDirectory() as home:
+        (Path(home) / "a").mkdir()
+        (Path(home) / "b").mkdir()
+        spared, plain = PublishedWorld(Path(home) / "a", properties), World(Path(home) / "b", properties)
+        spared.context.slots = spared.slots
+        plain.peer = spared.peer
+        for step in steps:
+            assert play(spared, step) == play(plain, step)
+            plain.context.take_events()
+            plain.context.tables.static_topics.clear()
+            plain.context.tables.changed_groups.clear()
+            spared.publish()
+            is_shown(spared)

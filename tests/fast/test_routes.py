@@ -1,0 +1,146 @@
+"""The slots say of every topic what the tables say, whatever brokers, tools, connections and time do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+
+from rocketns._fast.routes import HANDED_OVER, RouteSlots
+from rocketns.protocol import bodies
+from rocketns.protocol.codes import MASTER_ID
+from rocketns.protocol.route import TopicConfig, TopicRouteData
+from rocketns.routeinfo import view
+from rocketns.server.publisher import Publisher
+from tests.routeinfo.manager import Broker, Manager
+from tests.routeinfo.test_machine import SEED, RouteMachine, brokers, queues
+
+TOPICS = ["T1", "T2", "T3", "rmq_sys_SYNC_BROKER_MEMBER_ba", "nobody's", *(f"many{number}" for number in range(200))]
+
+
+def route_of(manager: Manager, topic: str) -> TopicRouteData | None:
+    return view.pick_up_route(manager.tables, manager.config, topic)
+
+
+def is_simple(manager: Manager, route: TopicRouteData) -> bool:
+    """Whether nothing is in the route, or could be by a switch, that fragments cannot say."""
+    groups = [manager.tables.broker_addr_table[group.broker_name] for group in route.broker_datas]
+    masterless = any(g.broker_addrs and g.enable_acting_master and MASTER_ID not in g.broker_addrs for g in groups)
+    has_filters = any(servers is not None for servers in route.filter_server_table.values())
+    return not (masterless or has_filters or route.topic_queue_mapping_by_broker)
+
+
+class SlotMachine(RouteMachine):
+    """The tables' machine, with the slots beside them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.publisher = Publisher(self.manager.tables)
+        self.static: set[str] = set()
+
+    def told(self) -> None:
+        self.static |= self.manager.tables.static_topics
+        self.publisher.publish(self.manager.events)
+        super().told()
+
+    @rule(broker=brokers, queues=queues, count=st.integers(1, 200))
+    def register_many(self, broker: Broker, queues: Any, count: int) -> None:
+        """More at once than the reactors are made to wait for."""
+        table = {f"many{number}": TopicConfig(f"many{number}", queues) for number in range(count)}
+        self.register(broker, table, {}, None)
+
+    @invariant()
+    def slots_are_the_tables(self) -> None:
+        for topic in TOPICS:
+            route = route_of(self.manager, topic)
+            for standard in (False, True):
+                shown = self.publisher.slots.body(topic.encode(), standard)
+                if shown != HANDED_OVER:
+                    assert shown == (route and bodies.topic_route_data(route, standard=standard)), topic
+                else:
+                    assert topic in self.static or (route and not is_simple(self.manager, route)), topic
+
+    @invariant()
+    def no_topic_is_left_over(self) -> None:
+        assert len(self.publisher.slots) == len(self.manager.tables.topic_queue_table)
+
+
+def run(number: int, **limits: Any) -> None:
+    """Run the machine; a failure carries the line that replays it."""
+    machine = seed(number)(type("Machine", (SlotMachine,), {}))
+    try:
+        run_state_machine_as_test(machine, settings=settings(**limits))
+    except BaseException as error:
+        error.add_note(f"replay: ROCKETNS_SEED={number} python -m pytest tests/fast/test_routes.py")
+        raise
+
+
+def test_whatever_happens_the_slots_are_the_tables() -> None:
+    run(SEED, stateful_step_count=40, max_examples=30)
+
+
+def test_the_machine_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Publisher, "_is_handed_over", lambda *_: False)
+    with pytest.raises(AssertionError) as raised:
+        run(7, phases=[Phase.generate], max_examples=500, database=None)
+    assert raised.value.__notes__[-1].startswith("replay: ROCKETNS_SEED=7 ")
+
+
+NAMES = ["b", "ba", "a", "c", "Ü", "\U0001f600", "\uffff", "", "b" * 300]
+
+
+def element(broker_name: str, queues: tuple[int, int, int, int]) -> bytes:
+    return f"{broker_name}{queues}".encode()
+
+
+@given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(["put", "drop", "topic", "untopic"])), max_size=60))
+def test_brokers_stay_sorted_by_name_however_they_come_and_go(steps: list[tuple[str, str]]) -> None:
+    slots, groups, holders = RouteSlots(element), set(), set()
+    for name, step in steps:
+        match step:
+            case "put":
+                slots.put_broker(name, name.encode(), b"", False)
+                groups.add(name)
+            case "drop":
+                slots.remove_broker(name)
+                groups.discard(name)
+            case "topic":
+                slots.put_topics(name, [("T", None, (1, 2, 3, 4))])
+                holders.add(name)
+            case _:
+                slots.delete_topics(name, ["T"])
+                holders.discard(name)
+        datas = ",".join(sorted(holders & groups))
+        queues = ",".join(f"{holder}(1, 2, 3, 4)" for holder in sorted(holders))
+        body = f'{{"brokerDatas":[{datas}],"filterServerTable":{{}},"queueDatas":[{queues}]}}'.encode()
+        assert slots.body(b"T", False) == (body if holders & groups else None)
+        assert len(slots) == bool(holders)
+
+
+def test_many_topics_come_and_go() -> None:
+    """The table of slots grows, and what is taken out of it leaves nothing that cannot be found."""
+    slots = RouteSlots(element)
+    slots.put_broker("b", b"B", b"S", False)
+    numbers = list(range(5000))
+    slots.put_topics("b", [(f"T{number}", None, (number % 7, 0, 0, 0)) for number in numbers])
+    slots.delete_topics("b", [f"T{number}" for number in numbers if number % 3])
+    for number in numbers:
+        body = b'{"brokerDatas":[S],"filterServerTable":{},"queueDatas":[b(%d, 0, 0, 0)]}' % (number % 7)
+        assert slots.body(b"T%d" % number, True) == (None if number % 3 else body)
+    assert len(slots) == sum(number % 3 == 0 for number in numbers)
+    slots.delete_topics("b", [f"T{number}" for number in numbers])
+    assert len(slots) == 0
+
+
+def test_a_topic_that_is_handed_over_stays_so() -> None:
+    slots = RouteSlots(element)
+    slots.put_broker("b", b"B", b"S", False)
+    slots.hand_over("T")
+    for _ in range(2):
+        assert slots.body(b"T", False) is None
+        slots.put_topics("b", [("T", None, (1, 2, 3, 4))])
+        assert slots.body(b"T", False) == HANDED_OVER
+        slots.delete_topics("b", ["T"])
