@@ -6,15 +6,18 @@ import asyncio
 import contextlib
 import logging
 import resource
+from functools import partial
 from pathlib import Path
 
 from rocketns.config import Configuration, Limits, properties
 from rocketns.journal.journal import Journal
+from rocketns.journal.record import OVERFLOW
 from rocketns.kvconfig import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.server.clock import Clock
 from rocketns.server.control import Control
 from rocketns.server.lane import Lane
+from rocketns.server.reactors import LookupCount, ReactorLane
 from rocketns.server.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.controller")
@@ -73,6 +76,8 @@ class NamesrvController:
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
         control.journal = journal.record
         self.context.lookups = journal.lookups if journal.counts_lookups else None
+        if self.lane.reactors is not None and journal.counts_lookups:
+            journal.add_lookup_source(partial(_reactor_lookups, self.lane.reactors))
         every_ms = config.journal_fsync_ms
         control.jobs.add("journal", self._tick_journal, first_ms=now.ms + every_ms, every_ms=every_ms)
         journal.start()
@@ -119,6 +124,12 @@ class NamesrvController:
         self.control.stop()
         await self.lane.stop()
         await self._stop_journal()
+
+
+def _reactor_lookups(lane: ReactorLane) -> list[LookupCount]:
+    """See `LookupCounters.merge`."""
+    rows, (*_, lookups, misses) = lane.drain_lookups()
+    return [*rows, (OVERFLOW, OVERFLOW, None, None, lookups, misses)] if lookups else rows
 
 
 def _fit_connections(limits: Limits) -> None:

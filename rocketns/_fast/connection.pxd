@@ -1,7 +1,7 @@
 """A plain connection of a reactor: its buffers, and what it may still do."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from rocketns._fast.messages cimport Message
 
@@ -12,6 +12,8 @@ cdef struct Connection:
     uint32_t generation
     uint32_t armed
     uint32_t in_flight
+    char *address  # where look-ups are counted by client
+    uint64_t address_hash
     uint8_t layout  # reactor.layouts, counted from 1; 0 = none known
     uint8_t layouts_learnt
     bint is_new  # nothing was read yet: it may still be TLS

@@ -1,8 +1,9 @@
 """From a recognised look-up to its answer."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from rocketns._fast.hashing cimport hash_bytes
 from rocketns._fast.route_reply cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
 from rocketns._fast.route_request cimport RouteRequest
 from rocketns._fast.routes cimport (
@@ -14,6 +15,7 @@ from rocketns._fast.routes cimport (
     Routes,
     Slot,
     body_size,
+    find_hashed_slot,
     find_slot,
     write_body,
 )
@@ -21,15 +23,18 @@ from rocketns._fast.routes cimport (
 # An answer that was written; size may be HANDED_OVER or NO_ROOM instead.
 cdef struct Answer:
     int64_t size
+    uint64_t topic_hash
     bint is_absent
 
 
 cdef inline void write_answer(
     const Routes *routes, const RouteRequest *request, int serialize_type, uint8_t *out, size_t room, Answer *answer
 ) noexcept nogil:
-    cdef const Slot *slot = find_slot(routes, request.topic.start, request.topic.length)
+    cdef uint64_t hash = hash_bytes(request.topic.start, request.topic.length, &routes.key)
+    cdef const Slot *slot = find_hashed_slot(routes, request.topic.start, request.topic.length, hash)
     cdef uint8_t *body
     cdef int64_t size = ABSENT
+    answer.topic_hash = hash
     answer.is_absent = False
     answer.size = NO_ROOM
     if room < HEAD_BYTES_MAX + request.topic.length:

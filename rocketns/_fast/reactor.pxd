@@ -4,6 +4,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from rocketns._fast.connection cimport Connection
+from rocketns._fast.lookup_counts cimport Counts
 from rocketns._fast.messages cimport Queue
 from rocketns._fast.route_request cimport Layout
 from rocketns._fast.routes cimport READERS_MAX, Routes, pthread_mutex_t
@@ -65,6 +66,7 @@ cdef struct Reactor:
     size_t out_size
     Layout layouts[LAYOUTS]
     uint8_t next_layout
+    Counts counts
     int64_t told
     int64_t obeyed
     int64_t answered

@@ -7,7 +7,7 @@ all further ones handed over too, so that its requests take effect in their orde
 from libc.errno cimport EAGAIN, EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, strlen
+from libc.string cimport memcpy, strdup, strlen
 
 from rocketns._fast.atomics cimport add, load, store
 from rocketns._fast.connection cimport (
@@ -19,7 +19,9 @@ from rocketns._fast.connection cimport (
     send_output,
     unsent,
 )
+from rocketns._fast.hashing cimport hash_bytes
 from rocketns._fast.lookup cimport Answer, answer_room, write_answer
+from rocketns._fast.lookup_counts cimport count_lookup, free_counts
 from rocketns._fast.messages cimport (
     ABORT,
     ADD,
@@ -143,6 +145,7 @@ cdef void forget_connection(Reactor *reactor, Connection *connection) noexcept n
     drop_input(connection)
     drop_output(connection)
     free(connection.farewell)
+    free(connection.address)
     reactor.connections[connection.place] = NULL
     reactor.free_places[reactor.free_count] = connection.place
     reactor.free_count += 1
@@ -224,6 +227,9 @@ cdef bint say_opened(Reactor *reactor, Connection *connection, const char *addre
         return False
     memcpy(message.data, address, length)
     message.size = length
+    if reactor.counts.by_client:
+        connection.address = strdup(address)
+        connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)
     push(&reactor.shared.to_control, message)
     return True
 
@@ -325,6 +331,15 @@ cdef uint8_t find_layout(
     return 0
 
 
+cdef inline void count(
+    Reactor *reactor, const Connection *connection, const RouteRequest *request, const Answer *answer
+) noexcept nogil:
+    """For the journal, where it wants to know. The caller holds the mutex."""
+    if reactor.counts.table != NULL and answer.size > 0:
+        count_lookup(&reactor.counts, request, answer.topic_hash, connection.address, connection.address_hash,
+                     answer.is_absent)
+
+
 cdef void answer_in_scratch(
     Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
 ) noexcept nogil:
@@ -332,6 +347,7 @@ cdef void answer_in_scratch(
     pthread_mutex_lock(&reactor.reading)
     write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.scratch_out + used,
                  SCRATCH_BYTES - used, answer)
+    count(reactor, connection, request, answer)
     pthread_mutex_unlock(&reactor.reading)
     if answer.size > 0:
         reactor.out_size += <size_t>answer.size
@@ -348,6 +364,7 @@ cdef void answer_in_output(
     space = output_space(connection, room)
     if space != NULL:
         write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, space, room, answer)
+        count(reactor, connection, request, answer)
     pthread_mutex_unlock(&reactor.reading)
     if space == NULL:
         connection.is_failed, answer.size = True, NO_ROOM
@@ -756,6 +773,7 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     close(reactor.from_control.wake_fd)
     pthread_mutex_destroy(&reactor.reading)
     pthread_mutex_destroy(&reactor.from_control.mutex)
+    free_counts(&reactor.counts)
     free(reactor.scratch_in)
     free(reactor.scratch_out)
     free(reactor.connections)

@@ -89,6 +89,15 @@ class Reactors:
     def set_clock(self, now_ms: int) -> None:
         """For tests: what the reactors take for the time, until it is -1 again."""
 
+    def count_lookups(self, keys_max: int, by_client: bool) -> None:
+        """Count the look-ups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
+
+    def drain_lookups(self) -> tuple[list[tuple[str, str | None, int, int, int, int]], int, int]:
+        """What was counted since the last call, and, of those beyond ``keys_max``, look-ups and misses.
+
+        A row: topic, client where clients are told apart, language code or -1, version, look-ups, misses.
+        """
+
     def stop(self) -> None:
         """End the loops, which close all connections."""
 

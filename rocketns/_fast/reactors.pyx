@@ -12,6 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from rocketns._fast.atomics cimport add, load, store
+from rocketns._fast.lookup_counts cimport Count, Counts, free_counts, make_counts
 from rocketns._fast.messages cimport (
     ABORT,
     ADOPT,
@@ -40,7 +41,14 @@ from rocketns._fast.reactor cimport (
     run_reactor,
     start_listening,
 )
-from rocketns._fast.routes cimport READERS_MAX, RouteSlots, pthread_mutex_destroy, pthread_mutex_init
+from rocketns._fast.routes cimport (
+    READERS_MAX,
+    RouteSlots,
+    pthread_mutex_destroy,
+    pthread_mutex_init,
+    pthread_mutex_lock,
+    pthread_mutex_unlock,
+)
 from rocketns._fast.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 
 cdef extern from "<malloc.h>" nogil:
@@ -76,6 +84,17 @@ cdef object frame_of(Message *message):
     frame.data, frame.size = message.data, <Py_ssize_t>message.size
     message.data = NULL
     return memoryview(frame)
+
+
+cdef int add_rows(list rows, const Counts *counts) except -1:
+    cdef const Count *count
+    for place in range(counts.mask + 1):
+        count = &counts.table[place]
+        if count.topic != NULL:
+            topic = count.topic[:count.topic_length].decode("ascii")
+            client = None if count.client == NULL else count.client.decode("ascii", "replace")
+            rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
+    return 0
 
 
 # The garbage collector may not take the slots away before __dealloc__ has used them.
@@ -258,6 +277,30 @@ cdef class Reactors:
 
     def set_clock(self, int64_t now_ms):
         store(&self.shared.clock_ms, now_ms)
+
+    def count_lookups(self, unsigned int keys_max, bint by_client):
+        """Only before the loops run."""
+        for number in range(self.count):
+            if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
+                raise MemoryError
+
+    def drain_lookups(self):
+        cdef Counts old, new
+        cdef list rows = []
+        cdef int64_t lookups = 0, misses = 0
+        for number in range(self.count):
+            old = self.shared.reactors[number].counts
+            if not make_counts(&new, old.keys_max, old.by_client):
+                raise MemoryError
+            pthread_mutex_lock(&self.shared.reactors[number].reading)
+            old = self.shared.reactors[number].counts
+            self.shared.reactors[number].counts = new
+            pthread_mutex_unlock(&self.shared.reactors[number].reading)
+            add_rows(rows, &old)
+            lookups += old.rest_lookups
+            misses += old.rest_misses
+            free_counts(&old)
+        return rows, lookups, misses
 
     def stop(self):
         self.tell_all(STOP, 0)

@@ -5,11 +5,10 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from rocketns._fast.compact_json cimport Text
 
-# A look-up that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body.
+# A look-up that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or NO_LANGUAGE.
 cdef struct RouteRequest:
     Text topic
     Text opaque_digits
-    Text language
     int language_code
     int32_t opaque
     int32_t version
@@ -17,6 +16,7 @@ cdef struct RouteRequest:
 
 cdef enum:
     LAYOUT_BYTES_MAX = 400
+    NO_LANGUAGE = -1
 
 # What a recognised JSON header is but for its topic and its opaque: a client's next one is likely to be the same.
 cdef struct Layout:
@@ -24,6 +24,7 @@ cdef struct Layout:
     uint32_t before_opaque
     uint32_t behind
     int32_t version
+    int language_code
     bint standard
     uint8_t data[LAYOUT_BYTES_MAX]
 

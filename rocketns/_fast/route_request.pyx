@@ -5,7 +5,7 @@ tests/fast/test_route_request.py holds them together. Fields that do not touch t
 """
 
 from libc.stdint cimport int16_t, uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, strlen
 
 from rocketns._fast.compact_json cimport (
     MEMBER,
@@ -31,8 +31,13 @@ cdef enum:
     V4_9_4 = 401
     TOPIC_BYTES_MAX = 1024
     PAIRS_MAX = 64
+    LANGUAGES = 14
     FIXED_BYTES = 21  # of a binary header: code, language, version, opaque, flag and two lengths
-    NO_LANGUAGE = -1
+
+cdef const char *language_names[LANGUAGES]
+language_names[:] = [
+    "JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST", "NODE_JS",
+]
 
 # Members of a JSON header, as bits.
 cdef enum:
@@ -123,6 +128,23 @@ cdef inline int member_of(const Text *key) noexcept nogil:
     return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
 
 
+cdef int language_code(const Text *text) noexcept nogil:
+    """LanguageCode of a name."""
+    cdef int code
+    for code in range(LANGUAGES):
+        if is_text(text, language_names[code], strlen(language_names[code])):
+            return code
+    return NO_LANGUAGE
+
+
+cdef bint scan_language(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text name
+    if not scan_printable(cursor, &name):
+        return False
+    request.language_code = language_code(&name)
+    return True
+
+
 cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcept nogil:
     cdef int32_t number = 0
     cdef Text ignored
@@ -139,7 +161,7 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
     if member == VERSION:
         return scan_int(cursor, &request.version)
     if member == LANGUAGE:
-        return scan_printable(cursor, &request.language)
+        return scan_language(cursor, request)
     if member == EXT_FIELDS:
         return scan_ext_fields(cursor, request)
     if member == SERIALIZE_TYPE:
@@ -219,7 +241,7 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + header_length
-    request.topic.length = request.language.length = request.opaque_digits.length = 0
+    request.topic.length = request.opaque_digits.length = 0
     request.language_code = NO_LANGUAGE
     request.standard = False
     if word >> 24 == SERIALIZE_ROCKETMQ:
@@ -243,7 +265,7 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
     layout.before_topic = <uint32_t>(request.topic.start - header)
     layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
     layout.behind = <uint32_t>(end - behind_opaque)
-    layout.version, layout.standard = request.version, request.standard
+    layout.version, layout.standard, layout.language_code = request.version, request.standard, request.language_code
     memcpy(layout.data, header, layout.before_topic)
     memcpy(layout.data + layout.before_topic, behind_topic, layout.before_opaque)
     memcpy(layout.data + layout.before_topic + layout.before_opaque, behind_opaque, layout.behind)
@@ -253,7 +275,7 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
 cdef bint follows_layout(
     const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request
 ) noexcept nogil:
-    """Whether a frame is a look-up like the one that the layout was learnt from. Tells all but the language."""
+    """Whether a frame is a look-up like the one that the layout was learnt from."""
     cdef Cursor cursor
     cdef uint32_t word = read_uint32(frame + 4)
     cdef const uint8_t *expected = layout.data
@@ -273,7 +295,7 @@ cdef bint follows_layout(
     expected += layout.before_opaque
     if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
         return False
-    request.version, request.standard = layout.version, layout.standard
+    request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
     return take_bytes(&cursor, <const char *>expected, layout.behind)
 
 

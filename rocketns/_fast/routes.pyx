@@ -34,7 +34,10 @@ cdef size_t end_length = len(END)
 
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil:
     """The slot of a topic in UTF-8, NULL where there is none."""
-    cdef uint64_t hash = hash_bytes(key, length, &routes.key)
+    return find_hashed_slot(routes, key, length, hash_bytes(key, length, &routes.key))
+
+
+cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil:
     cdef size_t place = hash & routes.mask
     cdef Slot *slot
     while True:

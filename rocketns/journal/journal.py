@@ -28,7 +28,7 @@ STEP_ENTRIES = 1_000
 STEP_PAUSE_S = 0.004
 STOP_WITHIN_S = 2.0
 
-Rows = Iterable[tuple[str | None, str | None, str | None, int, int, int]]
+Rows = Iterable[tuple[str | None, str | None, str | None, int | None, int, int]]
 
 
 class Journal:

@@ -26,7 +26,7 @@ class LookupRow(NamedTuple):
     miss: int
 
 
-Key = tuple[str | None, str | None, str | None, int]
+Key = tuple[str | None, str | None, str | None, int | None]
 
 
 class LookupCounters:
@@ -48,13 +48,17 @@ class LookupCounters:
         if missed:
             counts[1] += 1
 
-    def merge(self, rows: Iterable[tuple[str | None, str | None, str | None, int, int, int]]) -> None:
+    def merge(self, rows: Iterable[tuple[str | None, str | None, str | None, int | None, int, int]]) -> None:
         """Add counters drained elsewhere: (topic, client or None, language or None, version, n, miss) each.
 
         ``n`` and ``miss`` are what came since the last drain, ``miss`` of ``n`` found no route; ``client`` is ip:port.
-        A row may come more than once.
+        A row may come more than once; one of `OVERFLOW` is of what was not told apart there.
         """
         for topic, client, language, version, n, miss in rows:
+            if topic == client == OVERFLOW:
+                self._rest[0] += n
+                self._rest[1] += miss
+                continue
             key = (topic, client if self._by_client else None, language, version)
             counts = self._counts.get(key)
             if counts is None:

@@ -20,13 +20,16 @@ from rocketns.config import Configuration
 from rocketns.config.tls import TlsMode
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command, proxy
-from rocketns.protocol.codes import RequestCode, SerializeType
+from rocketns.protocol.codes import LanguageCode, RequestCode, SerializeType
 from rocketns.routeinfo.events import Cause
 from rocketns.server.control import Control
 
 log = logging.getLogger("rocketns.reactors")
 
 OPENED, FRAME, CLOSED, FOREIGN = 1, 2, 3, 4
+# Topic, client where clients are told apart, language, protocol version, look-ups, and how many found no route.
+LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
+
 MESSAGES_AT_ONCE_MAX = 1024
 DECODED_AT_ONCE_MAX = 512
 QUEUED_BYTES_MAX = 16 * 1024 * 1024  # of frames that control has not decoded
@@ -175,6 +178,10 @@ class ReactorLane:
             self._idle_ms_max,
         )
 
+        journal = configuration.journal
+        if journal.journal_path and journal.journal_lookup_seconds:
+            self.reactors.count_lookups(journal.journal_lookup_keys_max, journal.journal_lookup_clients)
+
     @property
     def _idle_ms_max(self) -> int:
         return self._netty.server_channel_max_idle_time_seconds * 1000
@@ -274,6 +281,14 @@ class ReactorLane:
         """Carry on a connection whose PROXY header was taken off; the socket object may be closed afterwards."""
         self.reactors.adopt(connection.dup().detach(), address.encode("ascii", "replace"), received)
 
+    def drain_lookups(self) -> tuple[list[LookupCount], LookupCount]:
+        """What the reactors answered since the last call, and the sum of what did not fit their counters."""
+        rows, lookups, misses = self.reactors.drain_lookups()
+        counts: list[LookupCount] = [
+            (topic, client, _language(code), version, n, miss) for topic, client, code, version, n, miss in rows
+        ]
+        return counts, (None, None, None, None, lookups, misses)
+
     def released(self) -> None:
         """A connection that was given away is closed."""
         self.reactors.released()
@@ -291,3 +306,7 @@ class ReactorLane:
         counted = self.reactors.counters()
         log.info("route look-ups: %d answered by reactors, %d handed over",
                  sum(map(sum, counted)), self.lookups_handed_over)  # fmt: skip
+
+
+def _language(code: int) -> str | None:
+    return LanguageCode(code).name if code in LanguageCode._value2member_map_ else None
