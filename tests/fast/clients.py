@@ -22,7 +22,7 @@ _JSON_HEADERS = {
         '"version":477}'
     ),
     "Java in a namespace": (
-        '{"code":105,"extFields":{"topic":"ns%%t","lo":"false","ns":"ns","nsd":"true","oway":"false","bname":"b"},'
+        '{"code":105,"extFields":{"topic":"%t","lo":"false","ns":"ns","nsd":"true","oway":"false","bname":"b"},'
         '"flag":0,"language":"JAVA","opaque":%o,"serializeTypeCurrentRPC":"JSON","version":495}'
     ),
     "Go": (

@@ -1,0 +1,1 @@
+"""A server and its peers at once: what must hold while everything changes."""

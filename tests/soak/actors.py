@@ -1,0 +1,193 @@
+"""Who keeps a server busy at once. Each is a function that acts once, and is called until time is up."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+import re
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
+from interop.harness.wire import Client, frame, json_header
+from tests.fast.clients import CLIENTS, look_up
+from tests.hostile.frames import damaged, random_frames
+from tests.soak.live import LiveServer
+from tests.support.proxyheaders import v1
+from tests.support.tlsclient import TlsPeer
+
+GENERATION_MAX = 100_000
+ELEMENT = re.compile(rb'"brokerName":"([^"]*)","perm":\d,"readQueueNums":(\d+),"topicSysFlag":0,"writeQueueNums":(\d+)')
+GROUP = re.compile(rb'"brokerAddrs":\{"?0"?:"10\.0\.(\d+)\.1:1"\},"brokerName":"([^"]*)"')
+
+Act = Callable[[], object]
+
+
+class Fault(AssertionError):
+    """What must not happen, with the answer that showed it."""
+
+
+def read_route(answer: bytes) -> dict[str, int]:
+    """Broker → generation of its queues; each broker with its own address and whole numbers, or it is a `Fault`."""
+    elements = {name.decode(): (int(read), int(write)) for name, read, write in ELEMENT.findall(answer)}
+    groups = {name.decode(): host.decode() for host, name in GROUP.findall(answer)}
+    if elements.keys() != groups.keys() or any(name != f"b{host}" for name, host in groups.items()):
+        raise Fault(f"queues and addresses of different brokers: {answer!r}")
+    torn = [name for name, (read, write) in elements.items() if read != write]
+    if torn or (b'"code":0' in answer) != bool(elements):
+        raise Fault(f"a torn answer: {answer!r}")
+    return {name: read for name, (read, _) in elements.items()}
+
+
+class Broker:
+    """Registers again and again, each time with other queues, and asks over every connection whether they show."""
+
+    def __init__(self, server: LiveServer, number: int, topics: list[str], readers: int) -> None:
+        self.name, self.addr, self.topics = f"b{number}", f"10.0.{number}.1:1", topics
+        self.connection = server.connect()
+        self.readers = [server.connect() for _ in range(readers)]
+        self.generations = itertools.cycle(range(1, GENERATION_MAX))
+
+    def act(self) -> None:
+        generation = next(self.generations)
+        configs = [topic_config(topic, generation, generation) for topic in self.topics]
+        body = register_body(configs, data_version(generation))
+        ext = register_ext(broker=self.name, addr=self.addr, body=body)
+        code = self.connection.request(103, ext, body).code
+        if code:
+            raise Fault(f"the registration of {self.name} was answered with code {code}")
+        for reader, topic in zip(self.readers, itertools.cycle(self.topics), strict=False):
+            reader.send(look_up(CLIENTS[generation % len(CLIENTS)], topic, generation))
+        for reader in self.readers:
+            shown = read_route(reader.receive_frame())
+            if shown.get(self.name) != generation:
+                raise Fault(f"{self.name} registered generation {generation} and reads {shown}")
+
+
+class Visitor:
+    """Registers, leaves one way or another, and comes again. Only its ``own`` topics are ever deleted."""
+
+    def __init__(self, server: LiveServer, number: int, topics: list[str], own: list[str]) -> None:
+        self.server, self.number, self.topics, self.own = server, number, topics, own
+        self.chance = random.Random(number)
+
+    def act(self) -> None:
+        name, addr = f"b{self.number}", f"10.0.{self.number}.1:1"
+        body = register_body([topic_config(topic, 3, 3) for topic in self.topics])
+        ext = register_ext(broker=name, addr=addr, body=body, heartbeatTimeoutMillis=1)
+        # Whoever scans closes the connections of all that are overdue.
+        with self.server.connect() as client, contextlib.suppress(ConnectionError):
+            client.request(103, ext, body)
+            match self.chance.randrange(4):
+                case 0:
+                    who = {"clusterName": "C1", "brokerName": name, "brokerAddr": addr, "brokerId": "0"}
+                    client.request(104, who)
+                case 1:
+                    time.sleep(0.003)
+                    self.server.call(self.server.controller.control.scan_not_active_broker)
+                case 2:
+                    client.request(216, {"topic": self.chance.choice(self.own)})
+                    client.request(self.chance.choice([205, 327]), {"brokerName": name})
+                case _:
+                    pass  # closes, and is unregistered for it
+
+
+class Reader:
+    """Asks for several topics at a time. A broker's queues never go back to an earlier generation."""
+
+    def __init__(self, server: LiveServer, topics: list[str], steady: set[str], seed: int) -> None:
+        self.client, self.topics, self.steady = server.connect(), topics, steady
+        self.seen: Counter[tuple[str, str]] = Counter()
+        self.chance = random.Random(seed)
+        self.answers = 0
+
+    def act(self) -> None:
+        asked = [self.chance.choice(self.topics) for _ in range(self.chance.choice([1, 1, 4, 40]))]
+        frames = [look_up(self.chance.choice(CLIENTS), topic, place) for place, topic in enumerate(asked)]
+        self.client.send(b"".join(frames))
+        for topic in asked:
+            route = read_route(self.client.receive_frame())
+            for name in self.steady & route.keys():
+                if route[name] < self.seen[topic, name]:
+                    raise Fault(f"{topic} on {name} went back from {self.seen[topic, name]} to {route[name]}")
+                self.seen[topic, name] = route[name]
+        self.answers += len(asked)
+
+
+class Passer:
+    """Connections that come and go: behind a PROXY header, with TLS, cut off, reset, or with nonsense."""
+
+    def __init__(self, server: LiveServer, topics: list[str], seed: int) -> None:
+        self.server, self.topics = server, topics
+        self.chance = random.Random(seed)
+        self.nonsense = self._nonsense(seed)
+
+    def _nonsense(self, seed: int) -> Iterator[bytes]:
+        for number in itertools.count(seed):
+            yield from damaged(number, random_frames(number, 50))
+
+    def act(self) -> None:
+        with self.server.connect() as client, contextlib.suppress(ConnectionError):
+            self.chance.choice([self.proxy, self.tls, self.cut, self.reset, self.garbage, self.crowd])(client)
+
+    def proxy(self, client: Client) -> None:
+        topic = self.chance.choice(self.topics)
+        header = v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443)
+        stream = header + look_up(CLIENTS[0], topic, 1) + frame(json_header(206, opaque=2)) + look_up(CLIENTS[0], topic)
+        at = self.chance.randrange(len(stream))
+        client.send(stream[:at])
+        client.send(stream[at:])
+        for _ in range(3):
+            client.receive_frame()
+
+    def tls(self, client: Client) -> None:
+        client.send(TlsPeer().shake_hands())
+        if self.chance.randrange(2):
+            client.socket.recv(1 << 16)
+
+    def cut(self, client: Client) -> None:
+        whole = look_up(CLIENTS[0], self.chance.choice(self.topics))
+        client.send(whole[: self.chance.randrange(1, len(whole))])
+
+    def reset(self, client: Client) -> None:
+        client.send(look_up(CLIENTS[0], self.chance.choice(self.topics)) * 20)
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def garbage(self, client: Client) -> None:
+        for _ in range(20):
+            client.send(next(self.nonsense))
+
+    def crowd(self, client: Client) -> None:
+        """Requests that control has to take, more than it is asked for at once."""
+        count = self.chance.choice([10, 300])
+        client.send(frame(json_header(206, opaque=5)) * count + look_up(CLIENTS[0], self.chance.choice(self.topics)))
+        for _ in range(self.chance.choice([0, count + 1])):
+            client.receive_frame()
+
+
+def at_once(acts: list[Act], for_s: float) -> tuple[Counter[str], list[BaseException]]:
+    """Call each on a thread of its own until time is up or one of them fails: how often each did, and what failed."""
+    counts: Counter[str] = Counter()
+    faults: list[BaseException] = []
+    ends = time.monotonic() + for_s
+
+    def repeat(act: Act) -> None:
+        name = type(getattr(act, "__self__", act)).__name__
+        while not faults and time.monotonic() < ends:
+            try:
+                act()
+            except BaseException as error:  # told by the thread that waits for this one
+                faults.append(error)
+            counts[name] += 1
+
+    threads = [threading.Thread(target=repeat, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return counts, faults
