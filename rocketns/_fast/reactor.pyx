@@ -101,9 +101,9 @@ from rocketns._fast.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 
 cdef enum:
     EVENTS_AT_ONCE = 256
-    SCRATCH_BYTES = 256 * 1024
+    SCRATCH_BYTES = 128 * 1024
     TURN_FRAMES_MAX = 256
-    RECEIVED_AT_ONCE_MAX = 1024 * 1024
+    RECEIVED_AT_ONCE_MAX = 128 * 1024  # look-ups of other connections wait for no more than this
     ACCEPTED_AT_ONCE_MAX = 64
     PLACES_MIN = 64
     PLACES_MAX = 1 << 24

@@ -99,7 +99,7 @@ class ReactorChannel:
         self._id = connection
         self._replies: list[bytes] = []
         self._taken = 0
-        self.frames: deque[bytes | memoryview] = deque()
+        self.frames: deque[bytes | memoryview] | None = None  # an empty one takes 600 bytes
         self._cause: Cause | None = None
         self.address = address
         self.in_flight = 0
@@ -223,15 +223,19 @@ class ReactorLane:
             self._take()
 
     def _queue(self, channel: ReactorChannel, frame: bytes | memoryview) -> None:
-        if not channel.frames:
+        if channel.frames is None:
+            channel.frames = deque()
             self._turns.append(channel)
         channel.frames.append(frame)
 
     def _decode_next(self) -> None:
         channel = self._turns.popleft()
+        assert channel.frames, "only channels with frames take turns"
         frame = channel.frames.popleft()
         if channel.frames:
             self._turns.append(channel)
+        else:
+            channel.frames = None
         self.reactors.done_with(len(frame))
         self._request(channel, frame)
 
