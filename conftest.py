@@ -1,8 +1,17 @@
-"""Options shared by tests and interop, so that both run in one call."""
+"""What tests and interop share, so that both run in one call: options, and which servers are tested."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+# So that a failing assertion of a helper shows its values; it has to be said before they are imported.
+pytest.register_assert_rewrite("tests.behaviour", "tests.hostile", "tests.timed", "tests.support", "interop")
+
+from interop.harness.servers import MODES, JavaNameServer, NameServer  # noqa: E402
+
+INTEROP = Path(__file__).parent / "interop"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -12,3 +21,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="rocketns",
         help="which name server the tests talk to (java: 5.5.0 from Maven)",
     )
+    parser.addoption(
+        "--every-mode",
+        action="store_true",
+        help="run the scenarios with real brokers with reactors and without; all other tests always do",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Whatever asks for ``server_class`` runs against each mode of rocketns, or against Java."""
+    if "server_class" in metafunc.fixturenames:
+        kinds = _kinds(metafunc)
+        ids = [kind.mode or kind.kind for kind in kinds]
+        metafunc.parametrize("server_class", kinds, ids=ids, scope="session", indirect=True)
+
+
+def _kinds(metafunc: pytest.Metafunc) -> tuple[type[NameServer], ...]:
+    """Of the scenarios with real brokers most are for the default mode, unless asked for."""
+    if metafunc.config.getoption("--against") == "java":
+        return (JavaNameServer,)
+    every = metafunc.config.getoption("--every-mode") or metafunc.definition.get_closest_marker("every_mode")
+    return MODES if every or not metafunc.definition.path.is_relative_to(INTEROP) else MODES[:1]
+
+
+@pytest.fixture(scope="session")
+def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
+    kind: type[NameServer] = request.param
+    return kind

@@ -15,7 +15,7 @@ from interop.harness.java import CURRENT, OLD
 from interop.harness.maven import missing_tools
 from interop.harness.ports import free_port
 from interop.harness.programs import Program, Start, started_programs
-from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.servers import NameServer
 from interop.harness.table import MARK, ClientTable
 from interop.harness.views import have_registered
 
@@ -31,6 +31,7 @@ def _left_out() -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARK)
+    config.addinivalue_line("markers", "every_mode: a scenario that runs with reactors and without")
     config.pluginmanager.register(ClientTable(HERE, HERE / "results" / "clients.md"))
 
 
@@ -70,11 +71,6 @@ def _build_clients(items: list[pytest.Item]) -> None:
     for build in builds:
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             build()
-
-
-@pytest.fixture(scope="session")
-def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
-    return JavaNameServer if request.config.getoption("--against") == "java" else RocketnsServer
 
 
 @pytest.fixture

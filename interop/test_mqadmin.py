@@ -53,7 +53,7 @@ def managed(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFac
 @pytest.fixture
 def topic(managed: Managed, request: pytest.FixtureRequest) -> str:
     """A topic of the test's own, made by updateTopic and visible in the name server."""
-    name = f"{TOPIC}-{request.node.name.removeprefix('test_')}"
+    name = f"{TOPIC}-{request.node.originalname.removeprefix('test_')}"
     managed.admin.run("updateTopic", "-c", CLUSTER, "-t", name, "-r", "3", "-w", "5").prints(
         f"create topic to {managed.broker.address} success"
     )

@@ -17,6 +17,7 @@ MESSAGES = 1000
 TOPIC = "Orders"
 
 
+@pytest.mark.every_mode
 @pytest.mark.parametrize("version", [CURRENT, OLD])
 def test_each_of_1000_messages_arrives_exactly_once(
     version: str,

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from interop.harness import maven
 from interop.harness.process import Process
@@ -18,6 +19,7 @@ class NameServer:
     """Started on construction. ``properties`` become the ``-c`` file; listenPort 0 unless they say otherwise."""
 
     kind = ""
+    mode = ""
 
     def __init__(self, home: Path, properties: dict[str, object] | None = None, *,
                  options: list[str] | None = None, env: dict[str, str] | None = None) -> None:  # fmt: skip
@@ -72,13 +74,30 @@ class NameServer:
 
 
 class RocketnsServer(NameServer):
-    """rocketns, run by the Python that runs the tests."""
+    """rocketns, run by the Python that runs the tests, with as many reactors as it takes by itself."""
 
     kind = "rocketns"
+    reactors: ClassVar[int | None] = None
 
     @classmethod
     def program(cls, options: Sequence[str] = ()) -> list[str]:
-        return [sys.executable, "-m", "rocketns", *options]
+        reactors = [] if cls.reactors is None else ["--reactors", str(cls.reactors)]
+        return [sys.executable, "-m", "rocketns", *reactors, *options]
+
+
+class ReactorServer(RocketnsServer):
+    """Plain connections on reactor threads: two, so that connections are on different ones."""
+
+    mode, reactors = "reactors", 2
+
+
+class AsyncioServer(RocketnsServer):
+    """The asyncio lane carries everything."""
+
+    mode, reactors = "asyncio", 0
+
+
+MODES: tuple[type[RocketnsServer], ...] = (ReactorServer, AsyncioServer)
 
 
 class JavaNameServer(NameServer):

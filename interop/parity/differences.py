@@ -39,15 +39,16 @@ def _parts(text: str) -> dict[str, str]:
     return {name: " ".join(value.split()) for name, value in items}
 
 
-def shows(scenario: Scenario) -> set[str]:
-    """The ids of the differences that the scenario's steps name."""
-    return {step.differs.id for step in scenario.steps if step.differs}
+def shows(scenario: Scenario, mode: str = "") -> set[str]:
+    """The ids of the differences that the scenario's steps name, of all modes or of one."""
+    named = [step.differs for step in scenario.steps if step.differs]
+    return {one.id for one in named if not mode or one.mode in ("", mode)}
 
 
 def seen(difference: Difference) -> str:
     """The id of what the difference shows, "" where it is none of those that are listed."""
     expected = None if difference.step is None else difference.step.differs
-    if expected is None:
+    if expected is None or expected.mode not in ("", difference.mode):
         return ""
     java, here = ("\n".join(values) for values in zip(*difference.parts.values(), strict=True))
     return expected.id if re.search(expected.java, java) and re.search(expected.rocketns, here) else ""

@@ -74,11 +74,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Differs:
-    """A difference by its id in docs/differences.md: patterns of what Java and what rocketns answers."""
+    """A difference by its id in docs/differences.md: patterns of what Java and what rocketns answers.
+
+    ``mode``: the one of rocketns that answers so, where the others answer as Java does.
+    """
 
     id: str
     java: str
     rocketns: str
+    mode: str = ""
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,16 @@ class Notified(Step):
 
 
 @dataclass(frozen=True)
+class Alone(Step):
+    """Steps that one server goes through after the other, for what has to come quickly one upon the other.
+
+    Nothing of it is compared.
+    """
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
 class Expired(Step):
     """Wait until the server closed the connection, or no group has the address any more."""
 
@@ -240,6 +254,8 @@ class Setup:
     files: Mapping[str, str] = field(default_factory=dict)
     # Whether brokers can register without TLS, so that plays can be cleaned up after.
     plain: bool = True
+    # Whether its queues are so short that a second request may be refused.
+    narrow: bool = False
 
 
 @dataclass(frozen=True)

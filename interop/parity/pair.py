@@ -1,4 +1,4 @@
-"""A Java name server and rocketns, both started fresh in folders of their own, and the plays that they serve."""
+"""A Java name server and rocketns in each of its modes, all started fresh in folders of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from interop.harness.java import CURRENT
 from interop.harness.maven import classpath
-from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.servers import MODES, JavaNameServer, NameServer
 from interop.harness.wire import Client
 from interop.parity import certificates
 from interop.parity.language import Setup
@@ -20,7 +20,7 @@ NO_LOG = '<configuration><root level="OFF"/></configuration>'
 
 
 class Pair:
-    """Started on construction. ``java`` and ``rocketns`` are its sides; ``number`` counts its plays."""
+    """Started on construction. Java's side and ``ours``, one for each mode; ``numbers`` count the plays."""
 
     def __init__(self, setup: Setup, folder: Path) -> None:
         self.setup, self.folder = setup, folder
@@ -29,18 +29,18 @@ class Pair:
         self._stopped = False
         try:
             self.java = self._start(JavaNameServer, setup)
-            self.rocketns = self._start(RocketnsServer, setup)
+            self.ours = tuple(self._start(mode, setup) for mode in MODES)
         except BaseException:
             self.stop()
             raise
         self.at_start = [settings(side.server.port) if setup.plain else {} for side in self.sides]
 
     @property
-    def sides(self) -> tuple[Side, Side]:
-        return self.java, self.rocketns
+    def sides(self) -> tuple[Side, ...]:
+        return self.java, *self.ours
 
     def _start(self, kind: type[NameServer], setup: Setup) -> Side:
-        home = self.folder / kind.kind
+        home = self.folder / kind.kind / kind.mode
         home.mkdir(parents=True)
         for name, content in setup.files.items():
             write_file(home / name, content)
@@ -60,7 +60,7 @@ class Pair:
         return not self._stopped and all(server.process.popen.poll() is None for server in self._servers)
 
     def stop(self) -> None:
-        """At once: neither has anything to tell that a test would wait for."""
+        """At once: none has anything to tell that a test would wait for."""
         self._stopped = True
         for server in self._servers:
             server.kill()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
@@ -26,14 +27,14 @@ EFFECTS = {language.Settle: Side.settle, language.Terminate: Side.terminate, lan
 @singledispatch
 def perform(step: Step, play: Play) -> None:
     """Play one step; what differs is noted in ``play.differences``."""
-    play.both(EFFECTS[type(step)])
+    play.all(EFFECTS[type(step)])
 
 
 @perform.register(language.Ask)
 def _(step: language.Ask, play: Play) -> None:
     data = play.frame(step.what)
-    play.both(lambda side: side.send(step.on, data))
-    play.compare(step, play.both(lambda side: side.receive(step.on)), data, exact=step.exact)
+    play.all(lambda side: side.send(step.on, data))
+    play.compare(step, play.all(lambda side: side.receive(step.on)), data, exact=step.exact)
 
 
 @perform.register(language.Until)
@@ -46,7 +47,7 @@ def _(step: language.Until, play: Play) -> None:
             return False
         return has in outcome.frame and not (lacks and lacks in outcome.frame)
 
-    found = play.both(lambda side: side.ask_until(step.on, data, enough, play.within_s))
+    found = play.all(lambda side: side.ask_until(step.on, data, enough, play.within_s))
     if step.compared:
         play.compare(step, found, data)
 
@@ -54,15 +55,15 @@ def _(step: language.Until, play: Play) -> None:
 @perform.register(language.HowMany)
 def _(step: language.HowMany, play: Play) -> None:
     data, text = play.frame(step.what), play.writer.fill_text(step.of).encode()
-    play.both(lambda side: side.send(step.on, data))
-    java, here = (outcome.frame.count(text) for outcome in play.both(lambda side: side.receive(step.on)))
-    play.differ({} if java == here else {f"how many {step.of}": (str(java), str(here))}, step)
+    play.all(lambda side: side.send(step.on, data))
+    found = play.all(lambda side: side.receive(step.on))
+    play.differ_in(f"how many {step.of}", [str(outcome.frame.count(text)) for outcome in found], step)
 
 
 @perform.register(language.Send)
 def _(step: language.Send, play: Play) -> None:
     data = play.frame(step.what)
-    play.both(lambda side: side.send(step.on, data))
+    play.all(lambda side: side.send(step.on, data))
 
 
 @perform.register(language.Dribble)
@@ -70,46 +71,43 @@ def _(step: language.Dribble, play: Play) -> None:
     data = play.frame(step.what)
     for start in range(0, len(data), step.size):
         piece = data[start : start + step.size]
-        play.both(lambda side, piece=piece: side.send(step.on, piece))  # type: ignore[misc]
-    play.compare(step, play.both(lambda side: side.receive(step.on)), data)
+        play.all(lambda side, piece=piece: side.send(step.on, piece))  # type: ignore[misc]
+    play.compare(step, play.all(lambda side: side.receive(step.on)), data)
 
 
 @perform.register(language.Quiet)
 def _(step: language.Quiet, play: Play) -> None:
     data = request(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "quiet?"}, play.number)
-    play.both(lambda side: side.send(step.on, data))
-    play.compare(step, play.both(lambda side: side.receive(step.on)), data)
+    play.all(lambda side: side.send(step.on, data))
+    play.compare(step, play.all(lambda side: side.receive(step.on)), data)
 
 
 @perform.register(language.Waits)
 def _(step: language.Waits, play: Play) -> None:
-    java, here = play.both(lambda side: side.next_move(step.on, step.for_s))
-    play.differ({} if java == here else {"outcome": (java.kind, here.kind)}, step)
+    play.differ_in("outcome", [one.kind for one in play.all(lambda side: side.next_move(step.on, step.for_s))], step)
 
 
 @perform.register(language.Closed)
 def _(step: language.Closed, play: Play) -> None:
-    play.compare(step, play.both(lambda side: side.next_move(step.on, play.within_s)), b"")
+    play.compare(step, play.all(lambda side: side.next_move(step.on, play.within_s)), b"")
 
 
 @perform.register(language.Together)
 def _(step: language.Together, play: Play) -> None:
     frames = [play.writer.frame(what, number) for number, what in enumerate(step.what, 1)]
-    play.both(lambda side: side.send(step.on, b"".join(frames)))
-    java, here = play.both(lambda side: side.receive_many(step.on, len(frames)))
+    play.all(lambda side: side.send(step.on, b"".join(frames)))
+    found = play.all(lambda side: side.receive_many(step.on, len(frames)))
     if step.kinds_only:
-        kinds = [str(sorted({_kind(one) for one in outcomes})) for outcomes in (java, here)]
-        play.differ({} if kinds[0] == kinds[1] else {"kinds": (kinds[0], kinds[1])}, step)
+        play.differ_in("kinds", [str(sorted({_kind(one) for one in outcomes})) for outcomes in found], step)
         return
-    for number, pair in enumerate(zip(java, here, strict=False), 1):
-        parts = play.parts(pair, frames[0])
-        play.differ({f"answer {number} {part}": values for part, values in parts.items()}, step)
-    play.differ({} if len(java) == len(here) else {"answers": (str(len(java)), str(len(here)))}, step)
+    for number, outcomes in enumerate(zip(*found, strict=False), 1):
+        play.compare(step, outcomes, frames[0], part=f"answer {number} ")
+    play.differ_in("answers", [str(len(outcomes)) for outcomes in found], step)
 
 
 @perform.register(language.HangUp)
 def _(step: language.HangUp, play: Play) -> None:
-    play.both(lambda side: side.hang_up(step.on, step.half))
+    play.all(lambda side: side.hang_up(step.on, step.half))
 
 
 @perform.register(language.Handshake)
@@ -124,34 +122,40 @@ def _(step: language.Handshake, play: Play) -> None:
     def shake_until(side: Side) -> str:
         return str(eventually(lambda: again(side), play.within_s))
 
-    java, here = play.both(shake_until if step.until else shake)
-    play.differ({} if java == here else {"handshake": (java, here)}, step)
+    play.differ_in("handshake", play.all(shake_until if step.until else shake), step)
 
 
 @perform.register(language.Write)
 def _(step: language.Write, play: Play) -> None:
-    play.both(lambda side: write_file(side.home / step.name, step.content))
+    play.all(lambda side: write_file(side.home / step.name, step.content))
 
 
 @perform.register(language.SameFile)
 def _(step: language.SameFile, play: Play) -> None:
-    java, here = (even.file_text(text, home) for text, home in zip(
-        play.both(lambda side: (side.home / step.name).read_bytes()), play.homes, strict=True))  # fmt: skip
-    play.differ({} if java == here else {step.name: (java, here)}, step)
+    texts = play.all(lambda side: even.file_text((side.home / step.name).read_bytes(), side.home))
+    play.differ_in(step.name, texts, step)
 
 
 @perform.register(language.Notified)
 def _(step: language.Notified, play: Play) -> None:
     assert play.listeners is not None
     listeners = play.listeners
-    java, here = (_notifications(found) for found in play.both(lambda side: listeners.take(side, step.count)))
-    play.differ({} if java == here else {"notifications": (java, here)}, step)
+    found = play.all(lambda side: _notifications(listeners.take(side, step.count)))
+    play.differ_in("notifications", found, step)
 
 
 @perform.register(language.Expired)
 def _(step: language.Expired, play: Play) -> None:
     addr = play.writer.fill_text(step.addr)
-    play.both(lambda side: side.wait_for_expiry(step.on, addr))
+    play.all(lambda side: side.wait_for_expiry(step.on, addr))
+
+
+@perform.register(language.Alone)
+def _(step: language.Alone, play: Play) -> None:
+    for side in (play.java, *play.ours):
+        alone = replace(play, java=side, ours=())
+        for one in step.steps:
+            perform(one, alone)
 
 
 @perform.register(language.Compare)

@@ -1,4 +1,4 @@
-"""Plays of scenarios on a pair of servers, each cleaned up after, and until what is to differ has differed."""
+"""Plays of scenarios on a pair, each cleaned up after, and until what is to differ has differed."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ from interop.parity.side import Side
 TAMPERED_WITHIN_S = 1.0
 
 
-def play(pair: Pair, scenario: Scenario, form: Form, rocketns: Side | None = None) -> list[Difference]:
-    """Play on both servers and clean up; where they differ. ``rocketns`` may stand between the play and that server."""
+def play(pair: Pair, scenario: Scenario, form: Form, tampered: Side | None = None) -> list[Difference]:
+    """Play on Java and every mode of rocketns and clean up; where they differ.
+
+    ``tampered`` stands between the play and one of the servers; that one's differences are then what is wanted.
+    """
     number = next(pair.numbers)
     listeners = Listeners(scenario.listeners, [side.server.pid for side in pair.sides])
     one = Play(
         scenario,
         Writer(form, number, listeners.ports),
         pair.java,
-        rocketns or pair.rocketns,
+        [side if tampered is None or side.server is not tampered.server else tampered for side in pair.ours],
         listeners,
-        UNTIL_WITHIN_S if rocketns is None else TAMPERED_WITHIN_S,
+        UNTIL_WITHIN_S if tampered is None else TAMPERED_WITHIN_S,
+        not pair.setup.narrow,
     )
     try:
-        return one.run()
+        return [found for found in one.run() if tampered is None or found.mode == tampered.mode]
     finally:
         listeners.close()
-        one.rocketns.hang_up_all()
+        for side in one.ours:
+            side.hang_up_all()
         if any(isinstance(step, Terminate) for step in scenario.steps):
             pair.stop()
         elif pair.are_running():
@@ -50,11 +55,11 @@ def play_until_seen(pair: Pair, scenario: Scenario, form: Form) -> tuple[list[Di
     Some show only where Java loses a race, so a scenario may be played several times.
     """
     others: list[Difference] = []
-    unseen = shows(scenario)
+    unseen = {(one, side.mode) for side in pair.ours for one in shows(scenario, side.mode)}
     for _ in range(scenario.attempts):
         differences = play(pair, scenario, form)
         others += [one for one in differences if not seen(one)]
-        unseen -= set(map(seen, differences))
+        unseen -= {(seen(one), one.mode) for one in differences}
         if not unseen or others:
             break
-    return others, sorted(unseen)
+    return others, [f"{one} ({mode})" if mode else one for one, mode in sorted(unseen)]

@@ -52,6 +52,7 @@ SETUPS = {
                 "unRegisterBrokerQueueCapacity": 1,
             },
             ("-Dtls.server.mode=disabled", "-Dcom.rocketmq.remoting.frameMaxLength=65536"),
+            narrow=True,
         ),
         # Its last scenario asks both servers to leave.
         Setup("differences", QUICK | {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": 30}),

@@ -1,4 +1,4 @@
-"""One of the two servers as a play sees it: connections by name, and what came back over them."""
+"""One of the servers as a play sees it: connections by name, and what came back over them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Side:
     """A running server, and the connections of a play to it by their names."""
 
     def __init__(self, server: NameServer) -> None:
-        self.server, self.home = server, server.home
+        self.server, self.home, self.mode = server, server.home, server.mode
         self.connections: dict[str, Client] = {}
 
     def connection(self, on: str) -> Client:

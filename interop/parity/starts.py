@@ -12,7 +12,7 @@ from pathlib import Path
 from interop.harness.java import CURRENT
 from interop.harness.maven import classpath
 from interop.harness.process import Process, ProcessFailed
-from interop.harness.servers import BOOT_LINE, JavaNameServer, NameServer, RocketnsServer
+from interop.harness.servers import BOOT_LINE, MODES, JavaNameServer, NameServer
 from interop.parity.pair import JAVA_OPTIONS, NO_LOG, write_file
 from interop.parity.setups import HOME
 
@@ -97,8 +97,11 @@ def _runs(process: Process) -> bool:
     return True
 
 
-def compare(one: Start, folder: Path) -> dict[str, tuple[object, object]]:
-    """What the two programs do differently."""
+def compare(one: Start, folder: Path) -> dict[str, dict[str, tuple[object, object]]]:
+    """What each mode of rocketns does differently from Java."""
     java = start(one, JavaNameServer, folder / "java")
-    here = start(one, RocketnsServer, folder / "rocketns")
-    return {part: (java[part], here[part]) for part in java if java[part] != here[part]}
+    ours = {mode.mode: start(one, mode, folder / f"rocketns-{mode.mode}") for mode in MODES}
+    return {
+        mode: {part: (java[part], here[part]) for part in java if java[part] != here[part]}
+        for mode, here in ours.items()
+    }

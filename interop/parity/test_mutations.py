@@ -15,13 +15,13 @@ UNHARMED = Mutation("nothing", "zones")
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=[f"{one.name} by {one.scenario}" for one in MUTATIONS])
 def test_a_fault_is_seen(mutation: Mutation, pair_of: PairOf) -> None:
     pair = pair_of("base")
-    faulty = Tampered(pair.rocketns, mutation)
+    faulty = Tampered(pair.ours[0], mutation)
     assert play(pair, SCENARIOS[mutation.scenario], mutation.form, faulty), f"{mutation.scenario} sees no difference"
 
 
 def test_where_nothing_is_done_nothing_is_seen(pair_of: PairOf) -> None:
     pair = pair_of("base")
-    assert not play(pair, SCENARIOS[UNHARMED.scenario], UNHARMED.form, Tampered(pair.rocketns, UNHARMED))
+    assert not play(pair, SCENARIOS[UNHARMED.scenario], UNHARMED.form, Tampered(pair.ours[0], UNHARMED))
 
 
 def test_there_are_enough_faults() -> None:

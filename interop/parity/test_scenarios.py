@@ -27,5 +27,6 @@ def test_both_servers_answer_alike(scenario: Scenario, form: Form, pair_of: Pair
 @pytest.mark.parametrize("start", STARTS, ids=[start.name for start in STARTS])
 def test_both_programs_start_alike(start: Start, tmp_path: Path) -> None:
     """The rows that the start names."""
-    differing = starts.compare(start, tmp_path)
-    assert bool(differing) == bool(start.differs), f"{start.name}: {differing}, listed as {start.differs or 'none'}"
+    for mode, differing in starts.compare(start, tmp_path).items():
+        said = f"{start.name} {mode}: {differing}, listed as {start.differs or 'none'}"
+        assert bool(differing) == bool(start.differs), said

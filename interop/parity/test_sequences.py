@@ -20,8 +20,8 @@ from interop.parity.side import Side
 TRIES_MAX = 60
 
 
-def differences(pair: Pair, seed: str, numbers: list[int], rocketns: Side | None = None) -> list[Difference]:
-    return play(pair, sequences.scenario(seed, numbers), JSON_513, rocketns)
+def differences(pair: Pair, seed: str, numbers: list[int], tampered: Side | None = None) -> list[Difference]:
+    return play(pair, sequences.scenario(seed, numbers), JSON_513, tampered)
 
 
 @pytest.mark.parametrize("seed", SEEDS + ODD_SEEDS)
@@ -40,7 +40,7 @@ def test_a_fault_makes_a_sequence_fail_and_the_short_one_too(pair_of: PairOf) ->
     fault = next(one for one in MUTATIONS if one.name == "unregistration-without-effect")
 
     def fails(numbers: list[int]) -> bool:
-        return bool(differences(pair, "0", numbers, Tampered(pair.rocketns, fault)))
+        return bool(differences(pair, "0", numbers, Tampered(pair.ours[0], fault)))
 
     assert fails(list(range(STEPS)))
     short = shrink(range(STEPS), fails, 12)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 
 _numbers = itertools.count(1)
@@ -33,11 +33,6 @@ class Names:
 @pytest.fixture
 def names() -> Names:
     return Names()
-
-
-@pytest.fixture(scope="session")
-def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
-    return JavaNameServer if request.config.getoption("--against") == "java" else RocketnsServer
 
 
 @contextmanager

@@ -8,13 +8,12 @@ import select
 import socket
 import termios
 import time
-from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from interop.harness import codes
-from interop.harness.servers import NameServer
+from interop.harness.servers import NameServer, ReactorServer
 from interop.harness.wire import Answer, Client, frame, json_header
 from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
@@ -54,14 +53,19 @@ def pipeline(client: Client, wanted: list[int]) -> list[Answer]:
     return [answers[n] for n in range(len(wanted))]
 
 
+def has_to_wait(server: NameServer, code: int) -> bool:
+    """Whether requests of the code always wait in a queue: reactors answer look-ups themselves, or hand them over."""
+    return code != ROUTE or server.mode != ReactorServer.mode
+
+
 @pytest.mark.parametrize("code", [ROUTE, LIST])
 def test_a_full_queue_answers_busy(narrow_server: NameServer, code: int) -> None:
     """B077: some of a flood are refused at once; every request is answered, and later ones are served."""
     with narrow_server.connect() as client:
         answers = pipeline(client, [code] * FLOOD)
-        results = Counter((answer.code, answer.remark) for answer in answers if answer.code == codes.SYSTEM_BUSY)
-        assert list(results) == [BUSY]
-        assert {answer.code for answer in answers} == {codes.SYSTEM_BUSY, USUAL_RESULT[code]}
+        results = {(answer.code, answer.remark) for answer in answers if answer.code == codes.SYSTEM_BUSY}
+        assert results == {BUSY} or not (results or has_to_wait(narrow_server, code))
+        assert {answer.code for answer in answers} == {USUAL_RESULT[code]} | {busy for busy, _ in results}
         assert all(answer.ext is None and answer.body is None for answer in answers if answer.code == codes.SYSTEM_BUSY)
         assert client.request(code).code == USUAL_RESULT[code]
 
@@ -74,7 +78,8 @@ def test_one_full_queue_does_not_starve_the_other(narrow_server: NameServer, flo
         requests[FLOOD // 2] = other
         answers = pipeline(client, requests)
         assert answers[FLOOD // 2].code == USUAL_RESULT[other]
-        assert codes.SYSTEM_BUSY in {answer.code for answer in answers}
+        if has_to_wait(narrow_server, flooded):
+            assert codes.SYSTEM_BUSY in {answer.code for answer in answers}
 
 
 def unread_bytes(client: Client) -> int:

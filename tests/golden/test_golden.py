@@ -15,7 +15,7 @@ from interop.golden.scenarios import SCENARIOS
 from interop.golden.steps import Step
 from interop.golden.tokens import parse, sort_at, write
 from interop.harness import codes
-from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, decode_binary_header
 
 EVERY_CODE = {
@@ -23,11 +23,6 @@ EVERY_CODE = {
     *(205, 206, 216, 217, 219, 224, 304, 311, 312, 313, 318, 319, 322, 327, 901, 904),
 }
 VERSIONS = {0, 36, 37, 400, 401, 513}
-
-
-@pytest.fixture
-def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
-    return JavaNameServer if request.config.getoption("--against") == "java" else RocketnsServer
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -9,19 +9,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from interop.harness.servers import NameServer, RocketnsServer
+from interop.harness.servers import NameServer
 
 StartServer = Callable[..., NameServer]
 ADDRESS_SPACE_MAX = 3 << 30
 
 
 @pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[StartServer]:
+def start_server(server_class: type[NameServer], tmp_path: Path) -> Iterator[StartServer]:
     """Start a rocketns: ``start_server({"rocketns.connectionsMax": 10})``; stopped after the test."""
     started: list[NameServer] = []
 
     def start(properties: dict[str, object] | None = None, **more: object) -> NameServer:
-        started.append(RocketnsServer(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
+        started.append(server_class(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
         spare_the_machine(started[-1])
         return started[-1]
 
@@ -37,9 +37,9 @@ def server(start_server: StartServer) -> NameServer:
 
 
 @pytest.fixture(scope="module")
-def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
+def shared_server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
     """A server for all tests of a file; in the end none of them has caused an error that was not foreseen."""
-    started = RocketnsServer(tmp_path_factory.mktemp("shared"))
+    started = server_class(tmp_path_factory.mktemp("shared"))
     spare_the_machine(started)
     yield started
     assert started.stop() == 0

@@ -12,6 +12,7 @@ from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_head
 from interop.parity.language import (
     NAME,
     ONE_FORM,
+    Alone,
     Ask,
     Deflated,
     Differs,
@@ -93,7 +94,7 @@ def _unregistering() -> Iterator[Scenario]:
     closes = tuple(HangUp(on=f"broker {n}") for n in range(150))
     left = HowMany(INFO, '"brokerName":"b', differs=some("full-queue-on-close"))
     yield _differing(
-        "closes-beyond-the-queue", "B184 B187", *connections, *closes, Settle(), left, setup="narrow", attempts=20
+        "closes-beyond-the-queue", "B184 B187", *connections, Alone(closes), Settle(), left, setup="narrow", attempts=20
     )
 
 
@@ -115,11 +116,15 @@ def _stale() -> Iterator[Scenario]:
         "close-after-a-new-registration",
         "B187 B189",
         register(on="old"),
-        *large,
-        Until(INFO, has=own("L"), on="beside", compared=False),
-        HangUp(on="old"),
-        ask(319, on="beside"),
-        register(on="new"),
+        Alone(
+            (
+                *large,
+                Until(INFO, has=own("L"), on="beside"),
+                HangUp(on="old"),
+                ask(319, on="beside"),
+                register(on="new"),
+            )
+        ),
         *(Until(route_of("X1"), has=own(f"x{n}"), compared=False) for n in range(count)),
         Settle(),
         route(differs=Differs("stale-close", r'"code":17', r'"code":0')),
