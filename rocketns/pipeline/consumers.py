@@ -6,7 +6,8 @@ name server's view of the topic.
 
 What this cannot see: which of several groups of one process subscribes to the topic (it counts for each), a producer
 in the same process as a consumer of other topics (it counts as a consumer), and clients that the interval's limit of
-rows put into ``*``. Members behind one address are in the order of their ports; the clients' own order is by process.
+rows put into ``*``. A client that changes its name server counts at both until POLL_US after it left the first. Members
+behind one address are in the order of their ports; the clients' own order is by process.
 """
 
 from __future__ import annotations

@@ -6,15 +6,14 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.imbalance import imbalance
 from rocketns.pipeline.schema import BROKER_INTERVALS
 from tests.pipeline.duck import imbalance as duck
 from tests.pipeline.duck.query import query, same
-from tests.pipeline.journals import SECOND
-from tests.pipeline.segments import random_segments, segment, segments_frame
+from tests.pipeline.journals import SECOND, random_journals
+from tests.pipeline.segments import journal_frames, random_segments, segment, segments_frame
 
 BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
 Life = tuple[str, str, int, int, int]  # ns, broker, broker id, first and last second
@@ -88,14 +87,19 @@ def test_a_broker_counts_only_while_it_has_a_master(spark: SparkSession) -> None
     ]
 
 
-@pytest.mark.parametrize("seed", [21, 22])
-def test_the_shares_equal_those_of_sql(spark: SparkSession, seed: int) -> None:
-    segments = segments_frame(spark, random_segments(seed, 60))
-    known = random_lives(spark, seed)
-    ours = [tuple(row) for row in imbalance(segments, known).collect()]
-    theirs = query(duck.SQL, topic_segments=segments, broker_intervals=known)
-    assert len(theirs) > 100
+def assert_same_as_sql(segments: DataFrame, brokers: DataFrame, rows_min: int) -> None:
+    ours = [tuple(row) for row in imbalance(segments, brokers).collect()]
+    theirs = query(duck.SQL, topic_segments=segments, broker_intervals=brokers)
+    assert len(theirs) >= rows_min
     assert same(sorted(ours, key=repr), theirs)
+
+
+def test_the_shares_equal_those_of_sql(spark: SparkSession) -> None:
+    assert_same_as_sql(segments_frame(spark, random_segments(21, 80)), random_lives(spark, 21), rows_min=100)
+
+
+def test_a_random_journals_shares_equal_those_of_sql(spark: SparkSession) -> None:
+    assert_same_as_sql(*journal_frames(spark, random_journals(4, seconds=900)), rows_min=10)
 
 
 def random_lives(spark: SparkSession, seed: int) -> DataFrame:

@@ -46,7 +46,7 @@ taken as (
   from choices join allocated using (topic, t1, t2, c, i, v) group by all
 ), lost as (
   select topic, t1, t2, strategy, c, m, count(*) as queues, count_if(takers is null) as orphaned,
-    count_if(takers > 1) as dup
+    count_if(coalesce(takers, 0) > 1) as dup
   from mixed join union_ using (topic, t1, t2) cross join strategies
   left join taken using (topic, t1, t2, strategy, c, m, broker, q) group by all
 )
