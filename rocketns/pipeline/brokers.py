@@ -75,14 +75,15 @@ def broker_ends(broker_intervals: DataFrame, seen: Observation) -> DataFrame:
 def heartbeat_gaps(events: DataFrame, seen: Observation) -> DataFrame:
     """KEY, exact quantiles of the whole ms from the registration or heartbeat before to each heartbeat, and how many.
 
-    Whole ms, so that the quantiles are counted over few distinct values however long the journal is.
+    Whole ms, so that the quantiles are counted over few distinct values however long the journal is. Sorted by a number
+    in place of the five columns that it stands for, which takes half the time.
     """
-    order = Window.partitionBy("ns", "boot", "broker", "bid", "addr").orderBy("seq")
+    order = Window.partitionBy("sender").orderBy("seq")
     gap = F.expr("(ts - before) div 1000")
     quantile = F.percentile("gap_ms", F.array(*[F.lit(q) for q in QUANTILES]))
     return (
         events.where(F.col("ev").isin("reg", "hb") & (F.col("ts") >= seen.t0) & (F.col("ts") < seen.t1))
-        .select("ns", "boot", "seq", "ts", "ev", "broker", "bid", "addr")
+        .select(F.xxhash64("boot", *KEY).alias("sender"), "seq", "ts", "ev", *KEY)
         .withColumn("before", F.lag("ts").over(order))
         .where((F.col("ev") == "hb") & F.col("before").isNotNull())
         .withColumn("gap_ms", gap)
