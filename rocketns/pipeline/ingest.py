@@ -98,7 +98,9 @@ def read_files(spark: SparkSession, out: str) -> DataFrame:
 
 def parsed(lines: DataFrame) -> DataFrame:
     """EVENTS of a frame with ``value`` (a line), ``dt`` and ``ns``; lines that do not parse are left out."""
-    return _with_record(lines).where(~_is_corrupt()).select(*[_column(name) for name in EVENTS.names])
+    known = _with_record(lines).where("record is not null")
+    folders = ("ns", "dt")  # which count, whatever a record says
+    return known.select(*[F.col(name if name in folders else f"record.{name}").alias(name) for name in EVENTS.names])
 
 
 def journal_files(spark: SparkSession, roots: Iterable[str]) -> list[JournalFile]:
@@ -158,25 +160,20 @@ def _lines(spark: SparkSession, files: Sequence[JournalFile]) -> DataFrame:
 
 def _judged(lines: DataFrame) -> DataFrame:
     """_STORED: every line, and of those that do not parse nothing but that."""
-    read = _with_record(lines).withColumn("corrupt", _is_corrupt())
-    kept = [F.when(~F.col("corrupt"), _column(name)).alias(name) for name in RECORD.names if name != "ns"]
-    return read.select(*kept, "corrupt", "bytes", *PARTITIONS)
+    names = [F.col(f"record.{name}").alias(name) for name in RECORD.names if name != "ns"]
+    return _with_record(lines).select(*names, F.col("record").isNull().alias("corrupt"), "bytes", *PARTITIONS)
 
 
 def _with_record(lines: DataFrame) -> DataFrame:
+    """With ``record``, null where the line is not JSON, has a value of a wrong type, or not what every record has."""
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "unreadable"}
-    return lines.where(F.length("value") > 0).withColumn("record", F.from_json("value", _LINE, options))
-
-
-def _is_corrupt() -> Column:
-    """Not JSON, a value of a wrong type, or without what every record has."""
-    needed = [F.col(f"record.{name}").isNull() for name in ("boot", "seq", "ts", "ev")]
-    return F.col("record.unreadable").isNotNull() | needed[0] | needed[1] | needed[2] | needed[3]
-
-
-def _column(name: str) -> Column:
-    """The folder's ns and dt count, wherever a record says something else."""
-    return F.col(name) if name in ("ns", "dt") else F.col(f"record.{name}").alias(name)
+    needed = [F.col(f"read.{name}").isNotNull() for name in ("boot", "seq", "ts", "ev")]
+    is_right = F.col("read.unreadable").isNull() & needed[0] & needed[1] & needed[2] & needed[3]
+    return (
+        lines.where(F.length("value") > 0)
+        .withColumn("read", F.from_json("value", _LINE, options))
+        .withColumn("record", F.when(is_right, F.col("read")))
+    )
 
 
 def _day(ts: int) -> Column:

@@ -19,6 +19,8 @@ RUN_SETTINGS = {
 START_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Few cores and much garbage from parsing: a tenth less CPU than with Java's own choice.
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
 
 

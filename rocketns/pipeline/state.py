@@ -116,9 +116,11 @@ def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation, si
     return conform(
         boots.join(F.broadcast(first_known), ["ns", "boot"], "left")
         .withColumn("end_cause", end_cause)
-        .withColumn("t1", F.greatest(begin, F.lit(observation.t0)))
+        .withColumn("begin", begin)
+        .where("begin is not null")  # greatest passes over nulls
+        .withColumn("t1", F.greatest("begin", F.lit(observation.t0)))
         .withColumn("t2", end)
-        .where("t1 is not null and t1 < t2"),
+        .where("t1 < t2"),
         NS_UPTIME,
     )
 

@@ -1,0 +1,91 @@
+"""Divergence in SQL: the value of every name server looked up at every point in time, and stretches made of them."""
+
+from __future__ import annotations
+
+import duckdb
+
+# Every key, every time at which anything of it may change, every name server: what it is known to show from then on.
+GRID = """
+    create or replace temp table grid as
+    with keys as (select distinct topic, broker from topic_intervals),
+    times as (
+        select topic, broker, t1 as t from topic_intervals union select topic, broker, t2 from topic_intervals
+        union select topic, broker, t1 from keys, uptime union select topic, broker, t2 from keys, uptime
+    ),
+    servers as (select distinct ns from uptime)
+    select t.topic, t.broker, t.t, s.ns,
+        (select {'r': i.r, 'w': i.w, 'p': i.p} from topic_intervals i
+         where i.topic = t.topic and i.broker = t.broker and i.ns = s.ns and i.t1 <= t.t and i.t2 > t.t) as value,
+        exists (select 1 from uptime u where u.ns = s.ns and u.t1 <= t.t and u.t2 > t.t) as known
+    from times t, servers s
+"""
+
+WINDOWS = """
+    create or replace temp table key_windows as
+    with vectors as (
+        select topic, broker, t,
+            list({'ns': ns, 'present': value is not null, 'r': value.r, 'w': value.w, 'p': value.p} order by ns)
+                filter (known) as values,
+            count(distinct coalesce(value::varchar, 'absent')) filter (known) > 1 as differ
+        from grid group by all
+    ),
+    turns as (
+        select *, lead(t) over w as t2 from (
+            select *, coalesce(lag(differ) over (partition by topic, broker order by t), false) as differed from vectors
+        ) where differ <> differed window w as (partition by topic, broker order by t)
+    ),
+    found as (select topic, broker, t as t1, t2, values from turns where differ and t2 - t >= $min_window),
+    changes as (
+        select topic, broker, ns, t, known, value,
+            lag(known) over w as was_known, lag(value) over w as was
+        from grid window w as (partition by topic, broker, ns order by t)
+    ),
+    openers as (
+        select f.topic, f.broker, f.t1, min(c.ns) as opened_by
+        from found f join changes c on c.topic = f.topic and c.broker = f.broker and c.t = f.t1
+        where (c.known, c.value) is distinct from (coalesce(c.was_known, false), c.was) group by all
+    )
+    select f.topic, f.broker, f.t1, f.t2,
+        coalesce(opens.cause, if(comes.ns is null, null, 'start'), goes.end_cause, closes.end_cause) as cause, opened_by,
+        (select max(gap) from broker_intervals b
+         where b.ns = opened_by and b.broker = f.broker and b.t2 between f.t1 - 1000000 and f.t1) as gap, values
+    from found f join openers o using (topic, broker, t1)
+        left join topic_intervals opens
+            on (opens.topic, opens.broker, opens.ns, opens.t1) = (f.topic, f.broker, opened_by, f.t1)
+        left join topic_intervals closes
+            on (closes.topic, closes.broker, closes.ns, closes.t2) = (f.topic, f.broker, opened_by, f.t1)
+        left join uptime comes on comes.ns = opened_by and comes.t1 = f.t1
+        left join uptime goes on goes.ns = opened_by and goes.t2 = f.t1
+"""
+
+SEGMENTS = """
+    with times as (
+        select topic, t from grid semi join key_windows using (topic)
+        union select topic, t1 from key_windows union select topic, t2 from key_windows
+    ),
+    pieces as (
+        select * from (select topic, t as t1, lead(t) over (partition by topic order by t) as t2 from times) p
+        where exists (select 1 from key_windows k where k.topic = p.topic and k.t1 <= p.t1 and k.t2 > p.t1)
+    ),
+    of_server as (
+        select p.topic, p.t1, p.t2, u.ns, coalesce(
+            list({'broker': i.broker, 'r': i.r, 'w': i.w, 'p': i.p} order by i.broker) filter (i.broker is not null), []
+        ) as view
+        from pieces p join uptime u on u.t1 <= p.t1 and u.t2 > p.t1
+        left join topic_intervals i on i.topic = p.topic and i.ns = u.ns and i.t1 <= p.t1 and i.t2 > p.t1
+        group by all
+    ),
+    views as (select topic, t1, t2, list({'ns': ns, 'view': view} order by ns) as views from of_server group by all),
+    marked as (
+        select *, if(lag(views) over w = views and lag(t2) over w = t1, 0, 1) as begins
+        from views window w as (partition by topic order by t1)
+    ),
+    counted as (select *, sum(begins) over (partition by topic order by t1) as segment from marked)
+    select topic, min(t1), max(t2), first(views) from counted group by topic, segment
+"""
+
+
+def key_windows(db: duckdb.DuckDBPyConnection, min_window_us: int) -> None:
+    """The table ``key_windows``, of uptime, topic_intervals and broker_intervals."""
+    db.execute(GRID)
+    db.execute(WINDOWS, {"min_window": min_window_us})
