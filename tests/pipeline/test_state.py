@@ -1,21 +1,27 @@
-"""Job (a): uptime of name servers, and what they knew of brokers and topics."""
+"""Job (a): uptime of name servers, and what they knew of brokers and topics.
+
+Every case is a name server of one fleet, so that Spark runs once for all of them. Times are in seconds; it ends at 400.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from rocketns.pipeline import state
 from rocketns.pipeline.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Observation
 from tests.pipeline.duck import state as duck
-from tests.pipeline.frames import duck_events, duck_rows, rows
+from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
     SECOND,
     Broker,
     Journal,
     Journals,
+    Record,
     events_frame,
     observed,
     random_journals,
@@ -25,98 +31,134 @@ from tests.pipeline.journals import (
 
 A, B = Broker("broker-a", "10.0.0.1:10911"), Broker("broker-b", "10.0.0.2:10911")
 T = topic("T")
+END = 400
+HEARD_LAST = END - 1  # every case but the silent ones has a record so late
 
 
-def seconds(*times: int) -> list[int]:
-    return [time // SECOND for time in times]
+class Found(NamedTuple):
+    """Of each case: uptime (t1, t2, end_cause), members (broker, t1, t2, end_cause, gap) and topics (topic, broker, r,
+    t1, t2, cause, end_cause)."""
+
+    up: dict[str, list[tuple[object, ...]]]
+    members: dict[str, list[tuple[object, ...]]]
+    topics: dict[str, list[tuple[object, ...]]]
 
 
-def brokers_of(spark: SparkSession, journals: Journals, end_s: int) -> list[tuple[object, ...]]:
-    """(ns, broker, t1, t2, end_cause), times in s."""
-    events, observation = events_frame(spark, journals), Observation(0, end_s * SECOND)
-    found = state.broker_intervals(events, state.base(events, observation, keep=DataFrame.cache), observation)
-    return [(r[0], r[2], *seconds(r[5], r[6]), r[7]) for r in rows(found)]
+Case = Callable[[Journal], list[Record] | None]
+CASES: dict[str, Case] = {}
 
 
-def topics_of(spark: SparkSession, journals: Journals, end_s: int) -> list[tuple[object, ...]]:
-    """(ns, topic, broker, r, t1, t2, cause, end_cause), times in s."""
-    events, observation = events_frame(spark, journals), Observation(0, end_s * SECOND)
-    found = state.topic_intervals(events, state.base(events, observation, keep=DataFrame.cache), observation)
-    return [(*r[:4], *seconds(r[6], r[7]), r[8], r[9]) for r in rows(found)]
+def case(build: Case) -> Case:
+    CASES[build.__name__] = build
+    return build
 
 
-def test_the_worked_example_gives_its_intervals(spark: SparkSession) -> None:
-    assert brokers_of(spark, worked_example(), 400) == [
-        ("n1", "broker-a", 1, 400, "open"),
-        ("n1", "broker-b", 2, 400, "open"),
-        ("n2", "broker-a", 1, 400, "open"),
-        ("n2", "broker-b", 2, 185, "expired"),
-        ("n2", "broker-b", 302, 400, "open"),
+@pytest.fixture(scope="module")
+def found(spark: SparkSession) -> Found:
+    journals: Journals = {f"worked-{ns}": records for ns, records in worked_example().items()}
+    for name, build in CASES.items():
+        journal = Journal(0, name)
+        journals[name] = build(journal) or journal.records
+    return found_of(spark, journals)
+
+
+def found_of(spark: SparkSession, journals: Journals) -> Found:
+    events, observation = events_frame(spark, journals), Observation(0, END * SECOND)
+    base = state.base(events, observation, keep=cut)
+    members = state.broker_intervals(events, base, observation)
+    topics = state.topic_intervals(events, base, observation)
+    for frame, schema in ((base.uptime, NS_UPTIME), (members, BROKER_INTERVALS), (topics, TOPIC_INTERVALS)):
+        assert frame.schema.simpleString() == schema.simpleString()
+    out = Found({}, {}, {})
+    for r in rows(base.uptime):
+        out.up.setdefault(r[0], []).append((r[2] // SECOND, r[3] // SECOND, r[4]))
+    for r in rows(members):
+        out.members.setdefault(r[0], []).append((r[2], r[5] // SECOND, r[6] // SECOND, r[7], r[8]))
+    for r in rows(topics):
+        out.topics.setdefault(r[0], []).append((*r[1:4], r[6] // SECOND, r[7] // SECOND, *r[8:]))
+    return out
+
+
+def test_the_worked_example_gives_its_intervals(found: Found) -> None:
+    assert found.members["worked-n1"] == [("broker-a", 1, 400, "open", None), ("broker-b", 2, 400, "open", None)]
+    assert found.members["worked-n2"] == [
+        ("broker-a", 1, 400, "open", None),
+        ("broker-b", 2, 185, "expired", 123_000),
+        ("broker-b", 302, 400, "open", None),
     ]
-    assert topics_of(spark, worked_example(), 400)[3:] == [
-        ("n2", "order_topic", "broker-b", 4, 2, 185, "register", "expired"),
-        ("n2", "order_topic", "broker-b", 4, 302, 400, "register", "open"),
+    assert found.topics["worked-n2"][1:] == [
+        ("order_topic", "broker-b", 4, 2, 185, "register", "expired"),
+        ("order_topic", "broker-b", 4, 302, 400, "register", "open"),
     ]
 
 
-def test_the_closing_record_gives_its_gap_and_the_last_told_timeout_counts(spark: SparkSession) -> None:
-    events, observation = events_frame(spark, worked_example()), Observation(0, 400 * SECOND)
-    found = state.broker_intervals(events, state.base(events, observation, keep=DataFrame.cache), observation)
-    assert found.schema.simpleString() == BROKER_INTERVALS.simpleString()
-    assert [(r[8], r[9]) for r in rows(found)] == [(None, 120_000)] * 3 + [(123_000, 120_000), (None, 120_000)]
-
-
-def test_a_stop_closes_everything_and_a_start_begins_empty(spark: SparkSession) -> None:
-    journal = Journal(0)
+@case
+def stopped(journal: Journal) -> None:
     journal.register(1 * SECOND, A, [T])
     journal.stop(5 * SECOND)
     journal.start(8 * SECOND)
     journal.register(9 * SECOND, A, [T])
-    journals = {"n1": journal.records}
-    assert brokers_of(spark, journals, 20) == [("n1", "broker-a", 1, 5, "stop"), ("n1", "broker-a", 9, 20, "open")]
-    assert topics_of(spark, journals, 20) == [
-        ("n1", "T", "broker-a", 4, 1, 5, "register", "stop"),
-        ("n1", "T", "broker-a", 4, 9, 20, "register", "open"),
+    journal.heartbeat(HEARD_LAST * SECOND, A)
+
+
+def test_a_stop_closes_everything_and_a_start_begins_empty(found: Found) -> None:
+    assert found.up["stopped"] == [(0, 5, "stop"), (8, 400, "open")]
+    assert found.members["stopped"] == [("broker-a", 1, 5, "stop", None), ("broker-a", 9, 400, "open", None)]
+    assert found.topics["stopped"] == [
+        ("T", "broker-a", 4, 1, 5, "register", "stop"),
+        ("T", "broker-a", 4, 9, 400, "register", "open"),
     ]
 
 
-def test_a_killed_name_server_is_unknown_from_its_last_record(spark: SparkSession) -> None:
-    journal = Journal(0)
+@case
+def killed(journal: Journal) -> None:
     journal.register(1 * SECOND, A)
     journal.heartbeat(4 * SECOND, A)
     journal.start(8 * SECOND)
-    events, observation = events_frame(spark, {"n1": journal.records}), Observation(0, 20 * SECOND)
-    up = state.ns_uptime(events, observation)
-    assert up.schema.simpleString() == NS_UPTIME.simpleString()
-    assert [(r[1], *seconds(r[2], r[3]), r[4]) for r in rows(up)] == [(0, 0, 4, "lost"), (8000, 8, 20, "open")]
-    assert brokers_of(spark, {"n1": journal.records}, 20) == [("n1", "broker-a", 1, 4, "lost")]
+    journal.lookup(HEARD_LAST * SECOND, "T", 1)
 
 
-@pytest.mark.parametrize(("end_s", "found"), [(121, (1, 121, "open")), (122, None)])
-def test_a_name_server_without_a_stop_that_wrote_nothing_for_long_is_silent(
-    spark: SparkSession, end_s: int, found: tuple[int, int, str] | None
-) -> None:
-    journal = Journal(0)
-    journal.register(1 * SECOND, A)
-    intervals = brokers_of(spark, {"n1": journal.records}, end_s)
-    assert intervals == ([("n1", "broker-a", *found)] if found else [])
+def test_a_killed_name_server_is_unknown_from_its_last_record(found: Found) -> None:
+    assert found.up["killed"] == [(0, 4, "lost"), (8, 400, "open")]
+    assert found.members["killed"] == [("broker-a", 1, 4, "lost", None)]
 
 
-def test_only_another_value_opens_a_topic_interval(spark: SparkSession) -> None:
-    journal = Journal(0)
+@case
+def silent(journal: Journal) -> None:
+    journal.register(279 * SECOND, A)
+
+
+@case
+def quiet(journal: Journal) -> None:
+    journal.register(280 * SECOND, A)
+
+
+def test_a_name_server_without_a_stop_that_wrote_nothing_for_long_is_silent(found: Found) -> None:
+    assert found.up["silent"] == [(0, 279, "silent")]
+    assert found.up["quiet"] == [(0, 400, "open")]
+    assert "silent" not in found.members
+    assert found.members["quiet"] == [("broker-a", 280, 400, "open", None)]
+
+
+@case
+def repeated(journal: Journal) -> None:
     journal.register(1 * SECOND, A, [T])
     journal.add(2 * SECOND, "tput", broker="broker-a", cause="heartbeat", topics=[T])
     journal.put(3 * SECOND, "broker-a", [topic("T", r=8)])
     journal.put(3 * SECOND, "broker-a", [topic("T", r=16)], cause="perm")
     journal.delete(4 * SECOND, "broker-a", ["T"])
-    assert topics_of(spark, {"n1": journal.records}, 20) == [
-        ("n1", "T", "broker-a", 16, 3, 4, "perm", "admin"),
-        ("n1", "T", "broker-a", 4, 1, 3, "register", "topic"),
+    journal.heartbeat(HEARD_LAST * SECOND, A)
+
+
+def test_only_another_value_opens_a_topic_interval(found: Found) -> None:
+    assert found.topics["repeated"] == [
+        ("T", "broker-a", 16, 3, 4, "perm", "admin"),
+        ("T", "broker-a", 4, 1, 3, "register", "topic"),
     ]
 
 
-def test_a_journal_that_begins_in_the_middle_is_known_from_its_first_whole_snapshot(spark: SparkSession) -> None:
-    journal = Journal(0)
+@case
+def from_the_middle(journal: Journal) -> list[Record]:
     journal.register(1 * SECOND, A, [T])
     journal.register(2 * SECOND, B, [T])
     journal.down(3 * SECOND, B, "expired")
@@ -124,53 +166,83 @@ def test_a_journal_that_begins_in_the_middle_is_known_from_its_first_whole_snaps
     first_there = journal.seq
     journal.snapshot(10 * SECOND)
     journal.register(12 * SECOND, B, [T])
-    journals = {"n1": [r for r in journal.records if r["seq"] >= first_there]}
-    assert brokers_of(spark, journals, 20) == [("n1", "broker-a", 10, 20, "open"), ("n1", "broker-b", 12, 20, "open")]
-    assert topics_of(spark, journals, 20)[0] == ("n1", "T", "broker-a", 4, 10, 20, "snapshot", "open")
+    journal.heartbeat(HEARD_LAST * SECOND, A)
+    return [r for r in journal.records if r["seq"] >= first_there]
 
 
-def test_a_torn_snapshot_tells_no_state(spark: SparkSession) -> None:
-    journal = Journal(0)
+def test_a_journal_that_begins_in_the_middle_is_known_from_its_first_whole_snapshot(found: Found) -> None:
+    assert found.up["from_the_middle"] == [(10, 400, "open")]
+    assert found.members["from_the_middle"] == [
+        ("broker-a", 10, 400, "open", None),
+        ("broker-b", 12, 400, "open", None),
+    ]
+    assert found.topics["from_the_middle"][0] == ("T", "broker-a", 4, 10, 400, "snapshot", "open")
+
+
+@case
+def torn(journal: Journal) -> list[Record]:
     journal.register(1 * SECOND, A, [T])
     journal.snapshot(10 * SECOND)
-    torn = [r for r in journal.records if r["ev"] == "snap" and r.get("part") != 1]
-    assert brokers_of(spark, {"n1": torn}, 20) == []
-    assert brokers_of(spark, {"n1": journal.records[-3:]}, 20) == [("n1", "broker-a", 10, 20, "open")]
+    journal.lookup(HEARD_LAST * SECOND, "T", 1)
+    return [r for r in journal.records if r["ev"] in ("snap", "lookup") and r.get("part") != 1]
 
 
-def test_a_snapshot_after_lost_records_corrects_the_state(spark: SparkSession) -> None:
-    journal = Journal(0)
+@case
+def headless(journal: Journal) -> list[Record]:
+    journal.register(1 * SECOND, A, [T])
+    journal.snapshot(10 * SECOND)
+    journal.lookup(HEARD_LAST * SECOND, "T", 1)
+    return [r for r in journal.records if r["ev"] in ("snap", "lookup") and r.get("part") != 0]
+
+
+def test_a_torn_snapshot_tells_no_state(found: Found) -> None:
+    assert not {"torn", "headless"} & {*found.up, *found.members, *found.topics}
+
+
+@case
+def lossy(journal: Journal) -> None:
     journal.register(1 * SECOND, A, [T])
     journal.down(3 * SECOND, A, "expired")
     journal.lose(3 * SECOND, 2)
     journal.register(4 * SECOND, B, [T])
     journal.lose(4 * SECOND, 2)
     journal.snapshot(10 * SECOND)
-    journals = {"n1": journal.records}
-    assert brokers_of(spark, journals, 20) == [
-        ("n1", "broker-a", 1, 10, "snapshot"),
-        ("n1", "broker-b", 10, 20, "open"),
+    journal.heartbeat(HEARD_LAST * SECOND, B)
+
+
+def test_a_snapshot_after_lost_records_corrects_the_state(found: Found) -> None:
+    assert found.members["lossy"] == [
+        ("broker-a", 1, 10, "snapshot", None),
+        ("broker-b", 10, 400, "open", None),
     ]
-    assert topics_of(spark, journals, 20) == [
-        ("n1", "T", "broker-a", 4, 1, 10, "register", "snapshot"),
-        ("n1", "T", "broker-b", 4, 10, 20, "snapshot", "open"),
+    assert found.topics["lossy"] == [
+        ("T", "broker-a", 4, 1, 10, "register", "snapshot"),
+        ("T", "broker-b", 4, 10, 400, "snapshot", "open"),
     ]
 
 
-def test_a_snapshot_without_lost_records_changes_nothing(spark: SparkSession) -> None:
-    journal = Journal(0)
+@case
+def whole(journal: Journal) -> None:
     journal.register(1 * SECOND, A, [T])
     journal.snapshot(10 * SECOND)
-    assert topics_of(spark, {"n1": journal.records}, 20) == [("n1", "T", "broker-a", 4, 1, 20, "register", "open")]
+    journal.heartbeat(HEARD_LAST * SECOND, A)
 
 
-def test_a_clock_that_was_set_back_makes_no_interval_end_before_it_began(spark: SparkSession) -> None:
-    journal = Journal(100 * SECOND)
+def test_a_snapshot_without_lost_records_changes_nothing(found: Found) -> None:
+    assert found.topics["whole"] == [("T", "broker-a", 4, 1, 400, "register", "open")]
+
+
+@case
+def set_back(journal: Journal) -> None:
     journal.register(110 * SECOND, A, [T])
     journal.heartbeat(105 * SECOND, A)
     journal.down(108 * SECOND, A, "expired")
     journal.register(120 * SECOND, A, [T])
-    assert brokers_of(spark, {"n1": journal.records}, 200) == [("n1", "broker-a", 120, 200, "open")]
+    journal.heartbeat(HEARD_LAST * SECOND, A)
+
+
+def test_a_clock_that_was_set_back_makes_no_interval_end_before_it_began(found: Found) -> None:
+    assert found.members["set_back"] == [("broker-a", 120, 400, "open", None)]
 
 
 def harmed(journals: Journals, seed: int) -> Journals:
@@ -184,22 +256,23 @@ def harmed(journals: Journals, seed: int) -> Journals:
     return out
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_state_is_that_of_the_independent_version(spark: SparkSession, seed: int) -> None:
-    journals = random_journals(seed)
-    journals = harmed(journals, seed) if seed % 2 else journals
+def test_state_is_that_of_the_independent_version(spark: SparkSession) -> None:
+    """40 random fleets at once: name servers have nothing to do with each other here."""
+    journals: Journals = {}
+    for seed in range(40):
+        fleet = random_journals(seed)
+        fleet = harmed(fleet, seed) if seed % 2 else fleet
+        journals |= {f"{seed}-{ns}": records for ns, records in fleet.items()}
     start, end = observed(journals)
-    observation = Observation(start + (end - start) // 5 * (seed % 3), end)
-    events = events_frame(spark, journals).cache()
-    base = state.base(events, observation, keep=DataFrame.cache)
+    observation = Observation(start + (end - start) // 5, end)
+    events = cut(events_frame(spark, journals))
+    base = state.base(events, observation, keep=cut)
     db = duck_events(journals)
     duck.prepare(db, *observation, state.SILENT_AFTER_US)
-    duck.broker_intervals(db)
-    brokers = state.broker_intervals(events, base, observation)
     assert rows(base.uptime) == duck_rows(db, "select * from uptime")
-    assert rows(brokers) == duck_rows(db, "select * from broker_intervals")
+    duck.broker_intervals(db)
+    assert rows(state.broker_intervals(events, base, observation)) == duck_rows(db, "from broker_intervals")
     duck.topic_intervals(db)
-    topics = state.topic_intervals(events, base, observation)
-    assert rows(topics) == duck_rows(db, "select * from topic_intervals")
-    assert topics.schema.simpleString() == TOPIC_INTERVALS.simpleString()
-    events.unpersist()
+    found = rows(state.topic_intervals(events, base, observation))
+    assert found == duck_rows(db, "from topic_intervals")
+    assert {"snapshot", "expired", "stop", "lost"} <= {row[-1] for row in found}

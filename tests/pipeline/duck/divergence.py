@@ -46,7 +46,8 @@ WINDOWS = """
         where (c.known, c.value) is distinct from (coalesce(c.was_known, false), c.was) group by all
     )
     select f.topic, f.broker, f.t1, f.t2,
-        coalesce(opens.cause, if(comes.ns is null, null, 'start'), goes.end_cause, closes.end_cause) as cause, opened_by,
+        coalesce(opens.cause, if(comes.ns is null, null, 'start'), goes.end_cause, closes.end_cause) as cause,
+        opened_by,
         (select max(gap) from broker_intervals b
          where b.ns = opened_by and b.broker = f.broker and b.t2 between f.t1 - 1000000 and f.t1) as gap, values
     from found f join openers o using (topic, broker, t1)
