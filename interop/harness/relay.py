@@ -1,0 +1,76 @@
+"""A TCP relay to one server, which can lose everything that passes, as a network does that is cut without a word."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+
+CHUNK = 1 << 16
+CONNECT_TIMEOUT_S = 10.0
+
+
+class Relay:
+    """Listens on ``port`` of 127.0.0.1 from construction on. ``source`` is the address that the server sees."""
+
+    def __init__(self, to_port: int, source: str = "127.0.0.1") -> None:
+        self._to_port, self._source = to_port, source
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._lock = threading.Lock()
+        self._sockets: set[socket.socket] = set()
+        self._is_cut = threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """From now on nothing passes, no end of a connection either, and nobody is told."""
+        self._is_cut.set()
+
+    def heal(self) -> None:
+        """Let new connections pass. Those from before break: both ends have lost bytes of them."""
+        with self._lock:
+            self._end(*self._sockets)
+            self._is_cut.clear()
+
+    def close(self) -> None:
+        self._end(self._listener)
+        with self._lock:
+            self._end(*self._sockets)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                with self._lock, contextlib.suppress(OSError):
+                    self._join(near)
+
+    def _join(self, near: socket.socket) -> None:
+        """Begin to pass what comes; of a client that connects during a cut nothing gets further than here."""
+        self._sockets.add(near)
+        if self._is_cut.is_set():
+            return
+        try:
+            far = socket.create_connection(("127.0.0.1", self._to_port), CONNECT_TIMEOUT_S, (self._source, 0))
+        except OSError:
+            self._end(near)
+            raise
+        far.settimeout(None)
+        self._sockets.add(far)
+        for source, sink in ((near, far), (far, near)):
+            threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(CHUNK):
+                if not self._is_cut.is_set():
+                    sink.sendall(data)
+        with self._lock:
+            if not self._is_cut.is_set():
+                self._end(source, sink)
+
+    def _end(self, *sockets: socket.socket) -> None:
+        for one in sockets:
+            self._sockets.discard(one)
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
