@@ -1,0 +1,47 @@
+"""`rocketns audit run` as a command, and the result tables that it leaves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+AUDIT_TIMEOUT_S = 1200
+SMALL = ("--master", "local[2]", "--conf", "spark.driver.memory=1g", "--conf", "spark.sql.shuffle.partitions=2")
+NEEDED = ("pyspark", "pyarrow", "jinja2", "matplotlib")
+
+Row = dict[str, Any]
+
+
+class Audit(NamedTuple):
+    """``said`` is what it printed; ``summary`` is summary.json."""
+
+    status: int
+    said: str
+    summary: Row
+    out: Path
+
+    def rows(self, table: str) -> list[Row]:
+        """A result table."""
+        from pyarrow import parquet  # not at the top: the extra may be missing
+
+        return list(parquet.read_table(self.out / "results" / table).to_pylist())
+
+
+def missing() -> list[str]:
+    """What is not installed of the extra ``spark``."""
+    return [name for name in NEEDED if find_spec(name) is None]
+
+
+def audit(journal: Path, out: Path) -> Audit:
+    """Read the journals of all name servers below ``journal`` as an operator would."""
+    command = [sys.executable, "-m", "rocketns", "audit", "run", "--journal", str(journal), "--out", str(out)]
+    done = subprocess.run(
+        [*command, "--groups", "2", *SMALL], capture_output=True, text=True, timeout=AUDIT_TIMEOUT_S, check=False
+    )
+    said = done.stdout + done.stderr
+    assert (out / "summary.json").exists(), said
+    return Audit(done.returncode, said, json.loads((out / "summary.json").read_text("utf-8")), out)

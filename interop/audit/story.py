@@ -1,0 +1,119 @@
+"""The fleet's story, played once: all is well, a cut, what consumers do while it lasts, healing, the end; the audit."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from interop.audit.audited import Audit, audit
+from interop.audit.fleet import A, B, Fleet, now_ms, started
+from interop.audit.seen import Holding, Message, Queues, has, holdings, messages
+from interop.harness.servers import NameServer
+from interop.harness.views import brokers
+from interop.harness.wire import eventually
+
+# Generous: a busy machine may take ten times what a quiet one does.
+WITHIN_S = 240.0
+# What the article and the definitions of the model work out: c1 sees both brokers and c2 broker-a alone.
+SHARED = frozenset({"broker-a:2", "broker-a:3"})
+TURNS = 2
+MESSAGES_OF_QUEUE = 5
+
+
+class Story(NamedTuple):
+    """Times are epoch ms; ``held``, ``got`` are by consumer, ``held`` until ``ended``."""
+
+    cut: int
+    gone: int
+    healed: int
+    back: int
+    ended: int
+    held: dict[str, list[Holding]]
+    got: dict[str, list[Message]]
+    sent: list[Message]
+    failed: list[str]
+    audit: Audit
+
+    def first(self, name: str, queues: Queues) -> int:
+        """When a consumer had just these queues for the first time since the cut."""
+        return next(held.ms for held in self.held[name] if held.ms > self.cut and held.queues == queues)
+
+
+def play(home: Path) -> Story:
+    """About a minute and a half on a quiet machine, of which the audit takes a third."""
+    with ExitStack() as stack:
+        fleet = started(home, stack)
+        wait_for_spread(fleet, A, B)
+        wait_for_messages(fleet)
+        cut = now_ms()
+        fleet.between.cut()
+        gone = wait_for_brokers(fleet.servers[1], {"broker-a"})
+        wait_for_spread(fleet, A, SHARED)
+        wait_for_turns(fleet)
+        healed = now_ms()
+        fleet.between.heal()
+        back = wait_for_brokers(fleet.servers[1], {"broker-a", "broker-b"})
+        wait_for_spread(fleet, A, B)
+        sent, failed = end_of_sending(fleet)
+        ended = now_ms()
+        held = {name: holdings(consumer) for name, consumer in fleet.consumers.items()}
+        got = {name: messages(consumer, "GOT") for name, consumer in fleet.consumers.items()}
+        for server in fleet.servers:  # in good order, and before the brokers, which then fail nowhere
+            assert server.stop() == 0
+    return Story(cut, gone, healed, back, ended, held, got, sent, failed, audit(home / "journal", home / "audit"))
+
+
+def wait_for_spread(fleet: Fleet, c1: Queues, c2: Queues) -> None:
+    """Until each consumer has just these queues."""
+    eventually(lambda: [has(one) for one in fleet.consumers.values()] == [c1, c2], WITHIN_S, every_s=0.1)
+
+
+def wait_for_messages(fleet: Fleet) -> None:
+    """Until some messages of each queue were consumed since now."""
+    since = now_ms()
+
+    def enough() -> bool:
+        got = [m.queue for one in fleet.consumers.values() for m in messages(one, "GOT") if m.ms > since]
+        return all(got.count(queue) >= MESSAGES_OF_QUEUE for queue in A | B)
+
+    eventually(enough, WITHIN_S, every_s=0.2)
+
+
+def wait_for_brokers(server: NameServer, names: set[str]) -> int:
+    """Until the name server has just these brokers; when that was. No route is asked for: look-ups are counted."""
+    eventually(lambda: set(brokers(server)) == names, WITHIN_S)
+    return now_ms()
+
+
+def wait_for_turns(fleet: Fleet) -> None:
+    """Until c1 took all queues and gave broker-b's back, more than once, and c2 has the messages that it shares."""
+    since = now_ms()
+
+    def turned() -> bool:
+        taken = [held.queues for held in holdings(fleet.consumers["c1"]) if held.ms > since]
+        return taken.count(A | B) >= TURNS and taken.count(A) >= TURNS
+
+    eventually(turned, WITHIN_S, every_s=0.1)
+    sent = {m.text for m in messages(fleet.producer, "SENT") if m.queue in SHARED} - before(fleet)
+    eventually(lambda: sent <= {m.text for m in messages(fleet.consumers["c2"], "GOT")}, WITHIN_S, every_s=0.2)
+
+
+def before(fleet: Fleet) -> set[str]:
+    """The messages that c1 got before c2 had c1's queues too."""
+    shared = next(held.ms for held in holdings(fleet.consumers["c2"]) if held.queues == SHARED)
+    return {m.text for m in messages(fleet.consumers["c1"], "GOT") if m.ms < shared}
+
+
+def end_of_sending(fleet: Fleet) -> tuple[list[Message], list[str]]:
+    """Stop the producer; what it sent when all of that was consumed, and what it failed to send."""
+    fleet.producer.stop()
+    assert fleet.producer.values("DONE"), "the producer ended in good order"
+    sent = messages(fleet.producer, "SENT")
+    texts = {message.text for message in sent}
+
+    def consumed() -> bool:
+        return texts <= {m.text for one in fleet.consumers.values() for m in messages(one, "GOT")}
+
+    eventually(consumed, WITHIN_S, every_s=0.2)
+    return sent, fleet.producer.values("FAILED")
