@@ -49,8 +49,12 @@ IMPACT = Meaning(
     "in which C consumers can be spread over the differing views, or over the real spread where lookups of the "
     "group's %RETRY% topic show it (“real spread”). The queue ids are those of the worst way.",
     (
-        "All members are assumed to see the same member list. In fact a client asks a random broker of its own view, "
-        "so members that do not reach a broker may be missing from its list.",
+        "All members are assumed to see the same member list. That holds for two to three minutes: a member whose view "
+        "lost a broker stops its heartbeats there within 30 s, and the broker forgets it after 120 s more. From then "
+        "on members that still see the broker get, by chance, its shorter list or the whole one of another broker: "
+        "orphaned queues are consumed by turns, and more queues may be taken twice.",
+        "“Real spread” orders members by the address that name servers see. Clients order themselves by client id, "
+        "which begins with their own address: behind one address, or a translated one, the order may be another.",
         "Orderly consumption locks queues at the broker, which keeps a queue from being consumed twice.",
         "POP and broadcasting consumers do not allocate this way.",
         "Static topics need the queue mapping, which is not looked at.",
