@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from rocketns._fast.hashing cimport hash_bytes
 from rocketns._fast.route_reply cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
 from rocketns._fast.route_request cimport RouteRequest
-from rocketns._fast.routes cimport (
+from rocketns._fast.slots cimport (
     ABSENT,
     DEFAULT,
     HANDED_OVER,

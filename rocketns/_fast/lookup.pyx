@@ -4,7 +4,8 @@ from libc.stdint cimport uint8_t
 
 from rocketns._fast.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.route_request cimport RouteRequest, recognise_request
-from rocketns._fast.routes cimport HANDED_OVER, RouteSlots
+from rocketns._fast.routes cimport RouteSlots
+from rocketns._fast.slots cimport HANDED_OVER
 
 
 def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type):

@@ -4,8 +4,8 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from rocketns._fast.routes cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 from rocketns._fast.sockets cimport read, write
+from rocketns._fast.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
 # From a reactor to control, and from control to a reactor; `Message.number` and `data` in brackets.
 cdef enum Kind:

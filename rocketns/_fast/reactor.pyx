@@ -1,79 +1,45 @@
-"""The loop of a reactor: sockets in, look-ups answered at once, every other whole frame to control.
-
-Level-triggered epoll; a connection gets bounded work in a turn. A connection with an unanswered request at control has
-all further ones handed over too, so that its requests take effect in their order.
+"""The loop of a reactor: level-triggered epoll over the listening socket, connections, and what control says.
 """
 
-from libc.errno cimport EAGAIN, EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
-from libc.stdio cimport snprintf
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, strdup, strlen
+from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, strlen
 
-from rocketns._fast.atomics cimport add, load, store
-from rocketns._fast.connection cimport (
-    drop_input,
-    drop_output,
-    keep_input,
-    make_input_room,
-    output_space,
-    send_output,
-    unsent,
-)
-from rocketns._fast.hashing cimport hash_bytes
-from rocketns._fast.lookup cimport Answer, answer_room, write_answer
-from rocketns._fast.lookup_counts cimport count_lookup, free_counts
+from rocketns._fast.atomics cimport add, load
+from rocketns._fast.connection cimport Connection, keep_input, output_space, send_output, unsent
+from rocketns._fast.lookup_counts cimport free_counts
 from rocketns._fast.messages cimport (
     ABORT,
     ADD,
     ADOPT,
     CLOSE_IDLE,
-    CLOSED,
     END,
     ENDED,
     FAILED,
-    FOREIGN,
-    FRAME,
     IDLE,
-    MALFORMED_FRAME,
-    OPENED,
-    PEER_CLOSED,
     REPLY,
     RESUME,
     STOP,
-    TOO_MUCH_UNFINISHED,
-    TOO_MUCH_UNSENT,
     Message,
     free_message,
     new_message,
     push,
     take_all,
 )
-from rocketns._fast.route_request cimport RouteRequest, follows_layout, learn_layout, recognise_request
-from rocketns._fast.routes cimport (
-    HANDED_OVER,
-    NO_ROOM,
-    pthread_mutex_destroy,
-    pthread_mutex_init,
-    pthread_mutex_lock,
-    pthread_mutex_unlock,
-)
+from rocketns._fast.places cimport add_connection, close_connection, is_plain, say_opened
+from rocketns._fast.reactor_state cimport SCRATCH_BYTES, Limits, find_connection, must_wait
 from rocketns._fast.sockets cimport (
     EFD_CLOEXEC,
     EFD_NONBLOCK,
     EPOLL_CLOEXEC,
     EPOLL_CTL_ADD,
-    EPOLL_CTL_DEL,
     EPOLL_CTL_MOD,
     EPOLLERR,
     EPOLLHUP,
     EPOLLIN,
     EPOLLOUT,
     IPPROTO_TCP,
-    MSG_DONTWAIT,
-    MSG_NOSIGNAL,
-    MSG_PEEK,
-    NI_NUMERICHOST,
-    NI_NUMERICSERV,
     SO_RCVBUF,
     SO_SNDBUF,
     SOCK_CLOEXEC,
@@ -87,448 +53,19 @@ from rocketns._fast.sockets cimport (
     epoll_event,
     epoll_wait,
     eventfd,
-    getnameinfo,
-    getpeername,
     monotonic_ms,
-    recv,
-    send,
     set_int,
-    sockaddr,
-    sockaddr_storage,
-    socklen_t,
 )
-from rocketns._fast.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
+from rocketns._fast.threads cimport pthread_mutex_destroy, pthread_mutex_init
+from rocketns._fast.turns cimport end_connection, finish_turn, receive, resume
 
 cdef enum:
     EVENTS_AT_ONCE = 256
-    SCRATCH_BYTES = 128 * 1024
-    TURN_FRAMES_MAX = 256
-    RECEIVED_AT_ONCE_MAX = 128 * 1024  # look-ups of other connections wait for no more than this
     ACCEPTED_AT_ONCE_MAX = 64
-    PLACES_MIN = 64
-    PLACES_MAX = 1 << 24
-    ADDRESS_ROOM = 96
-    HOST_ROOM = 80
-    LEARNT_MAX = 8  # times that a connection's layout is looked for, as one may send many
-    PORT_ROOM = 8
     NO_MEMORY_WAIT_MS = 100
 
 cdef uint64_t LISTENING = <uint64_t>-1
 cdef uint64_t WOKEN = <uint64_t>-2
-
-
-cdef inline uint64_t id_of(const Reactor *reactor, const Connection *connection) noexcept nogil:
-    return (<uint64_t>reactor.number << 56) | (<uint64_t>connection.place << 32) | connection.generation
-
-
-cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
-    """NULL for one that is gone: its place may have been taken by another generation."""
-    cdef uint32_t place = (id >> 32) & 0xFFFFFF
-    cdef Connection *connection = reactor.connections[place] if place < reactor.place_count else NULL
-    return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
-
-
-cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:
-    return (
-        connection.is_ending
-        or connection.is_failed
-        or connection.is_stalled
-        or connection.in_flight >= reactor.shared.limits.in_flight_max
-        or unsent(connection) > reactor.shared.limits.high_water_bytes
-    )
-
-
-cdef void forget_connection(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Free it and its place; its descriptor is somebody else's or closed."""
-    add(&reactor.shared.incoming_bytes, -<int64_t>connection.input_counted)
-    add(&reactor.shared.outgoing_bytes, -<int64_t>connection.output_counted)
-    drop_input(connection)
-    drop_output(connection)
-    free(connection.farewell)
-    free(connection.address)
-    reactor.connections[connection.place] = NULL
-    reactor.free_places[reactor.free_count] = connection.place
-    reactor.free_count += 1
-    free(connection)
-
-
-cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
-    close(connection.fd)
-    add(&reactor.shared.connections, -1)
-    if connection.farewell != NULL:
-        connection.farewell.number = ending
-        push(&reactor.shared.to_control, connection.farewell)
-        connection.farewell = NULL
-    forget_connection(reactor, connection)
-
-
-cdef bint has_place(Reactor *reactor) noexcept nogil:
-    """Whether there is a place for one more connection; makes more where none is free."""
-    cdef uint32_t room
-    cdef Connection **connections
-    cdef uint32_t *free_places
-    if reactor.free_count or reactor.place_count < reactor.place_room:
-        return True
-    room = max(reactor.place_room * 2, <uint32_t>PLACES_MIN)
-    if room > PLACES_MAX:
-        return False
-    connections = <Connection **>realloc(reactor.connections, room * sizeof(Connection *))
-    if connections != NULL:
-        reactor.connections = connections
-    free_places = <uint32_t *>realloc(reactor.free_places, room * sizeof(uint32_t))
-    if free_places != NULL:
-        reactor.free_places = free_places
-    if connections == NULL or free_places == NULL:
-        return False
-    reactor.place_room = room
-    return True
-
-
-cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
-    """A connection on this reactor; NULL, and the descriptor closed, where there is no room."""
-    cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection)) if has_place(reactor) else NULL
-    cdef epoll_event event
-    if connection == NULL:
-        close(fd)
-        add(&reactor.shared.connections, -1)
-        return NULL
-    if reactor.free_count:
-        reactor.free_count -= 1
-        connection.place = reactor.free_places[reactor.free_count]
-    else:
-        connection.place = reactor.place_count
-        reactor.place_count += 1
-    reactor.generation += 1
-    connection.generation = reactor.generation
-    connection.fd, connection.is_new, connection.ending = fd, True, FAILED
-    connection.active_ms = reactor.now_ms
-    connection.idle_ms_max = load(&reactor.shared.idle_ms_max)
-    connection.armed = EPOLLIN
-    reactor.connections[connection.place] = connection
-    event.events, event.data.u64 = EPOLLIN, id_of(reactor, connection)
-    if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0:
-        close_connection(reactor, connection, FAILED)
-        return NULL
-    return connection
-
-
-cdef bint say_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil:
-    """Tell control of a plain connection and its peer; False where there is no memory."""
-    cdef uint64_t id = id_of(reactor, connection)
-    cdef Message *message = new_message(OPENED, id)
-    cdef size_t length = strlen(address)
-    connection.farewell = new_message(CLOSED, id)
-    if message != NULL:
-        message.data = <uint8_t *>malloc(length + 1)
-    if message == NULL or message.data == NULL or connection.farewell == NULL:
-        free(message)
-        free(connection.farewell)
-        connection.farewell = NULL
-        return False
-    memcpy(message.data, address, length)
-    message.size = length
-    if reactor.counts.by_client:
-        connection.address = strdup(address)
-        connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)
-    push(&reactor.shared.to_control, message)
-    return True
-
-
-cdef void write_peer(int fd, char *out) noexcept nogil:
-    """The peer's address as host:port; ``out`` has ADDRESS_ROOM bytes."""
-    cdef sockaddr_storage address
-    cdef socklen_t length = sizeof(sockaddr_storage)
-    cdef char host[HOST_ROOM]
-    cdef char port[PORT_ROOM]
-    snprintf(out, ADDRESS_ROOM, "?")
-    if getpeername(fd, <sockaddr *>&address, &length) < 0:
-        return
-    if getnameinfo(<sockaddr *>&address, length, host, HOST_ROOM, port, PORT_ROOM,
-                   NI_NUMERICHOST | NI_NUMERICSERV) == 0:
-        snprintf(out, ADDRESS_ROOM, "%s:%s", <char *>host, <char *>port)
-
-
-cdef bint give_away(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Control's loop carries the connection on, of which nothing was read; False where there is no memory."""
-    cdef Message *message = new_message(FOREIGN, 0)
-    if message == NULL:
-        return False
-    epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
-    message.number = connection.fd
-    push(&reactor.shared.to_control, message)
-    forget_connection(reactor, connection)
-    return True
-
-
-cdef bint is_plain(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Look at the first byte of a new connection; False where it is no longer this reactor's, or nothing came."""
-    cdef uint8_t first
-    cdef char address[ADDRESS_ROOM]
-    cdef ssize_t got = recv(connection.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT)
-    if got < 0 and (errno == EAGAIN or errno == EINTR):
-        return False
-    if got == 1 and first == 0 and reactor.shared.limits.takes_plain:
-        connection.is_new, connection.is_detecting = False, True
-        write_peer(connection.fd, address)
-        if say_opened(reactor, connection, address):
-            return True
-    elif got == 1 and give_away(reactor, connection):
-        return False
-    close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
-    return False
-
-
-cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Send the answers written so far; what the peer does not take waits in the connection."""
-    cdef size_t sent = 0
-    cdef ssize_t taken
-    cdef uint8_t *space
-    while sent < reactor.out_size and not connection.is_failed:
-        taken = send(connection.fd, reactor.scratch_out + sent, reactor.out_size - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
-        if taken >= 0:
-            sent += <size_t>taken
-        elif errno == EAGAIN:
-            break
-        elif errno != EINTR:
-            connection.is_failed = True
-    if sent < reactor.out_size and not connection.is_failed:
-        space = output_space(connection, reactor.out_size - sent)
-        if space == NULL:
-            connection.is_failed = True
-        else:
-            memcpy(space, reactor.scratch_out + sent, reactor.out_size - sent)
-            connection.output_end += reactor.out_size - sent
-    reactor.out_size = 0
-
-
-cdef bint recognise(
-    Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size, RouteRequest *request
-) noexcept nogil:
-    """First by the likeness to what this connection sent before."""
-    if connection.layout and follows_layout(frame, size, &reactor.layouts[connection.layout - 1], request):
-        return True
-    if not recognise_request(frame, size, request):
-        return False
-    if connection.layouts_learnt < LEARNT_MAX:
-        connection.layouts_learnt += 1
-        connection.layout = find_layout(reactor, frame, size, request)
-    return True
-
-
-cdef uint8_t find_layout(
-    Reactor *reactor, const uint8_t *frame, size_t size, const RouteRequest *request
-) noexcept nogil:
-    """The number of the layout, from 1, that the request has; 0 where it has none. A new one takes an old one's place."""
-    cdef RouteRequest ignored
-    cdef uint8_t place
-    for place in range(LAYOUTS):
-        if follows_layout(frame, size, &reactor.layouts[place], &ignored):
-            return place + 1
-    place = reactor.next_layout
-    reactor.next_layout = (place + 1) % LAYOUTS
-    if learn_layout(frame, size, request, &reactor.layouts[place]):
-        return place + 1
-    return 0
-
-
-cdef inline void count(
-    Reactor *reactor, const Connection *connection, const RouteRequest *request, const Answer *answer
-) noexcept nogil:
-    """For the journal, where it wants to know. The caller holds the mutex."""
-    if reactor.counts.table != NULL and answer.size > 0:
-        count_lookup(&reactor.counts, request, answer.topic_hash, connection.address, connection.address_hash,
-                     answer.is_absent)
-
-
-cdef void answer_in_scratch(
-    Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
-) noexcept nogil:
-    cdef size_t used = reactor.out_size
-    pthread_mutex_lock(&reactor.reading)
-    write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.scratch_out + used,
-                 SCRATCH_BYTES - used, answer)
-    count(reactor, connection, request, answer)
-    pthread_mutex_unlock(&reactor.reading)
-    if answer.size > 0:
-        reactor.out_size += <size_t>answer.size
-
-
-cdef void answer_in_output(
-    Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
-) noexcept nogil:
-    """Behind answers that the peer has not taken, or one that is larger than the scratch."""
-    cdef size_t room
-    cdef uint8_t *space
-    pthread_mutex_lock(&reactor.reading)
-    room = answer_room(reactor.shared.routes, request)
-    space = output_space(connection, room)
-    if space != NULL:
-        write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, space, room, answer)
-        count(reactor, connection, request, answer)
-    pthread_mutex_unlock(&reactor.reading)
-    if space == NULL:
-        connection.is_failed, answer.size = True, NO_ROOM
-    elif answer.size > 0:
-        connection.output_end += <size_t>answer.size
-
-
-cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
-    """Answer a look-up; False where the frame is for control."""
-    cdef RouteRequest request
-    cdef Answer written
-    if connection.in_flight or not load(&reactor.shared.enabled):
-        return False
-    if not recognise(reactor, connection, frame, size, &request):
-        return False
-    written.size = NO_ROOM
-    if unsent(connection) == 0:
-        answer_in_scratch(reactor, connection, &request, &written)
-    if written.size == NO_ROOM and reactor.out_size:
-        send_scratch(reactor, connection)
-        if unsent(connection) == 0 and not connection.is_failed:
-            answer_in_scratch(reactor, connection, &request, &written)
-    if written.size == NO_ROOM and not connection.is_failed:
-        answer_in_output(reactor, connection, &request, &written)
-    if written.size == HANDED_OVER:
-        return False
-    add(&reactor.absent if written.is_absent else &reactor.answered, 1)
-    return True
-
-
-cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
-    """Give a frame to control; False where control has too many bytes waiting. Takes the input buffer if it can."""
-    cdef Message *message
-    cdef bint is_whole_input = frame == connection.input and size == connection.input_size
-    if load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max:
-        connection.is_stalled = True
-        store(&reactor.shared.stalled, 1)
-        if load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max:
-            return False
-        connection.is_stalled = False  # control caught up just now, and may not have seen it
-    message = new_message(FRAME, id_of(reactor, connection))
-    if message != NULL:
-        message.data = frame if is_whole_input else <uint8_t *>malloc(size)
-    if message == NULL or message.data == NULL:
-        free(message)
-        connection.is_failed = True
-        return False
-    if is_whole_input:
-        connection.input = NULL
-        connection.input_size = connection.input_room = 0
-    else:
-        memcpy(message.data, frame, size)
-    message.size = size
-    connection.in_flight += 1
-    add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
-    push(&reactor.shared.to_control, message)
-    return True
-
-
-cdef void end_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
-    """Close after what was written; nothing more is read."""
-    connection.is_ending, connection.ending, connection.ending_ms = True, ending, reactor.now_ms
-
-
-cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, size_t size) noexcept nogil:
-    """Answer or hand over the whole frames at ``data`` as far as the connection may; the rest stays in its input."""
-    cdef size_t at = 0
-    cdef int64_t length
-    cdef int frames = 0
-    if connection.is_detecting and size >= <size_t>reactor.shared.limits.detection_bytes:
-        connection.is_detecting = False
-    connection.has_frames = False
-    while not connection.is_detecting and not must_wait(reactor, connection):
-        length = frame_size(data + at, size - at, reactor.shared.limits.frame_bytes_max)
-        if length == NEED_MORE:
-            break
-        if length == MALFORMED:
-            end_connection(reactor, connection, MALFORMED_FRAME)
-            break
-        if frames == TURN_FRAMES_MAX:
-            connection.has_frames = True
-            break
-        frames += 1
-        if not answer(reactor, connection, data + at, <size_t>length):
-            if not hand_over(reactor, connection, data + at, <size_t>length):
-                break
-            if connection.input == NULL and data != reactor.scratch_in:
-                return  # the input was the frame, and is control's now
-        at += <size_t>length
-    if not keep_input(connection, data + at, size - at):
-        connection.is_failed = True
-
-
-cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
-    """One `recv`, and what it completes. A frame that is being collected gets room as its bytes come."""
-    cdef size_t have = connection.input_size, room = SCRATCH_BYTES, wanted
-    cdef uint8_t *data = reactor.scratch_in
-    cdef ssize_t got
-    if have:
-        wanted = 4 + <size_t>read_uint32(connection.input) if have >= 4 else 0
-        wanted = wanted if wanted > have else have + SCRATCH_BYTES
-        wanted = min(wanted, max(have * 2, <size_t>SCRATCH_BYTES))
-        if not make_input_room(connection, wanted):
-            connection.is_failed = True
-            return
-        data, room = connection.input, min(wanted - have, <size_t>RECEIVED_AT_ONCE_MAX)
-    got = recv(connection.fd, data + (have if data == connection.input else 0), room, MSG_DONTWAIT)
-    if got <= 0:
-        if got == 0:
-            connection.is_failed, connection.ending = True, PEER_CLOSED
-        elif errno != EAGAIN and errno != EINTR:
-            connection.is_failed = True
-        return
-    connection.active_ms = reactor.now_ms
-    if have:
-        connection.input_size += <size_t>got
-    take_frames(reactor, connection, data, have + <size_t>got)
-
-
-cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil:
-    if connection.input_size and not must_wait(reactor, connection):
-        take_frames(reactor, connection, connection.input, connection.input_size)
-
-
-cdef void shed(Reactor *reactor) noexcept nogil:
-    """Too many bytes of unfinished frames: the connection of this reactor that holds the most goes."""
-    cdef Connection *largest = NULL
-    cdef uint32_t place
-    for place in range(reactor.place_count):
-        if reactor.connections[place] != NULL:
-            if largest == NULL or reactor.connections[place].input_size > largest.input_size:
-                largest = reactor.connections[place]
-    if largest != NULL and largest.input_size:
-        close_connection(reactor, largest, TOO_MUCH_UNFINISHED)
-
-
-cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Send what was written, and wait for what the connection may do next; or close it."""
-    cdef Shared *shared = reactor.shared
-    cdef epoll_event event
-    cdef uint32_t wanted = 0
-    if reactor.out_size:
-        send_scratch(reactor, connection)
-    if connection.input_size != connection.input_counted:
-        add(&shared.incoming_bytes, <int64_t>connection.input_size - <int64_t>connection.input_counted)
-        connection.input_counted = connection.input_size
-    if unsent(connection) != connection.output_counted:
-        add(&shared.outgoing_bytes, <int64_t>unsent(connection) - <int64_t>connection.output_counted)
-        connection.output_counted = unsent(connection)
-    if unsent(connection) > shared.limits.outgoing_bytes_max:
-        connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
-    if connection.is_failed or (connection.is_ending and unsent(connection) == 0):
-        close_connection(reactor, connection, connection.ending)
-        return
-    if not must_wait(reactor, connection):
-        wanted = EPOLLIN
-    if unsent(connection) or (connection.has_frames and wanted):
-        wanted |= EPOLLOUT
-    if wanted != connection.armed:
-        event.events, event.data.u64 = wanted, id_of(reactor, connection)
-        epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
-        connection.armed = wanted
-    if load(&shared.incoming_bytes) > shared.limits.incoming_bytes_max:
-        shed(reactor)
 
 
 cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:

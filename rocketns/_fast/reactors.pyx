@@ -33,23 +33,16 @@ from rocketns._fast.messages cimport (
     push,
     take_all,
 )
-from rocketns._fast.reactor cimport (
-    FRAME_COST_BYTES,
-    Shared,
-    free_reactor,
-    new_reactor,
-    run_reactor,
-    start_listening,
-)
-from rocketns._fast.routes cimport (
-    READERS_MAX,
-    RouteSlots,
+from rocketns._fast.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
+from rocketns._fast.reactor_state cimport FRAME_COST_BYTES
+from rocketns._fast.routes cimport READERS_MAX, RouteSlots
+from rocketns._fast.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
+from rocketns._fast.threads cimport (
     pthread_mutex_destroy,
     pthread_mutex_init,
     pthread_mutex_lock,
     pthread_mutex_unlock,
 )
-from rocketns._fast.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 
 cdef extern from "<malloc.h>" nogil:
     int mallopt(int option, int value)
@@ -100,11 +93,6 @@ cdef int add_rows(list rows, const Counts *counts) except -1:
 # The garbage collector may not take the slots away before __dealloc__ has used them.
 @cython.no_gc_clear
 cdef class Reactors:
-    cdef Shared shared
-    cdef Message *waiting
-    cdef readonly RouteSlots slots
-    cdef readonly int count
-
     def __cinit__(self, RouteSlots slots not None, int count, limits, bint takes_plain, int detection_bytes,
                   int serialize_type, int64_t idle_ms_max):
         cdef int number

@@ -32,7 +32,8 @@ from rocketns._fast.compact_json cimport (
     take,
     take_bytes,
 )
-from rocketns._fast.routes cimport Routes, RouteSlots, Slot, find_entry, find_slot
+from rocketns._fast.routes cimport RouteSlots
+from rocketns._fast.slots cimport Routes, Slot, find_entry, find_slot
 
 cdef enum:
     LENGTH_BYTES = 4

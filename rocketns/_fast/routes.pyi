@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 
 Queues = tuple[int, int, int, int]
 
-HANDED_OVER: int
-
 class RouteSlots:
     """The routes of all topics, as reactors read them. Only one thread may write, with the GIL held.
 
@@ -33,7 +31,7 @@ class RouteSlots:
         """From now on the topic's route cannot be composed, also if the topic goes and comes again."""
 
     def body(self, topic: bytes, standard: bool) -> bytes | int | None:
-        """The topic's body, None where it has no route, `HANDED_OVER` where only the tables know it."""
+        """The topic's body, None where it has no route, `slots.HANDED_OVER` where only the tables know it."""
 
     def __len__(self) -> int:
         """Topics with queue data."""

@@ -1,191 +1,43 @@
 """Route answers composed of shared fragments, so that one change of a broker makes no work for its topics.
 
 Control is the only writer. A reactor reads under its own mutex, and control holds the mutexes of all of them while it
-swaps something; what needs memory or Python objects is prepared before. The written body is the twin of
-``rocketns.protocol.bodies.topic_route_data``; tests/fast/test_routes.py holds the two together.
+swaps something; what needs memory or Python objects is prepared before.
 """
 
 import secrets
 from bisect import bisect_left
 
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memmove
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memmove
 
 from rocketns._fast.hashing cimport hash_bytes
+from rocketns._fast.slots cimport (
+    ABSENT,
+    DEFAULT,
+    HANDED_OVER,
+    STANDARD,
+    Bytes,
+    Cell,
+    Change,
+    Entry,
+    Fragment,
+    body_size,
+    find_entry,
+    find_slot,
+    insert_slot,
+    remove_slot,
+    set_entry,
+    write_body,
+)
+from rocketns._fast.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef enum:
     TABLE_MIN = 1024
     CELLS_MIN = 16
     FRAGMENTS_MIN = 64
     CHANGES_AT_ONCE = 64  # entries set while the reactors wait
-    ENTRIES_MIN = 2
-
-cdef bytes BROKERS = b'{"brokerDatas":['
-cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['
-cdef bytes END = b']}'
-cdef const uint8_t *brokers_start = <const uint8_t *>BROKERS
-cdef const uint8_t *queues_start = <const uint8_t *>QUEUES
-cdef const uint8_t *end_start = <const uint8_t *>END
-cdef size_t brokers_length = len(BROKERS)
-cdef size_t queues_length = len(QUEUES)
-cdef size_t end_length = len(END)
-
-
-cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil:
-    """The slot of a topic in UTF-8, NULL where there is none."""
-    return find_hashed_slot(routes, key, length, hash_bytes(key, length, &routes.key))
-
-
-cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil:
-    cdef size_t place = hash & routes.mask
-    cdef Slot *slot
-    while True:
-        slot = routes.table[place]
-        if slot == NULL:
-            return NULL
-        if slot.hash == hash and slot.key_length == length and memcmp(slot.key, key, length) == 0:
-            return slot
-        place = (place + 1) & routes.mask
-
-
-cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil:
-    """Whether the topic has the broker, and where its entry is or belongs."""
-    cdef uint32_t low = 0, high = slot.count, middle
-    cdef uint32_t rank = routes.cells[cell].rank
-    while low < high:
-        middle = (low + high) // 2
-        if routes.cells[slot.entries[middle].cell].rank < rank:
-            low = middle + 1
-        else:
-            high = middle
-    place[0] = low
-    return low < slot.count and slot.entries[low].cell == cell
-
-
-cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil:
-    """Bytes of the topic's body, ABSENT where it has no route, HANDED_OVER where only the reference knows it."""
-    cdef int64_t size = <int64_t>(brokers_length + queues_length + end_length)
-    cdef uint32_t place, brokers = 0
-    cdef const Cell *cell
-    if slot.count and slot.handed_over:
-        return HANDED_OVER
-    for place in range(slot.count):
-        cell = &routes.cells[slot.entries[place].cell]
-        if cell.handed_over:
-            return HANDED_OVER
-        if cell.present:
-            brokers += 1
-            size += cell.datas[dialect].length
-        size += routes.fragments[slot.entries[place].fragment].element.length
-    return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
-
-
-cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes *element) noexcept nogil:
-    """An element and a comma behind it; NULL where there is no room."""
-    if out == NULL or <size_t>(end - out) <= element.length:
-        return NULL
-    memcpy(out, element.start, element.length)
-    out[element.length] = c','
-    return out + element.length + 1
-
-
-cdef int64_t write_body(
-    const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
-) noexcept nogil:
-    """Bytes written from ``out`` on, before ``end``; or ABSENT, HANDED_OVER, NO_ROOM, and nothing there counts.
-
-    `body_size` bytes are room enough.
-    """
-    cdef uint8_t *at = out
-    cdef uint8_t *brokers
-    cdef uint32_t place
-    cdef const Cell *cell
-    if slot.count == 0:
-        return ABSENT
-    if slot.handed_over:
-        return HANDED_OVER
-    if <size_t>(end - out) < brokers_length + queues_length + end_length:
-        return NO_ROOM
-    memcpy(at, brokers_start, brokers_length)
-    at += brokers_length
-    brokers = at
-    for place in range(slot.count):
-        cell = &routes.cells[slot.entries[place].cell]
-        if cell.handed_over:
-            return HANDED_OVER
-        if cell.present:
-            at = write_element(at, end, &cell.datas[dialect])
-    if at == brokers:
-        return ABSENT
-    if at == NULL or <size_t>(end - at) < queues_length:
-        return NO_ROOM
-    memcpy(at - 1, queues_start, queues_length)
-    at += queues_length - 1
-    for place in range(slot.count):
-        at = write_element(at, end, &routes.fragments[slot.entries[place].fragment].element)
-    if at == NULL or <size_t>(end - at) < end_length - 1:
-        return NO_ROOM
-    memcpy(at - 1, end_start, end_length)
-    return at - 1 + end_length - out
-
-
-cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
-    cdef size_t place = slot.hash & routes.mask
-    while routes.table[place] != NULL:
-        place = (place + 1) & routes.mask
-    routes.table[place] = slot
-    routes.used += 1
-
-
-cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
-    """Takes the slot off the table and moves up those behind it that may not be found across the gap."""
-    cdef size_t gap = slot.hash & routes.mask, place, home
-    while routes.table[gap] != slot:
-        gap = (gap + 1) & routes.mask
-    place = gap
-    while True:
-        place = (place + 1) & routes.mask
-        if routes.table[place] == NULL:
-            break
-        home = routes.table[place].hash & routes.mask
-        if ((place - home) & routes.mask) >= ((place - gap) & routes.mask):
-            routes.table[gap] = routes.table[place]
-            gap = place
-    routes.table[gap] = NULL
-    routes.used -= 1
-
-
-cdef bint make_room(Slot *slot) noexcept nogil:
-    """Room for one more entry; False where there is no memory."""
-    cdef uint32_t capacity
-    cdef Entry *entries
-    if slot.count < slot.capacity:
-        return True
-    capacity = slot.capacity + slot.capacity // 4 + ENTRIES_MIN
-    entries = <Entry *>realloc(slot.entries, capacity * sizeof(Entry))
-    if entries == NULL:
-        return False
-    slot.entries = entries
-    slot.capacity = capacity
-    return True
-
-
-cdef bint set_entry(const Routes *routes, Change *change) noexcept nogil:
-    """Sets the topic's entry for the broker and leaves in ``change`` the fragment that was there; False = no memory."""
-    cdef Slot *slot = change.slot
-    cdef uint32_t place, previous = 0
-    if find_entry(routes, slot, change.cell, &place):
-        previous = slot.entries[place].fragment
-    else:
-        if not make_room(slot):
-            return False
-        memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(Entry))
-        slot.count += 1
-        slot.entries[place].cell = change.cell
-    slot.entries[place].fragment = change.fragment
-    change.fragment = previous
-    return True
 
 
 cdef void clear_bytes(Bytes *text) noexcept nogil:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from rocketns._fast.routes import RouteSlots
 from rocketns.config import Configuration
 from rocketns.kvconfig import KVConfigManager
+from rocketns.protocol.registration import Slots
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
@@ -72,7 +72,7 @@ class NamesrvContext:
     started_ms: int
     cluster_test: bool = False
     lookups: LookupCounter | None = None
-    slots: RouteSlots | None = None
+    slots: Slots | None = None
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
 

@@ -32,6 +32,7 @@ from rocketns.protocol.route import (
 )
 
 Body = bytes | memoryview
+Slots = RouteSlots  # what the tables hold, as compiled code reads it
 
 INFLATED_BYTES_MAX = 32 * 1024 * 1024  # twice the largest plain body
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
@@ -68,7 +69,7 @@ def decode_data_version(body: bytes | None, now_ms: int) -> DataVersion | None:
 class Known(NamedTuple):
     """The topics that a broker is known to have: decoding may leave them out of the table and only count them."""
 
-    slots: RouteSlots
+    slots: Slots
     broker_name: str
 
 

@@ -36,7 +36,6 @@ from rocketns.routeinfo.tables import (
     RouteTables,
 )
 
-
 _new_tuple = tuple.__new__
 
 

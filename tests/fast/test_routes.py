@@ -9,7 +9,8 @@ from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
-from rocketns._fast.routes import HANDED_OVER, RouteSlots
+from rocketns._fast.routes import RouteSlots
+from rocketns._fast.slots import HANDED_OVER
 from rocketns.protocol import bodies
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.protocol.route import TopicConfig, TopicRouteData

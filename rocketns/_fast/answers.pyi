@@ -1,0 +1,1 @@
+"""Nothing of answers.pyx is for Python callers."""

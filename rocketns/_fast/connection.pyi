@@ -1,0 +1,1 @@
+"""Nothing of connection.pyx is for Python callers."""

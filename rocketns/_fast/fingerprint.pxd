@@ -1,0 +1,1 @@
+"""Nothing of fingerprint.pyx is for compiled callers: hashing.pxd has it inline."""

@@ -1,0 +1,1 @@
+"""Nothing of lookup_counts.pyx is for Python callers."""

@@ -1,0 +1,12 @@
+"""What compiled callers may use of places.pyx."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t, uint64_t
+
+from rocketns._fast.connection cimport Connection
+from rocketns._fast.reactor_state cimport Reactor
+
+cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
+cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil
+cdef bint say_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil
+cdef bint is_plain(Reactor *reactor, Connection *connection) noexcept nogil

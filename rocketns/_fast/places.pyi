@@ -1,0 +1,1 @@
+"""Nothing of places.pyx is for Python callers."""

@@ -1,0 +1,1 @@
+"""Nothing of reactor.pyx is for Python callers."""

@@ -1,0 +1,97 @@
+"""What a reactor has, and what it shares with the others and with control."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+from rocketns._fast.connection cimport Connection, unsent
+from rocketns._fast.lookup_counts cimport Counts
+from rocketns._fast.messages cimport Queue
+from rocketns._fast.route_request cimport Layout
+from rocketns._fast.routes cimport READERS_MAX
+from rocketns._fast.slots cimport Routes
+from rocketns._fast.threads cimport pthread_mutex_t
+
+cdef enum:
+    LAYOUTS = 16
+    SCRATCH_BYTES = 128 * 1024
+    FRAME_COST_BYTES = 256  # what a waiting frame takes beside its own bytes
+
+# Sizes in bytes, all from the configuration; fixed once the reactors run.
+cdef struct Limits:
+    uint32_t frame_bytes_max
+    uint32_t in_flight_max
+    int64_t connections_max
+    int64_t incoming_bytes_max
+    int64_t queued_bytes_max
+    size_t outgoing_bytes_max
+    size_t high_water_bytes
+    int send_buffer_bytes
+    int receive_buffer_bytes
+    int detection_bytes
+    int serialize_type
+    bint takes_plain
+
+# enabled: 0 hands every look-up over. clock_ms: -1, or the time that a test says it is.
+cdef struct Shared:
+    Limits limits
+    Routes *routes
+    Queue to_control
+    Reactor *reactors[READERS_MAX]
+    int reactor_count
+    int64_t connections
+    int64_t incoming_bytes
+    int64_t outgoing_bytes
+    int64_t queued_bytes
+    int64_t stalled
+    int64_t enabled
+    int64_t clock_ms
+    int64_t idle_ms_max
+
+cdef struct Reactor:
+    Shared *shared
+    int number
+    int epoll_fd
+    int listen_fd
+    bint is_accepting
+    bint is_stopping
+    int next_reactor
+    int64_t now_ms
+    pthread_mutex_t reading
+    Queue from_control
+    Connection **connections
+    uint32_t place_count
+    uint32_t place_room
+    uint32_t *free_places
+    uint32_t free_count
+    uint32_t generation
+    uint8_t *scratch_in
+    uint8_t *scratch_out
+    size_t out_size
+    Layout layouts[LAYOUTS]
+    uint8_t next_layout
+    Counts counts
+    int64_t told
+    int64_t obeyed
+    int64_t answered
+    int64_t absent
+
+
+cdef inline uint64_t id_of(const Reactor *reactor, const Connection *connection) noexcept nogil:
+    return (<uint64_t>reactor.number << 56) | (<uint64_t>connection.place << 32) | connection.generation
+
+
+cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
+    """NULL for one that is gone: its place may have been taken by another generation."""
+    cdef uint32_t place = (id >> 32) & 0xFFFFFF
+    cdef Connection *connection = reactor.connections[place] if place < reactor.place_count else NULL
+    return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
+
+
+cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:
+    return (
+        connection.is_ending
+        or connection.is_failed
+        or connection.is_stalled
+        or connection.in_flight >= reactor.shared.limits.in_flight_max
+        or unsent(connection) > reactor.shared.limits.high_water_bytes
+    )

@@ -1,0 +1,3 @@
+"""What Python callers see of slots.pyx."""
+
+HANDED_OVER: int

@@ -1,0 +1,1 @@
+"""Nothing of turns.pyx is for Python callers."""
