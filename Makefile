@@ -1,6 +1,8 @@
 # Needs python3 (3.11 or newer, with venv), make and a C compiler. Everything else goes into .venv.
 PYTHON ?= python3
 ARGS ?=
+# At once, for much of their time is spent waiting for brokers; 0 runs all in one process.
+WORKERS ?= 3
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -10,6 +12,7 @@ REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	p = tomllib.load(open("pyproject.toml", "rb")); \
 	[print(*functools.reduce(operator.getitem, a.split("."), p), sep="\n") for a in sys.argv[1:]]'
 MISSING_JAVA := $(PY) -c 'from interop.harness.maven import missing_tools; print(*missing_tools())'
+SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
@@ -29,16 +32,16 @@ test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where jav
 			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
 			'+-----------------------------------------------------------------------------+'; \
 	fi; \
-	exec $(PY) -m pytest $$suites $(ARGS)
+	exec $(PY) -m pytest $(SPREAD) $$suites $(ARGS)
 
 check: $(VENV)/dev $(VENV)/built ## ruff, mypy, layering and tidiness, in seconds
 	@exec $(PY) -m pytest tests/check $(ARGS)
 
 interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brokers, producers and consumers
-	@exec $(PY) -m pytest interop $(ARGS)
+	@exec $(PY) -m pytest $(SPREAD) interop $(ARGS)
 
 parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java NameServer and to rocketns, the answers side by side
-	@exec $(PY) -m pytest interop/parity $(ARGS)
+	@exec $(PY) -m pytest $(SPREAD) interop/parity $(ARGS)
 
 demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
 	@exec $(PY) -m interop.demo $(ARGS)

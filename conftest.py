@@ -44,6 +44,22 @@ def _kinds(metafunc: pytest.Metafunc) -> tuple[type[NameServer], ...]:
     return MODES if every or not metafunc.definition.path.is_relative_to(INTEROP) else MODES[:1]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # one of several workers
+        from tests.support.spreading import in_order
+
+        items[:] = in_order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    from tests.support.spreading import scheduler
+
+    config.option.loadscopereorder = False
+    return scheduler()(config, log)
+
+
 @pytest.fixture(scope="session")
 def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
     kind: type[NameServer] = request.param

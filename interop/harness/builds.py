@@ -7,10 +7,10 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from interop.harness.maven import cache_folder
+from interop.harness.maven import alone, cache_folder
 
 CLIENTS = Path(__file__).parents[1] / "clients"
 BUILD_TIMEOUT_S = 1800
@@ -21,23 +21,24 @@ def built(name: str, *commands: Sequence[str], env: dict[str, str] | None = None
     sources = CLIENTS / name
     folder = cache_folder() / "clients" / f"{name}-{_digest(sources, commands)}"
     if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=folder.parent))
-        shutil.copytree(sources, fresh, dirs_exist_ok=True)
-        for command in commands:
-            subprocess.run(command, cwd=fresh, env=os.environ | (env or {}), check=True, timeout=BUILD_TIMEOUT_S)
-        _keep(fresh, folder)
+        with alone():
+            _build(sources, folder, commands, os.environ | (env or {}))
     return folder
+
+
+def _build(sources: Path, folder: Path, commands: Sequence[Sequence[str]], env: Mapping[str, str]) -> None:
+    """Whole or not at all; nothing where it is there by now."""
+    if folder.exists():
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+    shutil.copytree(sources, fresh, dirs_exist_ok=True)
+    for command in commands:
+        subprocess.run(command, cwd=fresh, env=env, check=True, timeout=BUILD_TIMEOUT_S)
+    fresh.rename(folder)
 
 
 def _digest(sources: Path, commands: Sequence[Sequence[str]]) -> str:
     files = sorted(path for path in sources.rglob("*") if path.is_file())
     parts = [path.relative_to(sources).as_posix().encode() + b"\0" + path.read_bytes() for path in files]
     return hashlib.sha256(b"\0".join([*parts, repr(commands).encode()])).hexdigest()[:16]
-
-
-def _keep(fresh: Path, folder: Path) -> None:
-    try:
-        os.rename(fresh, folder)  # noqa: PTH104  whole or not at all, also beside another run
-    except OSError:
-        shutil.rmtree(fresh)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 MAVEN_TIMEOUT_S = 900
@@ -42,11 +44,23 @@ def jars(name: str, version: str, *artifacts: str) -> str:
     """The class path of some of RocketMQ's artifacts and all that they need, kept in a cache folder of that name."""
     folder = cache_folder() / name
     if not (folder / "complete").exists():
-        _resolve(folder, version, artifacts)
+        with alone():
+            _resolve(folder, version, artifacts)
     return f"{folder / 'lib'}/*"
 
 
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other process fetches or builds what is kept in the cache folder."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with (cache_folder() / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def _resolve(folder: Path, version: str, artifacts: Sequence[str]) -> None:
+    if (folder / "complete").exists():
+        return  # by whom was waited for
     folder.mkdir(parents=True, exist_ok=True)
     dependencies = "\n".join(DEPENDENCY.format(artifact=a, version=version) for a in artifacts)
     (folder / "pom.xml").write_text(POM.format(name=folder.name, dependencies=dependencies), "utf-8")

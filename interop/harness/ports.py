@@ -1,23 +1,37 @@
-"""Free loopback ports that stay free: below Linux's ephemeral range, so that no outgoing connection takes one."""
+"""Free loopback ports that stay free: below Linux's ephemeral range, so that no outgoing connection takes one, and of
+several workers each from a part of its own, for a port is free until it is used."""
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import socket
 from collections.abc import Iterable
 
 FIRST, LAST = 15_000, 30_000
 TRIES = 200
+WORKERS_MAX = 15
 
 
 def free_port(offsets: Iterable[int] = (0,)) -> int:
     """A port that can be bound on 127.0.0.1 now, together with every ``port + offset``."""
     wanted = tuple(offsets)
     for _ in range(TRIES):
-        port = random.randrange(FIRST, LAST)
+        port = random.randrange(*_part())
         if all(_is_free(port + offset) for offset in wanted):
             return port
     raise OSError(f"no free port between {FIRST} and {LAST} in {TRIES} tries")
+
+
+def _part() -> tuple[int, int]:
+    """The ports of this process: of all where it is no worker."""
+    worker = re.fullmatch(r"gw(\d+)", os.environ.get("PYTEST_XDIST_WORKER", ""))
+    if worker is None:
+        return FIRST, LAST
+    size = (LAST - FIRST) // WORKERS_MAX
+    start = FIRST + int(worker[1]) % WORKERS_MAX * size
+    return start, start + size
 
 
 def _is_free(port: int) -> bool:

@@ -1,17 +1,19 @@
 """The table of clients: a test marked ``client`` is a row, whose result is the test's; written after a full run.
 
 A test that shows several clients has several marks. The table is always printed; the file is written only when every
-file of client scenarios was run whole against rocketns, so that a partial run never shortens it.
+file of client scenarios was run whole against rocketns, so that a partial run never shortens it. Where several workers
+run the tests, each of them knows the rows, and the process that they report to prints the table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 import pytest
 
 from interop.harness.left_out import LEFT_OUT
+from interop.harness.servers import AsyncioServer
 
 MARK = "client(language, client, version, shows): a row of the table of clients"
 HEAD = "| Language | Client | Version | Shown against a real broker | Result |\n|---|---|---|---|---|\n"
@@ -46,16 +48,30 @@ class ClientTable:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
-            if rows := [Row(**mark.kwargs) for mark in item.iter_markers("client")]:
+            rows = [Row(**mark.kwargs) for mark in item.iter_markers("client")]
+            if rows and _is_in_default_mode(item):
                 self.rows[item.nodeid] = rows[::-1]  # the mark nearest to the function comes first
         collected = {item.path for item in session.items}
         self.complete = self.complete and set(self.folder.glob(FILES)) <= collected
 
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if (told := getattr(session.config, "workeroutput", None)) is not None:
+            rows = {test: [astuple(row) for row in rows] for test, rows in self.rows.items()}
+            told["clients"] = {"complete": self.complete, "rows": rows}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        """A worker has ended; one that crashed tells nothing."""
+        told = getattr(node, "workeroutput", {}).get("clients", {"complete": False, "rows": {}})
+        self.complete = self.complete and told["complete"]
+        self.rows |= {test: [Row(*row) for row in rows] for test, rows in told["rows"].items()}
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.nodeid in self.rows and (report.when == "call" or not report.passed):
+        if report.when == "call" or not report.passed:
             self.results[report.nodeid] = "passed" if report.passed else _said(report)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+        self.results = {test: result for test, result in self.results.items() if test in self.rows}
         if not self.results:
             return
         terminalreporter.section("clients")
@@ -70,6 +86,12 @@ class ClientTable:
         lines.sort(key=lambda line: (line[0].language != "Java", line[0].language, line[0].client))
         notes = "".join(f"- {name}: {reason}\n" for name, reason in LEFT_OUT)
         return HEAD + "".join(row.line(result) for row, result in lines) + f"\nNot in the table:\n\n{notes}"
+
+
+def _is_in_default_mode(item: pytest.Item) -> bool:
+    """A scenario that runs in both modes is one row."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return parameters.get("server_class") is not AsyncioServer
 
 
 def _said(report: pytest.TestReport) -> str:
