@@ -9,6 +9,7 @@ import org.apache.rocketmq.common.message.Message;
 
 /**
  * Sends the numbers 0, 1, 2 … as messages. Arguments: name servers, topic, how many, pause between two in milliseconds.
+ * A star in the topic becomes the number: each message goes to a topic of its own.
  * Prints READY, then SENT n or FAILED n reason for each, then DONE. SIGTERM ends it early, also with DONE.
  */
 public class Producer {
@@ -26,7 +27,7 @@ public class Producer {
         Runtime.getRuntime().addShutdownHook(new Thread(Producer::stop));
         System.out.println("READY");
         for (int n = 0; n < count && !asked.await(pauseMillis, TimeUnit.MILLISECONDS); n++) {
-            System.out.println(send(producer, args[1], n));
+            System.out.println(send(producer, args[1].replace("*", Integer.toString(n)), n));
         }
         System.out.println("DONE");
         done.countDown();

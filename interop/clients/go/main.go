@@ -19,6 +19,7 @@ import (
 	"github.com/apache/rocketmq-client-go/v2/rlog"
 )
 
+// A star in the topic of produce becomes the message's number.
 // produce NAMESERVERS TOPIC COUNT, or consume NAMESERVERS TOPIC GROUP; name servers are separated by semicolons.
 func main() {
 	rlog.SetLogLevel("warn")
@@ -42,7 +43,9 @@ func produce(servers []string, topic string, count int) {
 	check(p.Start())
 	fmt.Println("READY")
 	for n := 0; n < count; n++ {
-		result, err := p.SendSync(context.Background(), primitive.NewMessage(topic, []byte(strconv.Itoa(n))))
+		number := strconv.Itoa(n)
+		message := primitive.NewMessage(strings.ReplaceAll(topic, "*", number), []byte(number))
+		result, err := p.SendSync(context.Background(), message)
 		if err != nil || result.Status != primitive.SendOK {
 			fmt.Println("FAILED", n, result, err)
 		} else {
