@@ -24,14 +24,14 @@ import pytest
 
 from interop.audit.audited import missing
 from interop.audit.comparison import ALL, Compared, Printed, table
-from interop.audit.fleet import ADDRESSES, BROKER_TIMEOUT_S, MEMBER_TIMEOUT_S, A, B
+from interop.audit.fleet import ADDRESSES, ASKS, BROKER_TIMEOUT_S, GROUP, MEMBER_TIMEOUT_S, A, B
 from interop.audit.seen import dup_seconds, orphaned_seconds
 from interop.audit.story import SHARED, play
 
 # About 90 s on a quiet machine; the whole story is told before the first test.
 long = pytest.mark.timeout(2400)
 # How far a time that the test polled, or a client printed, may be from the journal's. A busy machine stops for seconds.
-NEAR_MS = 5_000
+NEAR_MS = 10_000
 JITTER_MS = 1_000
 
 
@@ -55,7 +55,7 @@ def test_the_audit_finds_the_cut_and_says_when_where_and_why(compared: Compared)
     story, window = compared.story, compared.window
     assert story.audit.status == 1, story.audit.said
     assert (window["broker"], window["cause"], window["opened_by"]) == ("broker-b", "expired", "n2")
-    assert {v["ns"]: v["present"] for v in window["values"]} == {"n1": True, "n2": False, "n3": True}
+    assert {v["ns"]: v["present"] for v in window["values"]} == story.shown == {"n1": True, "n2": False, "n3": True}
     assert abs(compared.opened - story.gone) < NEAR_MS
     assert abs(compared.closed - story.back) < NEAR_MS
     assert window["gap"] >= BROKER_TIMEOUT_S * 1000
@@ -66,7 +66,7 @@ def test_the_audit_finds_the_cut_and_says_when_where_and_why(compared: Compared)
 @long
 def test_lookups_show_which_consumer_asks_which_name_server(compared: Compared) -> None:
     found = {(row["client"].split(":")[0], row["ns"], row["group"]) for row in compared.members}
-    assert found == {(ADDRESSES["c1"], "n1", "order_group"), (ADDRESSES["c2"], "n2", "order_group")}
+    assert found == {(ADDRESSES[name], ns, GROUP) for name, ns in ASKS.items()}
     assert compared.real["c"] == 2
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 import pytest
 
 from interop.audit.audited import Row
-from interop.audit.fleet import TOPIC, A, B
+from interop.audit.fleet import ADDRESSES, ASKS, TOPIC, A, B
 from interop.audit.seen import Queues, Stretch, dup_seconds, orphaned_seconds, stretches
 from interop.audit.story import SHARED, Story
 
@@ -48,20 +48,20 @@ class Compared:
     def _window(self) -> list[tuple[str, str, str]]:
         silent = (self.story.gone - self.story.cut) / 1000
         told = {v["ns"]: v["present"] for v in self.window["values"]}
-        views = ", ".join(f"{ns} {'has' if present else 'has not'}" for ns, present in sorted(told.items()))
         kinds = ", ".join(row["kind"] for row in self.departures)
         return [
             ("n2 without broker-b from", _clock(self.story.gone), f"{_clock(self.opened)}, {self.window['cause']}"),
             ("until", _clock(self.story.back), _clock(self.closed)),
             ("silent before", f"{silent:.1f} s since the cut", f"{self.window['gap'] / 1000:.1f} s since a heartbeat"),
-            ("who has broker-b", "n1 has, n2 has not, n3 has", views),
+            ("who has broker-b", _who(self.story.shown), _who(told)),
             ("what it was", "a cut between broker-b and n2", kinds),
         ]
 
     def _members(self) -> list[tuple[str, str, str]]:
+        started = ", ".join(f"{ADDRESSES[name]} at {ns}" for name, ns in ASKS.items())
         found = sorted((row["client"].split(":")[0], row["ns"]) for row in self.members)
         audited = ", ".join(f"{address} at {ns}" for address, ns in found)
-        return [("members of the group", "127.0.0.11 at n1, 127.0.0.12 at n2", audited)]
+        return [("members of the group", started, audited)]
 
     def _queues(self) -> list[tuple[str, str, str]]:
         orphaned, dup = self.lasting()
@@ -130,6 +130,10 @@ def names(queues: Iterable[str]) -> str:
 def _figures(real: Row, model: Row, loss: str) -> str:
     worst = f"{model[f'{loss}_qs_mean']:.0f} / {model[f'{loss}_qs_max']:.0f}"
     return f"{real[f'{loss}_qs_max']:.0f}; any spread, mean / max: {worst}"
+
+
+def _who(has: Mapping[str, bool]) -> str:
+    return ", ".join(f"{ns} has" if there else f"{ns} has not" for ns, there in sorted(has.items()))
 
 
 def _clock(ms: int) -> str:

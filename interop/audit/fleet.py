@@ -20,9 +20,11 @@ from interop.harness.servers import RocketnsServer
 from interop.harness.topics import QUEUES
 from interop.harness.views import have_registered
 
+NAME_SERVERS = ("n1", "n2", "n3")
 TOPIC, GROUP = "order_topic", "order_group"
 A, B = (frozenset(f"{broker}:{q}" for q in range(QUEUES)) for broker in ("broker-a", "broker-b"))
 ADDRESSES = {"c1": "127.0.0.11", "c2": "127.0.0.12"}
+ASKS = {"c1": "n1", "c2": "n2"}
 PAUSE_MS = 20
 
 # Shorter than in life, so that the whole fits into two minutes: defaults are 120 s, 30 s and 120 s.
@@ -50,7 +52,6 @@ class Fleet:
     journal: Path
     servers: list[RocketnsServer]
     between: Relay
-    broker_b: Broker
     consumers: dict[str, JavaClient]
     producer: JavaClient
 
@@ -58,19 +59,18 @@ class Fleet:
 def started(home: Path, stack: ExitStack) -> Fleet:
     """Start everything; the stack ends it."""
     journal = home / "journal"
-    servers = [_name_server(home / ns, journal, ns, stack) for ns in ("n1", "n2", "n3")]
+    servers = [_name_server(home / ns, journal, ns, stack) for ns in NAME_SERVERS]
     between = _relay(servers[1].port, "127.0.0.1", stack)
     ports = [server.port for server in servers]
-    brokers = [
-        _broker(home / "a", "broker-a", ports, servers, stack),
-        _broker(home / "b", "broker-b", [ports[0], between.port, ports[2]], servers, stack),
-    ]
-    consumers = {name: _consumer(home, name, server, stack) for name, server in zip(ADDRESSES, servers, strict=False)}
+    _start_broker(home / "a", "broker-a", ports, servers, stack)
+    _start_broker(home / "b", "broker-b", [ports[0], between.port, ports[2]], servers, stack)
+    by_name = dict(zip(NAME_SERVERS, servers, strict=True))
+    consumers = {name: _consumer(home, name, by_name[ns], stack) for name, ns in ASKS.items()}
     producer = start_producer(
         home / "producer", _list([ports[2]]), TOPIC, 1_000_000, pause_ms=PAUSE_MS, main="QueueProducer"
     )
     stack.callback(producer.kill)
-    return Fleet(journal, servers, between, brokers[1], consumers, producer)
+    return Fleet(journal, servers, between, consumers, producer)
 
 
 def now_ms() -> int:
@@ -85,11 +85,10 @@ def _name_server(home: Path, journal: Path, ns: str, stack: ExitStack) -> Rocket
     return server
 
 
-def _broker(home: Path, name: str, ports: list[int], servers: list[RocketnsServer], stack: ExitStack) -> Broker:
+def _start_broker(home: Path, name: str, ports: list[int], servers: list[RocketnsServer], stack: ExitStack) -> None:
     broker = Broker(home, name, _list(ports), properties=BROKER, topics=[TOPIC])
     stack.callback(broker.kill)
     have_registered(broker, *servers)
-    return broker
 
 
 def _consumer(home: Path, name: str, server: RocketnsServer, stack: ExitStack) -> JavaClient:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interop.audit.audited import Audit, audit
-from interop.audit.fleet import A, B, Fleet, now_ms, started
+from interop.audit.fleet import NAME_SERVERS, A, B, Fleet, now_ms, started
 from interop.audit.seen import Holding, Message, Queues, has, holdings, messages
 from interop.harness.servers import NameServer
 from interop.harness.views import brokers
@@ -22,10 +22,12 @@ MESSAGES_OF_QUEUE = 5
 
 
 class Story(NamedTuple):
-    """Times are epoch ms; ``held``, ``got`` are by consumer, ``held`` until ``ended``."""
+    """Times are epoch ms. ``shown``: the name servers that had broker-b during the cut. ``held`` and ``got`` are by
+    consumer, ``held`` until ``ended``."""
 
     cut: int
     gone: int
+    shown: dict[str, bool]
     healed: int
     back: int
     ended: int
@@ -51,6 +53,7 @@ def play(home: Path) -> Story:
         gone = wait_for_brokers(fleet.servers[1], {"broker-a"})
         wait_for_spread(fleet, A, SHARED)
         wait_for_turns(fleet)
+        shown = {ns: "broker-b" in brokers(server) for ns, server in zip(NAME_SERVERS, fleet.servers, strict=True)}
         healed = now_ms()
         fleet.between.heal()
         back = wait_for_brokers(fleet.servers[1], {"broker-a", "broker-b"})
@@ -61,7 +64,8 @@ def play(home: Path) -> Story:
         got = {name: messages(consumer, "GOT") for name, consumer in fleet.consumers.items()}
         for server in fleet.servers:  # in good order, and before the brokers, which then fail nowhere
             assert server.stop() == 0
-    return Story(cut, gone, healed, back, ended, held, got, sent, failed, audit(home / "journal", home / "audit"))
+    found = audit(fleet.journal, home / "audit")
+    return Story(cut, gone, shown, healed, back, ended, held, got, sent, failed, found)
 
 
 def wait_for_spread(fleet: Fleet, c1: Queues, c2: Queues) -> None:
