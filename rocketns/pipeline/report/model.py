@@ -69,37 +69,37 @@ class ReportInput:
     # Sections: incidents timeline impact imbalance brokers topics lookups departures quality.
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    # ns, boot, t1, t2, end_cause (stop | lost | open)
+    # Columns: ns, boot, t1, t2, end_cause (stop | lost | open)
     ns_uptime: Table = Table()
-    # ns, cluster, broker, bid, addr, t1, t2, end_cause, gap, timeout_ms: those of brokers that failed or diverged first
+    # Columns: ns, cluster, broker, bid, addr, t1, t2, end_cause, gap, timeout_ms: those of brokers that failed or diverged first
     broker_intervals: Table = Table()
-    # topic, broker, t1, t2, cause, opened_by, gap, values [{ns, present, r, w, p}]: the longest first
+    # Columns: topic, broker, t1, t2, cause, opened_by, gap, values [{ns, present, r, w, p}]: the longest first
     key_windows: Table = Table()
     # rocketns.pipeline.incidents: cause, broker, t1, t2, windows, topics, topic_sample [str], ns_without [str],
     # opened_by [str], longest (us), gap_max (ms): the longest first
     incidents: Table = Table()
-    # topic, t1, t2, strategy, c, assignments, group (None for the model), queues, orphaned_/dup_ mean max,
+    # Columns: topic, t1, t2, strategy, c, assignments, group (None for the model), queues, orphaned_/dup_ mean max,
     # *_qs_mean/max, *_ids, capped:
     # the largest orphaned_qs_max + dup_qs_max first
     impact: Table = Table()
-    # topic, t1, t2, broker, share, fair, tvd, peak, no_share_ns: the largest tvd first
+    # Columns: topic, t1, t2, broker, share, fair, tvd, peak, no_share_ns: the largest tvd first
     imbalance: Table = Table()
-    # ns, broker, bid, addr, up_s, availability, failures, graceful, flaps, mtbf_s, gap_p50 gap_p95 gap_p99 gap_max
+    # Columns: ns, broker, bid, addr, up_s, availability, failures, graceful, flaps, mtbf_s, gap_p50 gap_p95 gap_p99 gap_max
     # (ms), gaps: the lowest availability first
     broker_stats: Table = Table()
     # day ("2026-08-03"), kind (user | system | retry | dlq), topics, queues: in the order of day
     topic_days: Table = Table()
-    # topic, kind, brokers, queues, created, removed (times or None): kind user first, here and in the next three
+    # Columns: topic, kind, brokers, queues, created, removed (times or None): kind user first, here and in the next three
     topic_inventory: Table = Table()
-    # topic, kind, queues, created, last_lookup (time or None), days
+    # Columns: topic, kind, queues, created, last_lookup (time or None), days
     dead_topics: Table = Table()
-    # topic, kind, rank, n, miss, share, per_s
+    # Columns: topic, kind, rank, n, miss, share, per_s
     hot_topics: Table = Table()
-    # topic, kind, brokers, r_min, r_max, r_mean, skew: the largest first; even topics (skew 1) may be among them
+    # Columns: topic, kind, brokers, r_min, r_max, r_mean, skew: the largest first; even topics (skew 1) may be among them
     skew: Table = Table()
-    # topic, hour (us), kind (anomaly | new), miss, n, ns, median, mad, bound
+    # Columns: topic, hour (us), kind (anomaly | new), miss, n, ns, median, mad, bound
     missing_topics: Table = Table()
-    # broker, cluster, t1, t2, kind, ns, bids: in the order of t1
+    # Columns: broker, cluster, t1, t2, kind, ns, bids: in the order of t1
     departures: Table = Table()
     # kind (hole | drop | corrupt | silent | ...), ns, boot, t1, t2, n, detail
     quality: Table = Table()
