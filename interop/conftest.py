@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from interop.harness.table import MARK, ClientTable
 from interop.harness.views import have_registered
 
 SCENARIO_TIMEOUT_S = 300
+PRINT = "print "
 HERE = Path(__file__).parent
 
 
@@ -46,13 +48,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    passed_and_failed = [one for kind in ("passed", "failed") for one in terminalreporter.stats.get(kind, [])]
-    shares = [value for report in passed_and_failed for name, value in report.user_properties if name == "fast lane"]
-    if shares:
-        terminalreporter.section("route look-ups answered by reactors")
-        terminalreporter.write("".join(f"{share}\n" for share in shares))
+    for title, lines in _printed(terminalreporter).items():
+        terminalreporter.section(title)
+        terminalreporter.write("".join(f"{line}\n" for line in lines))
     if reason := _left_out():
         terminalreporter.section(reason, sep="!")
+
+
+def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:
+    """What tests had to say: ``record_property("print TITLE", line)``, which also comes from a worker."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
+    sections: dict[str, list[str]] = {}
+    for name, line in itertools.chain.from_iterable(report.user_properties for report in reports):
+        if name.startswith(PRINT):
+            sections.setdefault(name.removeprefix(PRINT), []).append(str(line))
+    return sections
 
 
 @pytest.hookimpl(tryfirst=True)

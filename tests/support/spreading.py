@@ -23,7 +23,7 @@ PARITY = "interop/parity/"
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
 BASE_PARTS = 6
 # Files whose tests share a broker. Every other scenario has its own.
-WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane")
+WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
 # What waits most comes first, so that the rest fills the gaps; and nothing long is left for the end.
 ORDER = ("tests/pipeline", "tests/sanitize", "interop/audit", "interop/test_", PARITY, "tests/soak", "tests/hostile")
 MODE = re.compile(r"\[(reactors|asyncio)\b")
