@@ -71,7 +71,7 @@ class ReportInput:
 
     # Columns: ns, boot, t1, t2, end_cause (stop | lost | open)
     ns_uptime: Table = Table()
-    # Columns: ns, cluster, broker, bid, addr, t1, t2, end_cause, gap, timeout_ms: those of brokers that failed or diverged first
+    # ns, cluster, broker, bid, addr, t1, t2, end_cause, gap, timeout_ms: those of brokers that failed or diverged first
     broker_intervals: Table = Table()
     # Columns: topic, broker, t1, t2, cause, opened_by, gap, values [{ns, present, r, w, p}]: the longest first
     key_windows: Table = Table()
@@ -84,24 +84,24 @@ class ReportInput:
     impact: Table = Table()
     # Columns: topic, t1, t2, broker, share, fair, tvd, peak, no_share_ns: the largest tvd first
     imbalance: Table = Table()
-    # Columns: ns, broker, bid, addr, up_s, availability, failures, graceful, flaps, mtbf_s, gap_p50 gap_p95 gap_p99 gap_max
+    # ns, broker, bid, addr, up_s, availability, failures, graceful, flaps, mtbf_s, gap_p50 gap_p95 gap_p99 gap_max
     # (ms), gaps: the lowest availability first
     broker_stats: Table = Table()
     # day ("2026-08-03"), kind (user | system | retry | dlq), topics, queues: in the order of day
     topic_days: Table = Table()
-    # Columns: topic, kind, brokers, queues, created, removed (times or None): kind user first, here and in the next three
+    # topic, kind, brokers, queues, created, removed (times or None): kind user first, here and in the next three
     topic_inventory: Table = Table()
     # Columns: topic, kind, queues, created, last_lookup (time or None), days
     dead_topics: Table = Table()
     # Columns: topic, kind, rank, n, miss, share, per_s
     hot_topics: Table = Table()
-    # Columns: topic, kind, brokers, r_min, r_max, r_mean, skew: the largest first; even topics (skew 1) may be among them
+    # topic, kind, brokers, r_min, r_max, r_mean, skew: the largest first; even topics (skew 1) may be among them
     skew: Table = Table()
     # Columns: topic, hour (us), kind (anomaly | new), miss, n, ns, median, mad, bound
     missing_topics: Table = Table()
     # Columns: broker, cluster, t1, t2, kind, ns, bids: in the order of t1
     departures: Table = Table()
-    # kind (hole | drop | corrupt | silent | ...), ns, boot, t1, t2, n, detail
+    # Columns: kind (hole | drop | corrupt | silent | ...), ns, boot, t1, t2, n, detail
     quality: Table = Table()
     # what was read: ns, files, events, first, last (times), offset_us (clock), corrupt, lost
     sources: Table = Table()
