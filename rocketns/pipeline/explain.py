@@ -1,7 +1,8 @@
 """What each name server answered for a topic at a time, told by its journal: its route, in the order of the answer.
 
 Times are each name server's own, uncorrected. Not in a journal, and so not here: filter servers, the mappings of static
-topics, and whether supportActingMaster was on, which the caller says.
+topics, and whether supportActingMaster was on, which the caller says. Where members of one broker name registered in
+several clusters, the first by name stands for the group's.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rocketns.pipeline.schema import ROUTES, Observation, conform
 
 QUEUE = ("r", "w", "p", "s")
 WRITE, MASTER = 2, 0
+MEMBER_LIST_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"  # of topics that show a group as it is
 ENDLESS = 2**62  # us: no observation ends there
 
 
@@ -34,7 +36,7 @@ def routes_at(
     """
     base = _until_last_sign(state.base(events, Observation(0, ENDLESS), keep=keep), silent_after_us)
     queues = _queues(events, topic, base, at)
-    groups = _groups(events, base, at).join(queues.select("ns", "broker").distinct(), ["ns", "broker"], "left_semi")
+    groups = _groups(events, queues, base, at)
     known = _held(base.uptime, at).select("ns", F.lit(True).alias("known"))
     routes = (
         base.boots.select("ns")
@@ -43,13 +45,14 @@ def routes_at(
         .join(_by_server(queues, "queues", "broker", *QUEUE), ["ns"], "left")
         .join(_by_server(groups, "groups", "broker", "cluster", "addrs", "acting"), ["ns"], "left")
     )
-    answered = F.col("known") & F.col("queues").isNotNull() & F.col("groups").isNotNull()
+    answered = F.col("known") & F.col("queues").isNotNull()
     shown = routes.select(
         "ns",
         F.coalesce("known", F.lit(False)).alias("known"),
         *[F.when(answered, F.col(name)).otherwise(F.array()).alias(name) for name in ("queues", "groups")],
     )
-    return conform(_with_acting_masters(shown) if acting_masters else shown, ROUTES)
+    acting = acting_masters and not topic.startswith(MEMBER_LIST_PREFIX)
+    return conform(_with_acting_masters(shown) if acting else shown, ROUTES)
 
 
 def _until_last_sign(base: state.Base, silent_after_us: int) -> state.Base:
@@ -71,20 +74,35 @@ def _queues(events: DataFrame, topic: str, base: state.Base, at: int) -> DataFra
     return _held(state.intervals(changes, ("topic", "broker"), base), at).select("ns", "broker", "value.*")
 
 
-def _groups(events: DataFrame, base: state.Base, at: int) -> DataFrame:
-    """ns, broker, cluster, addrs sorted by broker id, acting (the group knows acting masters)."""
+def _groups(events: DataFrame, queues: DataFrame, base: state.Base, at: int) -> DataFrame:
+    """ns, broker, cluster, addrs sorted by broker id, acting (the group knows acting masters).
+
+    Who has queues has a group, which may have lost all its addresses to other groups or ids.
+    """
     members = _held(state.broker_intervals(events, base, Observation(0, ENDLESS)), at)
-    latest = F.max_by("acting", F.struct("boot", "seq"))
-    acting = (
-        events.where((F.col("ts") <= at) & F.col("acting").isNotNull())
+    member = F.struct("bid", "addr")
+    addrs = members.groupBy("ns", "broker").agg(
+        F.min("cluster").alias("cluster"), F.array_sort(F.collect_list(member)).alias("addrs")
+    )
+    order = F.struct("boot", "seq")
+    last_told = (
+        events.where((F.col("ts") <= at) & F.col("cluster").isNotNull())
         .groupBy("ns", "broker")
-        .agg(latest.alias("acting"))
+        .agg(
+            F.max_by("cluster", order).alias("last_cluster"),
+            F.max_by("acting", F.when(F.col("acting").isNotNull(), order)).alias("acting"),
+        )
     )
     return (
-        members.groupBy("ns", "broker")
-        .agg(F.min("cluster").alias("cluster"), F.array_sort(F.collect_list(F.struct("bid", "addr"))).alias("addrs"))
-        .join(acting, ["ns", "broker"], "left")
-    )
+        queues.select("ns", "broker")
+        .distinct()
+        .join(addrs, ["ns", "broker"], "left")
+        .join(last_told, ["ns", "broker"], "left")
+        .select(
+            "ns", "broker", F.coalesce("cluster", "last_cluster").alias("cluster"),
+            F.coalesce("addrs", F.array()).alias("addrs"), "acting",
+        )
+    )  # fmt: skip
 
 
 def _by_server(rows: DataFrame, name: str, *columns: str) -> DataFrame:
@@ -99,12 +117,12 @@ def _with_acting_masters(routes: DataFrame) -> DataFrame:
     def shown(group: Column) -> Column:
         writable = F.exists("queues", lambda q: (q["broker"] == group["broker"]) & (q["p"].bitwiseAND(WRITE) != 0))
         has_master = F.exists(group["addrs"], lambda member: member["bid"] == MASTER)
-        acts = F.coalesce(group["acting"], F.lit(False)) & ~has_master & ~writable
+        acts = F.coalesce(group["acting"], F.lit(False)) & (F.size(group["addrs"]) > 0) & ~has_master & ~writable
         return F.when(acts, group.withField("addrs", _first_as_master(group["addrs"]))).otherwise(group)
 
     return routes.withColumn("groups", F.transform("groups", shown))
 
 
 def _first_as_master(addrs: Column) -> Column:
-    first = addrs[0].withField("bid", F.lit(MASTER))
+    first = F.get(addrs, F.lit(0)).withField("bid", F.lit(MASTER))
     return F.concat(F.array(first), F.slice(addrs, 2, F.greatest(F.size(addrs) - 1, F.lit(0))))

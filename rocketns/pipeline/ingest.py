@@ -28,7 +28,9 @@ WRITERS_MAX = 64
 
 _LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<segment>[^/]+)\.jsonl")
 _LINE = StructType([*RECORD.fields]).add("unreadable", StringType())
-_STORED = StructType(EVENTS.fields).add("corrupt", BooleanType()).add("bytes", LongType()).add("segment", StringType())
+_STORED = (
+    StructType([*EVENTS.fields]).add("corrupt", BooleanType()).add("bytes", LongType()).add("segment", StringType())
+)
 
 
 class JournalFile(NamedTuple):
@@ -144,18 +146,19 @@ def _stored(spark: SparkSession, out: str) -> DataFrame:
 def _lines(spark: SparkSession, files: Sequence[JournalFile]) -> DataFrame:
     """value, dt, ns, segment, bytes. Spark takes a day and a name from the folders below one base at a time."""
     schema = StructType().add("value", StringType()).add("dt", StringType()).add("ns", StringType())
+    segment = F.substring_index("_metadata.file_name", ".jsonl", 1).alias("segment")
+    size = F.col("_metadata.file_size").alias("bytes")
     frames = [
-        spark.read.schema(schema).option("basePath", base).text([file.path for file in files if file.base == base])
+        spark.read.schema(schema)
+        .option("basePath", base)
+        .text([file.path for file in files if file.base == base])
+        .select("value", "dt", "ns", segment, size)
         for base in sorted({file.base for file in files})
     ]
     lines = frames[0]
     for frame in frames[1:]:
         lines = lines.unionByName(frame)
-    return lines.select(
-        "value", "dt", "ns",
-        F.substring_index("_metadata.file_name", ".jsonl", 1).alias("segment"),
-        F.col("_metadata.file_size").alias("bytes"),
-    )  # fmt: skip
+    return lines
 
 
 def _judged(lines: DataFrame) -> DataFrame:
