@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline import state
+from rocketns.pipeline import holes, state
 from rocketns.pipeline.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Observation
 from tests.pipeline.duck import state as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
@@ -256,8 +256,9 @@ def harmed(journals: Journals, seed: int) -> Journals:
     return out
 
 
-def test_state_is_that_of_the_independent_version(spark: SparkSession) -> None:
+def test_state_is_that_of_the_independent_version(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """40 random fleets at once: name servers have nothing to do with each other here."""
+    monkeypatch.setattr(holes, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
     journals: Journals = {}
     for seed in range(40):
         fleet = random_journals(seed)

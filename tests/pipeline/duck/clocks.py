@@ -1,0 +1,42 @@
+"""Clock offsets in SQL: nearest heartbeats by comparing each with each."""
+
+OFFSETS = """
+with told as (
+    select ns, {'c': cluster, 'b': broker, 'i': bid, 'a': addr} as member, {'t': dvt, 'c': dvc, 's': dvs} as version,
+        dvc, ev, ts, gap from all_events where ev in ('reg', 'hb')
+),
+reference as (select ns from told group by ns order by count(*) desc, ns limit 1),
+first as (
+    select ns, member, version, min(ts) as seen, arg_min(gap, ts) as gap,
+        min(min(ts)) over (partition by ns, member) as earliest
+    from told where dvc is not null group by ns, member, version
+),
+fresh as (select * from first where seen > earliest and gap <= 60000),
+of_versions as (
+    select a.ns, a.seen - b.seen as difference from fresh a join fresh b using (member, version)
+    where b.ns = (from reference) and a.ns <> b.ns and abs(a.seen - b.seen) <= 3600000000
+),
+chosen as (select member from told group by member order by count(distinct ns) desc, member limit 20),
+beats as (select ns, member, ts from told semi join chosen using (member) where ev = 'hb'),
+of_beats as (
+    select a.ns, arg_min(a.ts - b.ts, {'far': abs(a.ts - b.ts), 'later': b.ts > a.ts}) as difference
+    from (select *, row_number() over () as id from beats) a join beats b using (member)
+    where b.ns = (from reference) and a.ns <> b.ns group by a.id, a.ns having min(abs(a.ts - b.ts)) <= 15000000
+),
+all_differences as (
+    select *, 'versions' as method, 1 as preference, 3 as needed from of_versions
+    union all select *, 'heartbeats', 2, 1 from of_beats
+),
+middles as (
+    select *, round(median(difference) over (partition by ns, method))::bigint as middle from all_differences
+),
+judged as (
+    select ns, middle, count(*) as samples, round(median(abs(difference - middle)))::bigint as spread, method,
+        preference
+    from middles group by ns, middle, method, preference, needed
+    having count(*) >= needed and count(*) filter (abs(difference - middle) <= 1000000) * 2 >= count(*)
+)
+select distinct on (ns) ns, coalesce(middle, 0), coalesce(samples, 0), coalesce(spread, 0), coalesce(method, 'none'),
+    (from reference)
+from (select distinct ns from all_events) left join judged using (ns) order by ns, preference
+"""

@@ -1,0 +1,97 @@
+"""By how much clocks differ, told by heartbeats and data versions; and state told after the correction."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline import divergence, state
+from rocketns.pipeline.clocks import clock_offsets, corrected
+from rocketns.pipeline.schema import EVENTS, OFFSETS, Observation
+from tests.pipeline.duck import clocks as duck
+from tests.pipeline.frames import cut, duck_events, duck_rows, rows
+from tests.pipeline.journals import (
+    DAY_START,
+    SECOND,
+    Broker,
+    Journal,
+    Journals,
+    events_frame,
+    random_journals,
+    topic,
+    worked_example,
+)
+
+BROKERS = [Broker(f"broker-{name}", f"10.0.0.{number}:10911") for number, name in enumerate("abc", 1)]
+
+
+def fleet(offsets_s: dict[str, float], versions: int, silent_at_n1: bool = False) -> Journals:
+    """Ten minutes of three brokers that every name server hears within 20 ms, with clocks that are off by so many s."""
+    chance = random.Random(1)
+    journals = {ns: Journal(DAY_START + int(off * SECOND), ns) for ns, off in offsets_s.items()}
+    for beat in range(20):
+        for number, broker in enumerate(BROKERS):
+            sent = DAY_START + (1 + beat * 30 + number * 7) * SECOND
+            for ns, journal in journals.items():
+                if silent_at_n1 and ns == "n1" and beat > 4:
+                    continue
+                ts = sent + int(offsets_s[ns] * SECOND) + chance.randrange(20) * 1000
+                version = min(versions, beat // 3)
+                journal.register(ts, broker, [topic("T", r=4 + (beat // 5))], version)
+    return {ns: journal.records for ns, journal in journals.items()}
+
+
+def offsets_of(spark: SparkSession, journals: Journals) -> dict[str, tuple[Any, ...]]:
+    """offset in s, method, reference; held to the independent version on the way."""
+    frame = clock_offsets(cut(events_frame(spark, journals)))
+    assert frame.schema.simpleString() == OFFSETS.simpleString()
+    found = rows(frame)
+    assert found == duck_rows(duck_events(journals), duck.OFFSETS)
+    return {r[0]: (round(r[1] / SECOND, 1), r[4], r[5]) for r in found}
+
+
+def test_versions_tell_any_offset(spark: SparkSession) -> None:
+    journals = fleet({"n1": 0, "n2": 47.3, "n3": -610}, versions=9)
+    assert offsets_of(spark, journals) == {
+        "n1": (0, "none", "n1"), "n2": (47.3, "versions", "n1"), "n3": (-610, "versions", "n1"),
+    }  # fmt: skip
+
+
+def test_heartbeats_tell_small_offsets_where_no_version_changed(spark: SparkSession) -> None:
+    journals = fleet({"n1": 0, "n2": 3.2, "n3": -2.5}, versions=0)
+    assert offsets_of(spark, journals) == {
+        "n1": (0, "none", "n1"), "n2": (3.2, "heartbeats", "n1"), "n3": (-2.5, "heartbeats", "n1"),
+    }  # fmt: skip
+
+
+def test_the_reference_is_who_heard_the_most(spark: SparkSession) -> None:
+    journals = fleet({"n1": 5, "n2": 0}, versions=9, silent_at_n1=True)
+    assert offsets_of(spark, journals)["n1"][0::2] == (5, "n2")
+
+
+def test_the_worked_example_has_no_offset(spark: SparkSession) -> None:
+    assert {offset for offset, _, _ in offsets_of(spark, worked_example()).values()} == {0}
+
+
+@pytest.mark.parametrize("seed", [2, 9])
+def test_what_does_not_agree_is_left_alone(spark: SparkSession, seed: int) -> None:
+    """Random journals have nothing in common."""
+    assert {row[:2] for row in offsets_of(spark, random_journals(seed)).values()} == {(0, "none")}
+
+
+def test_corrected_clocks_leave_only_real_differences(spark: SparkSession) -> None:
+    """The same changes of a topic, 47 s apart by the clocks, make windows; after the correction there is none."""
+    journals = fleet({"n1": 0, "n2": 47.3}, versions=9)
+    events, observation = cut(events_frame(spark, journals)), Observation(DAY_START, DAY_START + 640 * SECOND)
+
+    def windows(seen: Any) -> int:
+        base = state.base(seen, observation, keep=cut)
+        topics = cut(state.topic_intervals(seen, base, observation))
+        return len(rows(divergence.key_windows(topics, base.uptime, observation)))
+
+    shifted = cut(corrected(events, clock_offsets(events)))
+    assert shifted.schema.simpleString() == EVENTS.simpleString()
+    assert (windows(events) > 0, windows(shifted)) == (True, 0)
