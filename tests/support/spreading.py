@@ -24,6 +24,8 @@ PARITY = "interop/parity/"
 BASE_PARTS = 6
 # Files whose tests share a broker. Every other scenario has its own.
 WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
+# It runs Spark in processes of its own.
+WITH_A_CLUSTER = ("tests/pipeline/test_cluster.py",)
 # What waits most comes first, so that the rest fills the gaps; and nothing long is left for the end.
 ORDER = ("tests/pipeline", "tests/sanitize", "interop/audit", "interop/test_", PARITY, "tests/soak", "tests/hostile")
 MODE = re.compile(r"\[(reactors|asyncio)\b")
@@ -37,7 +39,7 @@ def group_of(test: str) -> str:
         return f"{PARITY} {_pair_of(test, name)}"
     if path.startswith("interop/test_"):
         return path if any(word in path for word in WITH_A_BROKER) else test
-    if path.startswith("tests/pipeline/"):
+    if path.startswith("tests/pipeline/") and path not in WITH_A_CLUSTER:
         return "tests/pipeline"
     mode = MODE.search(name)
     return f"{path} {mode[1]}" if mode else path
