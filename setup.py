@@ -44,13 +44,15 @@ class BuildExtensions(build_ext):
 def sanitizer_flags() -> list[str]:
     """Compiler and linker flags of ROCKETNS_SANITIZE, a list like address,undefined; none when it is not set.
 
-    What is built with them is for a folder of its own (build_ext --build-lib): `python -m tests.sanitize` does that.
+    Signed overflow counts as undefined, which Python's own flags do not let it. What is built with them is for a folder
+    of its own (build_ext --build-lib): `python -m tests.sanitize` does that.
     """
     names = SANITIZE.split(",") if SANITIZE else []
     for name in names:
         if name not in SANITIZERS:
             raise SystemExit(f"error: ROCKETNS_SANITIZE: {name!r} is not one of {', '.join(SANITIZERS)}.")
-    return [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g"] if names else []
+    strict = ["-fno-sanitize-recover=all", "-fno-wrapv", "-fno-omit-frame-pointer", "-g1"]
+    return [f"-fsanitize={SANITIZE}", *strict] if names else []
 
 
 def sources() -> list[Path]:

@@ -30,7 +30,8 @@ def is_simple(manager: Manager, route: TopicRouteData) -> bool:
     """Whether nothing is in the route, or could be by a switch, that fragments cannot say."""
     groups = [manager.tables.broker_addr_table[group.broker_name] for group in route.broker_datas]
     masterless = any(g.broker_addrs and g.enable_acting_master and MASTER_ID not in g.broker_addrs for g in groups)
-    has_filters = any(servers is not None for servers in route.filter_server_table.values())
+    filters = manager.tables.filter_server_table
+    has_filters = any((g.cluster, addr) in filters for g in groups for addr in g.broker_addrs.values())
     return not (masterless or has_filters or route.topic_queue_mapping_by_broker)
 
 

@@ -1,0 +1,133 @@
+"""Mutated frames on two threads while a third changes the slots, then mutated registrations; some are compared."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import tempfile
+import threading
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
+from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
+from rocketns._fast.lookup import answer
+from rocketns._fast.register_body import parse_compressed, parse_json
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.route import queue_data
+from tests.fast.clients import CLIENTS, look_up
+from tests.fast.frames import TOPICS
+from tests.fast.test_register_body import BLOCKS, FORMS, check, check_blocks
+from tests.fast.worlds import CLOSES, PublishedWorld, populated
+from tests.sanitize.fuzz import Corpus, Frames, bodies
+
+READERS = 2
+AT_ONCE = 50_000
+BODIES_FOR_FRAMES = 20  # one mutated body for so many frames
+COUNTED = ("whole", "recognised", "recognised by likeness", "answered", "handed over")
+
+
+def corpus() -> list[bytes]:
+    """Look-ups of every client, and other requests."""
+    topics = [*TOPICS, "static", "filtered", "T" * 1024]
+    frames = [look_up(client, topic, opaque) for client in CLIENTS for topic in topics for opaque in (7, -1)]
+    body = register_body([topic_config("T1")])
+    others = [
+        frame(json_header(103, register_ext(body=body)), body),
+        frame(binary_header(103, register_ext(body=body)), body, ROCKETMQ),
+        frame(json_header(105, {"topic": "T1", "__ZONE_MODE": "true", "__ZONE_NAME": "z1"})),
+        frame(json_header(105, {"topic": "T1", "acceptStandardJsonOnly": "false"}, version=400)),
+        frame(json_header(106)),
+    ]
+    return frames + others * 4
+
+
+def churn(world: PublishedWorld, seed: int, ended: threading.Event) -> int:
+    """Change what the slots hold until it is over: how often."""
+    chance, count = random.Random(seed), 0
+    while not ended.is_set():
+        count += 1
+        name, topics = f"c{chance.randrange(20)}", chance.sample(["T1", "T2", "T3", *map(str, range(200))], 30)
+        ext = {"broker": name, "addr": f"10.1.0.{chance.randrange(20)}:1"}
+        if chance.randrange(3):
+            body = register_body([topic_config(t, chance.randrange(9)) for t in topics], data_version(count))
+            world.ask(103, register_ext(body=body, **ext), body)
+        elif chance.randrange(2):
+            who = {"clusterName": "C1", "brokerName": name, "brokerAddr": ext["addr"], "brokerId": "0"}
+            world.ask(104, who)
+        else:
+            world.ask(216, {"topic": chance.choice(topics)})
+        world.publish()
+    return count
+
+
+def run_frames(world: PublishedWorld, frames: int, ends: float, seed: int) -> tuple[int, list[Frames], int]:
+    """How many there were, their readers, and how often the slots changed meanwhile."""
+    readers = [Frames(world.slots, Corpus(corpus()), seed + number) for number in range(READERS)]
+    done = Counter[int]()
+
+    def read(number: int) -> None:
+        while done[number] < frames // READERS and time.monotonic() < ends:
+            readers[number].run(AT_ONCE)
+            done[number] += AT_ONCE
+
+    ended, changes = threading.Event(), list[int]()
+    writer = threading.Thread(target=lambda: changes.append(churn(world, seed, ended)))
+    threads = [threading.Thread(target=read, args=(number,)) for number in range(READERS)]
+    for thread in [writer, *threads]:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ended.set()
+    writer.join()
+    return done.total(), readers, changes[0]
+
+
+def compare(world: PublishedWorld, samples: list[bytes]) -> int:
+    """How many frames that were recognised have the reference's answer; the slots stand still."""
+    for sample, kind in itertools.product(samples, SerializeType):
+        expected = world.reference(sample, kind)
+        assert expected != CLOSES, sample
+        assert answer(world.slots, sample, kind) in (None, expected), sample
+    return len(samples)
+
+
+def run_bodies(world: PublishedWorld, count: int, ends: float, seed: int) -> None:
+    """Plain and compressed ones, with and without slots."""
+    plain = partial(parse_json, queue_data=queue_data)
+    blocks = partial(parse_compressed, mappings=True, queue_data=queue_data)
+    known = {"slots": world.slots, "broker_name": "ba"}
+    for name, texts, parse, same in (
+        ("plain", FORMS, plain, check),
+        ("plain, with slots", FORMS, partial(plain, **known), check),
+        ("compressed", BLOCKS, blocks, check_blocks),
+        ("compressed, with slots", BLOCKS, partial(blocks, **known), check_blocks),
+    ):
+        done = taken = compared = 0
+        for number in itertools.count():
+            if done >= count // 4 or time.monotonic() > ends:
+                break
+            took, samples = bodies(Corpus(texts), seed + number, 5_000, parse, 200)
+            compared += sum(same(sample) for sample in samples)
+            done, taken = done + 5_000, taken + took
+        print(f"fuzz: {done} {name} registration bodies: {taken} taken, {compared} compared with the twin")
+
+
+def fuzz(frames: int, seconds: int, seed: int) -> int:
+    """So many frames, or as many as the time allows; 0, or an error where an answer is not the reference's."""
+    print(f"fuzz: seed {seed}")
+    ends = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as home:
+        world = populated(Path(home))
+        done, readers, changes = run_frames(world, frames, ends, seed)
+        counts = [sum(numbers) for numbers in zip(*(reader.counts() for reader in readers), strict=True)]
+        told = ", ".join(f"{count} {name}" for name, count in zip(COUNTED, counts, strict=True))
+        print(f"fuzz: {done} frames on {READERS} threads while the slots changed {changes} times: {told}")
+        compared = compare(world, [sample for reader in readers for sample in reader.samples_taken()])
+        print(f"fuzz: {compared} recognised frames compared with the reference")
+        assert compared, "nothing was recognised"
+        assert all(counts), "the fuzzer does not reach what it is for"
+        run_bodies(world, frames // BODIES_FOR_FRAMES, time.monotonic() + max(seconds // 3, 5), seed)
+    return 0

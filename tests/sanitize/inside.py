@@ -1,0 +1,66 @@
+"""Runs tests or the fuzzer with the modules of a build folder in place of the developer's.
+
+``python -m tests.sanitize.inside FOLDER pytest ARGUMENT…``, ``… FOLDER fuzz FRAMES SECONDS SEED`` or ``… FOLDER plant
+FAULT``. The last line says how it ended, as the process itself may end with what a sanitizer thinks of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import rocketns._fast
+import tests.sanitize
+
+ENDED = "ended with status"
+
+
+def main(folder: Path, what: str, arguments: list[str]) -> int:
+    """The exit status of what was run; 1 where a module came from elsewhere."""
+    rocketns._fast.__path__[:] = [str(folder / "rocketns" / "_fast")]
+    tests.sanitize.__path__.append(str(folder / "tests" / "sanitize"))
+    if what == "pytest":
+        status = int(pytest.main(arguments))
+    elif what == "fuzz":
+        from tests.sanitize.fuzzing import fuzz  # its modules are only found now
+
+        frames, seconds, seed = map(int, arguments)
+        status = fuzz(frames, seconds, seed)
+    else:
+        status = plant(arguments[0])
+    strange = [name for name, file in _compiled() if folder not in file.parents]
+    if strange:
+        print(f"not the sanitized modules: {strange}")
+    return status or int(bool(strange))
+
+
+def plant(fault: str) -> int:
+    """Do what a sanitizer must see; 0 where it did not end the process."""
+    from tests.sanitize import planted
+
+    if fault == "race":
+        threads = [threading.Thread(target=planted.race, args=(100,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    else:
+        getattr(planted, fault)({"overrun": 7, "undefined": 2**31 - 1, "leak": 12345}[fault])
+    return 0
+
+
+def _compiled() -> list[tuple[str, Path]]:
+    return [
+        (name, Path(str(module.__file__)))
+        for name, module in sys.modules.items()
+        if name.startswith("rocketns._fast.") and getattr(module, "__file__", None)
+    ]
+
+
+if __name__ == "__main__":
+    status = main(Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:])
+    print(f"\n{ENDED} {status}", flush=True)
+    sys.exit(status)
