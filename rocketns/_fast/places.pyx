@@ -131,7 +131,7 @@ cdef bint say_opened(Reactor *reactor, Connection *connection, const char *addre
         return False
     memcpy(message.data, address, length)
     message.size = length
-    if reactor.counts.by_client:
+    if reactor.shared.counts_clients:
         connection.address = strdup(address)
         connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)
     push(&reactor.shared.to_control, message)

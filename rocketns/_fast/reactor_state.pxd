@@ -31,7 +31,8 @@ cdef struct Limits:
     int serialize_type
     bint takes_plain
 
-# enabled: 0 hands every look-up over. clock_ms: -1, or the time that a test says it is.
+# enabled: 0 hands every look-up over. clock_ms: -1, or the time that a test says it is. counted_keys_max and
+# counts_clients are fixed once the reactors run.
 cdef struct Shared:
     Limits limits
     Routes *routes
@@ -46,6 +47,8 @@ cdef struct Shared:
     int64_t enabled
     int64_t clock_ms
     int64_t idle_ms_max
+    uint32_t counted_keys_max
+    bint counts_clients
 
 cdef struct Reactor:
     Shared *shared

@@ -268,6 +268,7 @@ cdef class Reactors:
 
     def count_lookups(self, unsigned int keys_max, bint by_client):
         """Only before the loops run."""
+        self.shared.counted_keys_max, self.shared.counts_clients = keys_max, by_client
         for number in range(self.count):
             if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
                 raise MemoryError
@@ -277,8 +278,7 @@ cdef class Reactors:
         cdef list rows = []
         cdef int64_t lookups = 0, misses = 0
         for number in range(self.count):
-            old = self.shared.reactors[number].counts
-            if not make_counts(&new, old.keys_max, old.by_client):
+            if not make_counts(&new, self.shared.counted_keys_max, self.shared.counts_clients):
                 raise MemoryError
             pthread_mutex_lock(&self.shared.reactors[number].reading)
             old = self.shared.reactors[number].counts
