@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JAVA_MIN = 17
+# Of a shuffle in one process: Spark's 200 would make more tasks than there is work in most tables.
+LOCAL = {"spark.sql.shuffle.partitions": "16"}
+QUIET = {"spark.log.level": "ERROR"}
 MISSING_EXTRA = "{} is not installed, and the audit runs on it. Install it with: pip install 'rocketns[spark]'"
 MISSING_JAVA = (
     f"Spark needs a Java runtime, version {JAVA_MIN} or newer, and {{}}. Install one (Debian, Ubuntu: apt-get install "
@@ -79,7 +82,8 @@ def session(options: argparse.Namespace, say: Progress) -> SparkSession:
     settings = dict(options.conf)
     memory = settings.pop("spark.driver.memory", "2g")
     master = options.master or (None if submitted else "local[*]")
-    spark = spark_session(master, memory=memory, settings={"spark.log.level": "ERROR"} | settings)
+    local = LOCAL if master is not None and master.startswith("local") else {}
+    spark = spark_session(master, memory=memory, settings=QUIET | local | settings)
     spark.sparkContext.setLogLevel("ERROR")
     say(f"Spark {spark.version} on {spark.sparkContext.master}")
     return spark

@@ -14,6 +14,8 @@ more than the shortest window shows as jitter, and as ``spread``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -30,13 +32,15 @@ MEMBER = ("cluster", "broker", "bid", "addr")
 VERSION = ("dvt", "dvc", "dvs")
 
 
-def clock_offsets(events: DataFrame) -> DataFrame:
-    """OFFSETS, a row for each name server; the reference is the one that took the most heartbeats."""
-    told = events.where(F.col("ev").isin("reg", "hb"))
-    by_member = told.groupBy("ns", *MEMBER).agg(F.count("*").alias("count"))
-    servers = _servers(events, by_member)
-    versions = _judged(_version_differences(told, servers), "versions", SAMPLES_MIN)
-    beats = _judged(_beat_differences(told, by_member, servers), "heartbeats", 1)
+def clock_offsets(events: DataFrame, keep: Callable[[DataFrame], DataFrame] = lambda frame: frame) -> DataFrame:
+    """OFFSETS, a row for each name server; the reference is the one that took the most heartbeats.
+
+    ``keep`` is called on the one small frame that the rest is made of, as by ``state.base``.
+    """
+    sights = keep(_sights(events))
+    servers = _servers(events, sights)
+    versions = _judged(_version_differences(sights, servers), "versions", SAMPLES_MIN)
+    beats = _judged(_beat_differences(events, sights, servers), "heartbeats", 1)
     nothing = servers.select(
         "ns", F.lit(0).alias("offset"), F.lit(0).alias("samples"), F.lit(0).alias("spread"),
         F.lit("none").alias("method"), F.lit(9).alias("preference"),
@@ -58,20 +62,27 @@ def corrected(events: DataFrame, offsets: DataFrame) -> DataFrame:
     return joined.select(*[shifted.alias("ts") if name == "ts" else F.col(name) for name in events.columns])
 
 
-def _servers(events: DataFrame, by_member: DataFrame) -> DataFrame:
+def _sights(events: DataFrame) -> DataFrame:
+    """What each name server saw of each version of each member: seen (first), the gap before that, count."""
+    return (
+        events.where(F.col("ev").isin("reg", "hb"))
+        .groupBy("ns", *MEMBER, *VERSION)
+        .agg(F.min("ts").alias("seen"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count"))
+    )
+
+
+def _servers(events: DataFrame, sights: DataFrame) -> DataFrame:
     """ns, reference."""
-    counts = by_member.groupBy("ns").agg(F.sum("count").alias("count"))
+    counts = sights.groupBy("ns").agg(F.sum("count").alias("count"))
     chosen = counts.agg(F.min(F.struct((-F.col("count")).alias("least"), "ns")).alias("first"))
     names = events.select("ns").distinct()
     return names.join(F.broadcast(chosen), how="cross").select("ns", F.col("first.ns").alias("reference"))
 
 
-def _version_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
+def _version_differences(sights: DataFrame, servers: DataFrame) -> DataFrame:
     """ns, difference."""
     first = (
-        told.where("dvc is not null")
-        .groupBy("ns", *MEMBER, *VERSION)
-        .agg(F.min("ts").alias("seen"), F.min_by("gap", "ts").alias("gap"))
+        sights.where("dvc is not null")
         .withColumn("earliest", F.min("seen").over(Window.partitionBy("ns", *MEMBER)))
         .where((F.col("seen") > F.col("earliest")) & (F.col("gap") <= FRESH_MS))
         .join(F.broadcast(servers), "ns", "inner")
@@ -87,23 +98,28 @@ def _version_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
     )
 
 
-def _beat_differences(told: DataFrame, by_member: DataFrame, servers: DataFrame) -> DataFrame:
+def _beat_differences(events: DataFrame, sights: DataFrame, servers: DataFrame) -> DataFrame:
     """ns, difference; of the members that most name servers heard."""
     chosen = (
-        by_member.groupBy(*MEMBER)
-        .agg(F.count("*").alias("servers"))
+        sights.groupBy(*MEMBER)
+        .agg(F.count_distinct("ns").alias("servers"))
         .orderBy(F.col("servers").desc(), *MEMBER)
         .limit(MEMBERS_MAX)
     )
-    beats = told.where("ev = 'hb'").select("ns", *MEMBER, "ts").join(F.broadcast(chosen), [*MEMBER], "left_semi")
+    beats = events.where("ev = 'hb'").select("ns", *MEMBER, "ts")
     of_reference = F.when(F.col("ns") == F.col("reference"), F.col("ts"))
-    by_time = Window.partitionBy(*MEMBER).orderBy("ts", "ns")
-    before = F.last(of_reference, ignorenulls=True).over(by_time.rowsBetween(Window.unboundedPreceding, -1))
-    after = F.first(of_reference, ignorenulls=True).over(by_time.rowsBetween(1, Window.unboundedFollowing))
+    # Two sorts: a frame that looks forward would be computed anew for each row.
+    upwards = Window.partitionBy(*MEMBER).orderBy("ts", "ns").rowsBetween(Window.unboundedPreceding, -1)
+    downwards = (
+        Window.partitionBy(*MEMBER)
+        .orderBy(F.col("ts").desc(), F.col("ns").desc())
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
     return (
-        beats.join(F.broadcast(servers), "ns", "inner")
-        .withColumn("before", F.col("ts") - before)
-        .withColumn("after", F.col("ts") - after)
+        beats.join(F.broadcast(chosen), [*MEMBER], "left_semi")
+        .join(F.broadcast(servers), "ns", "inner")
+        .withColumn("before", F.col("ts") - F.last(of_reference, ignorenulls=True).over(upwards))
+        .withColumn("after", F.col("ts") - F.last(of_reference, ignorenulls=True).over(downwards))
         .where("ns <> reference")
         .select("ns", _nearer("before", "after").alias("difference"))
         .where(F.abs("difference") <= HALF_BEAT_US)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.findings import Outcome, verdict
@@ -18,44 +19,55 @@ from rocketns.pipeline.schema import Observation
 
 REPORT, SUMMARY = "report.html", "summary.json"
 SUMMARY_VERSION = 1
-STRATEGIES = ("averagely", "circle")
+HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 TABLES = tuple(field.name for field in dataclasses.fields(ReportInput) if field.default == Table())
 
 
 def figures(results: Results) -> dict[str, float]:
     """Figures of the whole run, from the whole tables. Queue-seconds are of the group size that is hit hardest."""
-    harmed = [f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max")]
     worst = (
         results.frame("impact")
         .groupBy("topic", "t1", "t2", "strategy")
-        .agg(*[F.max(name).alias(name) for name in harmed])
+        .agg(*[F.max(name).alias(name) for name in HARM])
         .groupBy("strategy")
-        .agg(*[F.sum(name).alias(name) for name in harmed])
+        .agg(*[F.sum(name).alias(name) for name in HARM])
     )
-    told = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in harmed}
-    counted = {
-        "events": results.frame("sources").agg(F.sum("events")).collect()[0][0] or 0,
-        "name_servers": _distinct(results.frame("ns_uptime"), "ns"),
-        "brokers": _distinct(results.frame("broker_intervals"), "broker"),
-        "topics": _distinct(results.frame("topic_inventory"), "topic"),
-    }
-    return counted | told
+    told = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in HARM}
+    return told | _numbers(
+        results,
+        {
+            "events": ("sources", F.sum("events")),
+            "name_servers": ("ns_uptime", F.countDistinct("ns")),
+            "brokers": ("broker_intervals", F.countDistinct("broker")),
+            "topics": ("topic_inventory", F.count("topic")),
+        },
+    )
 
 
 def findings(results: Results) -> dict[str, int]:
     """Counts by the names of ``findings.NAMES``."""
-    uptime = results.frame("ns_uptime")
-    return {
-        "incidents": results.frame("incidents").count(),
-        "departures": results.frame("departures").where("kind != 'graceful'").count(),
-        "flaps": results.frame("broker_stats").agg(F.sum("flaps")).collect()[0][0] or 0,
-        "killed": uptime.where("end_cause = 'lost'").count(),
-        "missing_topics": results.frame("missing_topics").count(),
-    }
+    return _numbers(
+        results,
+        {
+            "incidents": ("incidents", F.count("broker")),
+            "departures": ("departures", F.count_if(F.col("kind") != "graceful")),
+            "flaps": ("broker_stats", F.sum("flaps")),
+            "killed": ("ns_uptime", F.count_if(F.col("end_cause") == "lost")),
+            "missing_topics": ("missing_topics", F.count("topic")),
+        },
+    )
 
 
-def _distinct(frame: DataFrame, column: str) -> int:
-    return frame.select(column).distinct().count()
+def _numbers(results: Results, wanted: Mapping[str, tuple[str, Column]]) -> dict[str, int]:
+    """One number of each table, by one query for all."""
+    frames = [
+        results.frame(table)
+        .agg(F.coalesce(number, F.lit(0)).cast("long").alias("n"))
+        .select(F.lit(name).alias("name"), "n")
+        for name, (table, number) in wanted.items()
+    ]
+    found = {row["name"]: row["n"] for row in reduce(DataFrame.unionByName, frames).collect()}
+    return {name: found[name] for name in wanted}
 
 
 def summarise(

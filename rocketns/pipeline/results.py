@@ -6,7 +6,7 @@ What is written is never computed again, also when an executor is lost, which is
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -62,7 +62,6 @@ class Results:
 
     def __init__(self, spark: SparkSession, out: Folder, *, csv: bool = False) -> None:
         self._spark, self._out, self._csv = spark, out, csv
-        self.counts: dict[str, int] = {}
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; the frame that reads it."""
@@ -81,11 +80,9 @@ class Results:
     def table(self, name: str) -> Table:
         """The most important rows of a table, and how many there are."""
         frame = self.frame(name)
-        total = self.counts[name] = frame.count()
-        if not total:
-            return Table((), 0, f"{RESULTS}/{name}")
-        rows = frame.orderBy(*order_of(name)).limit(ROWS_COLLECTED_MAX).toArrow().to_pylist()
-        return Table(tuple(rows), total, f"{RESULTS}/{name}")
+        shown = frame.orderBy(*order_of(name)).limit(ROWS_COLLECTED_MAX + 1).toArrow().to_pylist()
+        total = len(shown) if len(shown) <= ROWS_COLLECTED_MAX else frame.count()
+        return Table(tuple(shown[:ROWS_COLLECTED_MAX]), total, f"{RESULTS}/{name}")
 
 
 def _flat(frame: DataFrame, name: str) -> Column:
@@ -102,9 +99,3 @@ def read_json(out: Folder, name: str) -> dict[str, Any]:
     """BadInput where it is not there."""
     value: dict[str, Any] = json.loads(out.read(name))
     return value
-
-
-def texts(values: Sequence[str]) -> str:
-    """a, b and 3 more."""
-    shown = ", ".join(values[:5])
-    return f"{shown} and {len(values) - 5} more" if len(values) > 5 else shown
