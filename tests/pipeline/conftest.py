@@ -12,7 +12,8 @@ from rocketns.pipeline.session import has_java, spark_session
 
 HERE = Path(__file__).parent
 LEFT_OUT = "no Java runtime: Spark cannot start"
-START_TIMEOUT_S = 300  # the first test waits for the Java process, on a machine that may be busy
+# The first test waits for the Java process, and one that is stopped in a call to it takes the session of all with it.
+TIMEOUT_S = 1500
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE not in item.path.parents or "spark" not in getattr(item, "fixturenames", ()):
             continue
         item.add_marker("spark")
-        item.add_marker(pytest.mark.timeout(START_TIMEOUT_S))
+        item.add_marker(pytest.mark.timeout(TIMEOUT_S))
         if not has_java():
             item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
 
