@@ -16,7 +16,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity demo bench build clean
+.PHONY: help run test check interop parity sanitize demo bench build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -25,13 +25,14 @@ help: ## say what there is to make (this list)
 run: $(VENV)/built ## start the name server on port 9876; options go in ARGS="-c FILE"
 	@exec $(PY) -m rocketns $(ARGS)
 
-test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where java, javac and mvn are found
+test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where java, javac and mvn are found; a share of sanitize
 	@suites="tests interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
 	if [ -n "$$missing" ]; then suites=tests; \
 		printf '\n%s\n%s\n%s\n\n' '+-----------------------------------------------------------------------------+' \
 			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
 			'+-----------------------------------------------------------------------------+'; \
 	fi; \
+	$(if $(ARGS),,$(PY) -m tests.sanitize --share || exit 1;) \
 	exec $(PY) -m pytest $(SPREAD) $$suites $(ARGS)
 
 check: $(VENV)/dev $(VENV)/built ## ruff, mypy, layering and tidiness, in seconds
@@ -42,6 +43,9 @@ interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brok
 
 parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java NameServer and to rocketns, the answers side by side
 	@exec $(PY) -m pytest $(SPREAD) interop/parity $(ARGS)
+
+sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
+	@exec $(PY) -m tests.sanitize $(ARGS)
 
 demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
 	@exec $(PY) -m interop.demo $(ARGS)
