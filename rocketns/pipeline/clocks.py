@@ -26,21 +26,24 @@ AGREE_US = 1_000_000
 FRESH_MS = 60_000  # a version that comes after a longer silence may have been there for long
 FAR_US = 3_600_000_000
 HALF_BEAT_US = 15_000_000
-MEMBERS_MAX = 20  # of which heartbeats are compared
+MEMBERS_MAX = 30  # that are looked at
 
 MEMBER = ("cluster", "broker", "bid", "addr")
 VERSION = ("dvt", "dvc", "dvs")
 
 
 def clock_offsets(events: DataFrame, keep: Callable[[DataFrame], DataFrame] = lambda frame: frame) -> DataFrame:
-    """OFFSETS, a row for each name server; the reference is the one that took the most heartbeats.
+    """OFFSETS, a row for each name server; the reference is the one that took the most heartbeats of the
+    members that are looked at.
 
-    ``keep`` is called on the one small frame that the rest is made of, as by ``state.base``.
+    ``keep`` is called on the two small frames that the rest is made of, as by ``state.base``.
     """
-    sights = keep(_sights(events))
+    members = keep(_members(events))
+    told = events.where(F.col("ev").isin("reg", "hb")).join(F.broadcast(members), [*MEMBER], "left_semi")
+    sights = keep(_sights(told))
     servers = _servers(events, sights)
     versions = _judged(_version_differences(sights, servers), "versions", SAMPLES_MIN)
-    beats = _judged(_beat_differences(events, sights, servers), "heartbeats", 1)
+    beats = _judged(_beat_differences(told, servers), "heartbeats", 1)
     nothing = servers.select(
         "ns", F.lit(0).alias("offset"), F.lit(0).alias("samples"), F.lit(0).alias("spread"),
         F.lit("none").alias("method"), F.lit(9).alias("preference"),
@@ -62,12 +65,22 @@ def corrected(events: DataFrame, offsets: DataFrame) -> DataFrame:
     return joined.select(*[shifted.alias("ts") if name == "ts" else F.col(name) for name in events.columns])
 
 
-def _sights(events: DataFrame) -> DataFrame:
-    """What each name server saw of each version of each member: seen (first), the gap before that, count."""
+def _members(events: DataFrame) -> DataFrame:
+    """Those whose coming, going or snapshot most name servers tell of; such records are few, so this costs little."""
     return (
-        events.where(F.col("ev").isin("reg", "hb"))
-        .groupBy("ns", *MEMBER, *VERSION)
-        .agg(F.min("ts").alias("seen"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count"))
+        events.where(F.col("ev").isin("reg", "down", "snap") & F.col("addr").isNotNull())
+        .groupBy(*MEMBER)
+        .agg(F.count_distinct("ns").alias("servers"))
+        .orderBy(F.col("servers").desc(), *MEMBER)
+        .limit(MEMBERS_MAX)
+        .select(*MEMBER)
+    )
+
+
+def _sights(told: DataFrame) -> DataFrame:
+    """What each name server saw of each version of each member: seen (first), the gap before that, count."""
+    return told.groupBy("ns", *MEMBER, *VERSION).agg(
+        F.min("ts").alias("seen"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count")
     )
 
 
@@ -98,15 +111,8 @@ def _version_differences(sights: DataFrame, servers: DataFrame) -> DataFrame:
     )
 
 
-def _beat_differences(events: DataFrame, sights: DataFrame, servers: DataFrame) -> DataFrame:
-    """ns, difference; of the members that most name servers heard."""
-    chosen = (
-        sights.groupBy(*MEMBER)
-        .agg(F.count_distinct("ns").alias("servers"))
-        .orderBy(F.col("servers").desc(), *MEMBER)
-        .limit(MEMBERS_MAX)
-    )
-    beats = events.where("ev = 'hb'").select("ns", *MEMBER, "ts")
+def _beat_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
+    """ns, difference."""
     of_reference = F.when(F.col("ns") == F.col("reference"), F.col("ts"))
     # Two sorts: a frame that looks forward would be computed anew for each row.
     upwards = Window.partitionBy(*MEMBER).orderBy("ts", "ns").rowsBetween(Window.unboundedPreceding, -1)
@@ -116,7 +122,8 @@ def _beat_differences(events: DataFrame, sights: DataFrame, servers: DataFrame) 
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     return (
-        beats.join(F.broadcast(chosen), [*MEMBER], "left_semi")
+        told.where("ev = 'hb'")
+        .select("ns", *MEMBER, "ts")
         .join(F.broadcast(servers), "ns", "inner")
         .withColumn("before", F.col("ts") - F.last(of_reference, ignorenulls=True).over(upwards))
         .withColumn("after", F.col("ts") - F.last(of_reference, ignorenulls=True).over(downwards))

@@ -85,8 +85,9 @@ def _groups(events: DataFrame, queues: DataFrame, base: state.Base, at: int) -> 
         F.min("cluster").alias("cluster"), F.array_sort(F.collect_list(member)).alias("addrs")
     )
     order = F.struct("boot", "seq")
+    tells = F.col("acting").isNotNull() | F.col("ev").isin("reg", "down")  # not each heartbeat
     last_told = (
-        events.where((F.col("ts") <= at) & F.col("cluster").isNotNull())
+        events.where((F.col("ts") <= at) & F.col("cluster").isNotNull() & tells)
         .groupBy("ns", "broker")
         .agg(
             F.max_by("cluster", order).alias("last_cluster"),

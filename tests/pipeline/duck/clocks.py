@@ -1,10 +1,14 @@
 """Clock offsets in SQL: nearest heartbeats by comparing each with each."""
 
 OFFSETS = """
-with told as (
-    select ns, {'c': cluster, 'b': broker, 'i': bid, 'a': addr} as member, {'t': dvt, 'c': dvc, 's': dvs} as version,
-        dvc, ev, ts, gap from all_events where ev in ('reg', 'hb')
+with named as (
+    select *, {'c': cluster, 'b': broker, 'i': bid, 'a': addr} as member, {'t': dvt, 'c': dvc, 's': dvs} as version
+    from all_events where addr is not null
 ),
+chosen as (
+    select member from named where ev <> 'hb' group by member order by count(distinct ns) desc, member limit 30
+),
+told as (from named semi join chosen using (member) where ev in ('reg', 'hb')),
 reference as (select ns from told group by ns order by count(*) desc, ns limit 1),
 first as (
     select ns, member, version, min(ts) as seen, arg_min(gap, ts) as gap,
@@ -16,8 +20,7 @@ of_versions as (
     select a.ns, a.seen - b.seen as difference from fresh a join fresh b using (member, version)
     where b.ns = (from reference) and a.ns <> b.ns and abs(a.seen - b.seen) <= 3600000000
 ),
-chosen as (select member from told group by member order by count(distinct ns) desc, member limit 20),
-beats as (select ns, member, ts from told semi join chosen using (member) where ev = 'hb'),
+beats as (select ns, member, ts from told where ev = 'hb'),
 of_beats as (
     select a.ns, arg_min(a.ts - b.ts, {'far': abs(a.ts - b.ts), 'later': b.ts > a.ts}) as difference
     from (select *, row_number() over () as id from beats) a join beats b using (member)
