@@ -94,8 +94,8 @@ def compare(world: PublishedWorld, samples: list[bytes]) -> int:
     return len(samples)
 
 
-def run_bodies(world: PublishedWorld, count: int, ends: float, seed: int) -> None:
-    """Plain and compressed ones, with and without slots."""
+def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> None:
+    """Plain and compressed ones, with and without slots, each in its part of the time."""
     plain = partial(parse_json, queue_data=queue_data)
     blocks = partial(parse_compressed, mappings=True, queue_data=queue_data)
     known = {"slots": world.slots, "broker_name": "ba"}
@@ -106,6 +106,7 @@ def run_bodies(world: PublishedWorld, count: int, ends: float, seed: int) -> Non
         ("compressed, with slots", BLOCKS, partial(blocks, **known), check_blocks),
     ):
         done = taken = compared = 0
+        ends = time.monotonic() + seconds / 4
         for number in itertools.count():
             if done >= count // 4 or time.monotonic() > ends:
                 break
@@ -129,5 +130,5 @@ def fuzz(frames: int, seconds: int, seed: int) -> int:
         print(f"fuzz: {compared} recognised frames compared with the reference")
         assert compared, "nothing was recognised"
         assert all(counts), "the fuzzer does not reach what it is for"
-        run_bodies(world, frames // BODIES_FOR_FRAMES, time.monotonic() + max(seconds // 3, 5), seed)
+        run_bodies(world, frames // BODIES_FOR_FRAMES, max(seconds / 3, 5), seed)
     return 0

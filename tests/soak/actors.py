@@ -119,6 +119,24 @@ class Reader:
         self.answers += len(asked)
 
 
+class Auditor:
+    """Takes the reactors' counts of look-ups while they grow, as the journal does."""
+
+    def __init__(self, server: LiveServer) -> None:
+        self.server, self.counted = server, 0
+
+    def act(self) -> None:
+        assert self.server.controller.lane.reactors is not None
+        rows, rest = self.server.call(self.server.controller.lane.reactors.drain_lookups)
+        self.counted += sum(row[4] for row in [*rows, rest])
+        time.sleep(0.02)
+
+    def has_all(self) -> bool:
+        """Whether every look-up was counted once, now that no more come."""
+        self.act()
+        return self.counted == self.server.answered_by_reactors()
+
+
 class Passer:
     """Connections that come and go: behind a PROXY header, with TLS, cut off, reset, or with nonsense."""
 

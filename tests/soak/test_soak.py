@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
-from interop.harness.wire import Client, frame, json_header
+from interop.harness.wire import Client, eventually, frame, json_header
 from tests.fast.clients import CLIENTS, look_up
-from tests.soak.actors import Broker, Passer, Reader, Visitor, at_once
+from tests.soak.actors import Auditor, Broker, Passer, Reader, Visitor, at_once
 from tests.soak.live import LiveServer
 
 SOAK_S = float(os.environ.get("ROCKETNS_SOAK_S", "6"))
@@ -23,12 +23,18 @@ STEADY, VISITED, DELETED = TOPICS[:5], TOPICS[3:], TOPICS[5:]
 READERS = 4  # connections are dealt to reactors in turn: each has two of them
 
 
+def counting(journal: Path) -> dict[str, object]:
+    """Properties with which look-ups are counted, by client too; the interval ends when the test takes them."""
+    return {"journalPath": journal, "journalLookupClients": "true", "journalLookupSeconds": 86_400}
+
+
 @pytest.mark.timeout(SOAK_S * 4 + 120)
 def test_every_answer_is_true_while_everything_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Brokers read what they wrote, over every reactor; no answer is torn or goes back; servers stop and start."""
+    """Brokers read what they wrote, over every reactor; no answer is torn or goes back; each is
+    counted once; servers stop and start."""
     total = 0
     for number in range(ROUNDS):
-        with LiveServer(tmp_path / str(number)) as server:
+        with LiveServer(tmp_path / str(number), **counting(tmp_path / f"journal{number}")) as server:
             brokers = [Broker(server, host, STEADY, READERS) for host in (1, 2)]
             for broker in brokers:
                 broker.act()
@@ -36,10 +42,13 @@ def test_every_answer_is_true_while_everything_changes(tmp_path: Path, capsys: p
             readers = [Reader(server, TOPICS, steady, seed) for seed in (1, 2)]
             visitors = [Visitor(server, host, VISITED, DELETED) for host in (11, 12)]
             passers = [Passer(server, STEADY, seed) for seed in (1, 2)]
-            counts, faults = at_once([one.act for one in [*brokers, *readers, *visitors, *passers]], SOAK_S / ROUNDS)
+            auditor = Auditor(server)
+            actors = [*brokers, *readers, *visitors, *passers, auditor]
+            counts, faults = at_once([one.act for one in actors], SOAK_S / ROUNDS)
+            if faults:
+                raise faults[0]
+            eventually(auditor.has_all)
             answered = server.answered_by_reactors()
-        if faults:
-            raise faults[0]
         assert answered > sum(reader.answers for reader in readers) / 2
         total += answered
         with capsys.disabled():
