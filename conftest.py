@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,3 +66,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
     kind: type[NameServer] = request.param
     return kind
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, None]:
+    """What a test printed or logged goes from its worker as UTF-8, and hostile input may hold halves of characters."""
+    outcome = yield
+    report = outcome.get_result()
+    report.sections = [(title, text.encode("utf-8", "replace").decode()) for title, text in report.sections]
