@@ -16,7 +16,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity sanitize demo bench build clean
+.PHONY: help run test check interop parity pipeline sanitize demo bench build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -43,6 +43,9 @@ interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brok
 
 parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java NameServer and to rocketns, the answers side by side
 	@exec $(PY) -m pytest $(SPREAD) interop/parity $(ARGS)
+
+pipeline: $(VENV)/dev $(VENV)/built ## the tests of the journal pipeline, with those that take Spark minutes each
+	@exec $(PY) -m pytest tests/pipeline --long $(ARGS)
 
 sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
 	@exec $(PY) -m tests.sanitize $(ARGS)
