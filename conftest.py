@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -73,9 +72,9 @@ def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
     return kind
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport() -> Generator[None, Any, None]:
-    """What a test printed or logged goes from its worker as UTF-8, and hostile input may hold halves of characters."""
-    outcome = yield
-    report = outcome.get_result()
-    report.sections = [(title, text.encode("utf-8", "replace").decode()) for title, text in report.sections]
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, dict[str, object], object]:
+    """What a worker reports, as UTF-8 can hold it: logs and assertions show hostile input."""
+    from tests.support.spreading import sendable
+
+    return sendable((yield))

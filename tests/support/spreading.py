@@ -64,6 +64,17 @@ def _rank(group: str) -> tuple[int, str, str]:
     return place, group.partition(" ")[2], group
 
 
+def sendable(value: object) -> object:
+    """The same with every text in it as UTF-8 can hold it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list | tuple):
+        return type(value)(map(sendable, value))
+    if isinstance(value, dict):
+        return {sendable(key): sendable(one) for key, one in value.items()}
+    return value
+
+
 def scheduler() -> type[LoadScopeScheduling]:
     """xdist's own, which deals out groups, with these groups."""
     from xdist.scheduler import LoadScopeScheduling
