@@ -21,7 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.schema import OFFSETS, conform
 
-SAMPLES_MIN = 3
+VERSIONS, HEARTBEATS = "versions", "heartbeats"
+SAMPLES_MIN = 3  # of versions
 AGREE_US = 1_000_000
 FRESH_MS = 60_000  # a version that comes after a longer silence may have been there for long
 FAR_US = 3_600_000_000
@@ -36,26 +37,22 @@ def clock_offsets(events: DataFrame, keep: Callable[[DataFrame], DataFrame] = la
     """OFFSETS, a row for each name server; the reference is the one that took the most heartbeats of the
     members that are looked at.
 
-    ``keep`` is called on the two small frames that the rest is made of, as by ``state.base``.
+    ``keep`` is called on the frames that the rest is made of, as by ``state.base``; none has more than the sights of
+    the members that are looked at.
     """
     members = keep(_members(events))
-    told = events.where(F.col("ev").isin("reg", "hb")).join(F.broadcast(members), [*MEMBER], "left_semi")
+    heard = events.where(F.col("ev").isin("reg", "hb")).select("ns", "ev", *MEMBER, *VERSION, "ts", "gap")
+    told = keep(heard.join(F.broadcast(members), [*MEMBER], "left_semi"))
     sights = keep(_sights(told))
-    servers = _servers(events, sights)
-    versions = _judged(_version_differences(sights, servers), "versions", SAMPLES_MIN)
-    beats = _judged(_beat_differences(told, servers), "heartbeats", 1)
-    nothing = servers.select(
-        "ns", F.lit(0).alias("offset"), F.lit(0).alias("samples"), F.lit(0).alias("spread"),
-        F.lit("none").alias("method"), F.lit(9).alias("preference"),
-    )  # fmt: skip
-    by_preference = Window.partitionBy("ns").orderBy("preference")
-    best = (
-        versions.unionByName(beats)
-        .unionByName(nothing)
-        .withColumn("rank", F.row_number().over(by_preference))
-        .where("rank = 1")
-    )
-    return conform(best.join(F.broadcast(servers), "ns", "inner"), OFFSETS)
+    servers = keep(_servers(events, sights))
+    versions = _version_differences(sights, servers).select("*", F.lit(VERSIONS).alias("method"))
+    beats = _beat_differences(told, servers).select("*", F.lit(HEARTBEATS).alias("method"))
+    judged = _judged(keep(versions.unionByName(beats)))
+    # By name, heartbeats come before versions.
+    best = Window.partitionBy("ns").orderBy(F.col("method").desc())
+    chosen = judged.withColumn("rank", F.row_number().over(best)).where("rank = 1")
+    told_all = servers.join(F.broadcast(chosen), ["ns"], "left").fillna(0, ["offset", "samples", "spread"])
+    return conform(told_all.fillna("none", ["method"]), OFFSETS)
 
 
 def corrected(events: DataFrame, offsets: DataFrame) -> DataFrame:
@@ -142,21 +139,19 @@ def _nearer(before: str, after: str) -> Column:
     )
 
 
-def _judged(differences: DataFrame, method: str, samples_min: int) -> DataFrame:
-    """ns, offset, samples, spread, method, preference; nothing where there are too few samples or they disagree."""
-    middle = differences.groupBy("ns").agg(F.round(F.median("difference")).cast("long").alias("offset"))
+def _judged(differences: DataFrame) -> DataFrame:
+    """ns, method, offset, samples, spread; nothing where there are too few samples or they disagree."""
+    by = ["ns", "method"]
+    middle = differences.groupBy(*by).agg(F.round(F.median("difference")).cast("long").alias("offset"))
     away = F.abs(F.col("difference") - F.col("offset"))
+    needed = F.when(F.col("method") == VERSIONS, SAMPLES_MIN).otherwise(1)
     return (
-        differences.join(F.broadcast(middle), "ns", "inner")
-        .groupBy("ns", "offset")
+        differences.join(F.broadcast(middle), by, "inner")
+        .groupBy(*by, "offset")
         .agg(
             F.count("*").alias("samples"),
             F.round(F.median(away)).cast("long").alias("spread"),
             F.count_if(away <= AGREE_US).alias("agreeing"),
         )
-        .where((F.col("samples") >= samples_min) & (F.col("agreeing") * 2 >= F.col("samples")))
-        .select(
-            "ns", "offset", "samples", "spread", F.lit(method).alias("method"),
-            F.lit(1 if method == "versions" else 2).alias("preference"),
-        )
-    )  # fmt: skip
+        .where((F.col("samples") >= needed) & (F.col("agreeing") * 2 >= F.col("samples")))
+    )
