@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rocketns.pipeline.arguments import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, parse
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 JAVA_MIN = 17
 # Of a shuffle in one process: Spark's 200 would make more tasks than there is work in most tables.
 LOCAL = {"spark.sql.shuffle.partitions": "16"}
+# Compiling the plan of a small batch, and planning it again in each stage, takes longer than the batch.
+SMALL_BATCHES = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false",
+                 "spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # fmt: skip
 QUIET = {"spark.log.level": "ERROR"}
 MISSING_EXTRA = "{} is not installed, and the audit runs on it. Install it with: pip install 'rocketns[spark]'"
 MISSING_JAVA = (
@@ -70,8 +74,10 @@ def explained(error: BaseException) -> str:
     return f"{type(error).__name__}: " + ("\n".join(lines[:6]) or "no message")
 
 
-def session(options: argparse.Namespace, say: Progress) -> SparkSession:
-    """Spark, or BadInput that says what is to be installed."""
+def session(
+    options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({})
+) -> SparkSession:
+    """Spark with the settings of the command line, else those of ``usual``; or BadInput that says what to install."""
     check_extra()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit's Java process started this one
     if not submitted:
@@ -83,7 +89,7 @@ def session(options: argparse.Namespace, say: Progress) -> SparkSession:
     memory = settings.pop("spark.driver.memory", "2g")
     master = options.master or (None if submitted else "local[*]")
     local = LOCAL if master is not None and master.startswith("local") else {}
-    spark = spark_session(master, memory=memory, settings=QUIET | local | settings)
+    spark = spark_session(master, memory=memory, settings=QUIET | local | dict(usual) | settings)
     spark.sparkContext.setLogLevel("ERROR")
     say(f"Spark {spark.version} on {spark.sparkContext.master}")
     return spark
@@ -150,7 +156,7 @@ def _explain(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _stream(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say)
+    spark = session(options, say, SMALL_BATCHES)
     from rocketns.pipeline.alerting.step import Limits
     from rocketns.pipeline.stream import Following, follow
 

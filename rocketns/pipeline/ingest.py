@@ -100,9 +100,14 @@ def read_files(spark: SparkSession, out: str) -> DataFrame:
 
 def parsed(lines: DataFrame) -> DataFrame:
     """EVENTS of a frame with ``value`` (a line), ``dt`` and ``ns``; lines that do not parse are left out."""
-    known = _with_record(lines).where("record is not null")
+    return judged(lines).where("not corrupt").drop("corrupt")
+
+
+def judged(lines: DataFrame) -> DataFrame:
+    """The same with every line and ``corrupt``: one that does not parse has nothing but its folder's values."""
     folders = ("ns", "dt")  # which count, whatever a record says
-    return known.select(*[F.col(name if name in folders else f"record.{name}").alias(name) for name in EVENTS.names])
+    told = [F.col(name if name in folders else f"record.{name}").alias(name) for name in EVENTS.names]
+    return _with_record(lines).select(*told, F.col("record").isNull().alias("corrupt"))
 
 
 def journal_files(spark: SparkSession, roots: Iterable[str]) -> list[JournalFile]:

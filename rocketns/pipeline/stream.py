@@ -20,11 +20,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from rocketns.journal.record import VERSION
-from rocketns.pipeline.alerting.step import SCHEMAS, Limits, step
+from rocketns.pipeline.alerting.step import SCHEMAS, Limits, Memory, step
 from rocketns.pipeline.alertlog import AlertLog, Webhook
 from rocketns.pipeline.answers import FILES, LINES
 from rocketns.pipeline.errors import BadInput
-from rocketns.pipeline.ingest import parsed
+from rocketns.pipeline.ingest import judged
 from rocketns.pipeline.paths import Folder
 from rocketns.pipeline.statestore import StateStore
 
@@ -93,11 +93,12 @@ class Batch:
         self.done = 0
 
     def __call__(self, lines: DataFrame, number: int) -> None:
-        events = parsed(lines).persist()
+        events = judged(lines).persist()
         try:
             self._store.begin(number)
-            told = step(self._store.before(number), events, self._limits, partial(self._store.keep, number))
-            self._store.seal(number)
+            memory = Memory.of(*self._store.before(number))
+            told, after = step(memory, events, self._limits, partial(self._store.keep, number))
+            self._store.seal(number, after.plain())
         finally:
             events.unpersist()
         self._log.write(number, told)

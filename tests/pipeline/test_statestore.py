@@ -20,12 +20,14 @@ def stored(spark: SparkSession, root: Path, batch: int, *numbers: int, seal: boo
     store.begin(batch)
     store.keep(batch, "t", spark.createDataFrame([(n, "x") for n in numbers], SCHEMA))
     if seal:
-        store.seal(batch)
+        store.seal(batch, {"numbers": list(numbers)})
 
 
 def numbers(spark: SparkSession, root: Path, batch: int) -> list[int]:
-    rows = StateStore(spark, str(root), {"t": SCHEMA}).before(batch)["t"].collect()
-    return sorted(row["n"] for row in rows)
+    tables, plain = StateStore(spark, str(root), {"t": SCHEMA}).before(batch)
+    found = sorted(row["n"] for row in tables["t"].collect())
+    assert plain == ({"numbers": found} if batch else None)
+    return found
 
 
 def test_a_batch_sees_the_version_of_the_one_before(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,8 +15,6 @@ from rocketns.pipeline.stream import Following, follow
 from tests.pipeline.journals import worked_example, write_files
 from tests.pipeline.parts import as_files, cut_at
 
-pytestmark = pytest.mark.timeout(600)
-
 
 def followed(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
     """Work through what is there, as a process that was started anew would; every line so far."""
@@ -29,8 +27,8 @@ def test_alerts_are_written_once_over_restarts_and_replays(spark: SparkSession, 
     early, late = cut_at(as_files(worked_example(), [220]), [220, 400])
     write_files(early, tmp_path / "journal")
     opened = followed(spark, tmp_path)
-    assert [(line["event"], line["kind"], line["batch"]) for line in opened] == [
-        ("open", "partition", 0), ("open", "divergence", 0),
+    assert [(line["event"], line["kind"], line["cause"], line["batch"]) for line in opened] == [
+        ("open", "partition", "expired", 0), ("open", "divergence", "expired", 0),
     ]  # fmt: skip
     assert followed(spark, tmp_path) == opened
 

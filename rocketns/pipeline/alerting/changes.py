@@ -11,9 +11,6 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from rocketns.pipeline.schema import columns
-
-ALERTS = columns("alert:string kind:string key:string since:long opened:long text:string")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -30,7 +27,7 @@ class Condition(NamedTuple):
 
 
 class Alert(NamedTuple):
-    """A row of ALERTS: an alert that is open."""
+    """An alert that is open. Times are epoch us."""
 
     alert: str
     kind: str

@@ -82,7 +82,8 @@ def partitions(members: DataFrame, fleet: Fleet, grace_us: int) -> DataFrame:
         *MEMBER, F.col("ns").alias("other"), F.col("heard").alias("other_heard"), F.col("usual").alias("other_usual")
     )
     after = F.col("other_heard") - F.col("other_usual") / 2 > F.col("heard")
-    after_down = F.col("up") | (F.col("other_heard") > F.col("left"))
+    # A connection closes everywhere within moments where a broker crashes, so others must have heard it since.
+    after_down = F.col("up") | (F.col("cause") == "expired") | (F.col("other_heard") > F.col("left"))
     found = (
         lost.join(hearing, MEMBER, "inner")
         .where((F.col("ns") != F.col("other")) & after & after_down)

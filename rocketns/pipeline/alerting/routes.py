@@ -52,19 +52,24 @@ def routes_at(told: DataFrame, fleet: Fleet) -> DataFrame:
     )  # fmt: skip
 
 
-def windows_between(told: DataFrame, remembered: DataFrame, fleet: Fleet) -> DataFrame:
-    """WINDOWS that were open between the last cut and this one, and those remembered that ended before."""
+def windows_between(told: DataFrame, before: DataFrame, fleet: Fleet) -> DataFrame:
+    """WINDOWS that were open between the last cut and this one, and those of ``before`` that ended not long ago."""
     seen = Observation(fleet.before, fleet.cut)
     spark = told.sparkSession
     uptime = spark.createDataFrame([tuple(span) for span in fleet.uptime()], NS_UPTIME)
-    touched = told.where("ts is not null").select(*KEY).unionByName(remembered.where("t2 is null").select(*KEY))
+    touched = told.where("ts is not null").select(*KEY).unionByName(before.where("t2 is null").select(*KEY))
     looked_at = told if fleet.changed else told.join(touched.distinct(), KEY, "left_semi")
     found = key_windows(intervals_between(looked_at, uptime, fleet), uptime, seen, 1)
     ended = F.when(F.col("t2") < fleet.cut, F.col("t2"))
     later = found.where(F.col("t1") > fleet.before).withColumn("t2", ended)
-    kept = remembered.where(F.col("t2") > fleet.cut - REMEMBERED_US)
-    continued = _continued(found.where(F.col("t1") == fleet.before), remembered.where("t2 is null"), fleet)
-    return conform(continued.unionByName(later).unionByName(kept), WINDOWS)
+    opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), fleet)
+    continued = _continued(found.where(F.col("t1") == fleet.before), opened, fleet)
+    return conform(continued.unionByName(later).unionByName(over), WINDOWS)
+
+
+def remembered(windows: DataFrame, fleet: Fleet) -> DataFrame:
+    """Those of WINDOWS that are open, or ended not long ago."""
+    return windows.where(F.col("t2").isNull() | (F.col("t2") > fleet.cut - REMEMBERED_US))
 
 
 def _continued(first: DataFrame, opened: DataFrame, fleet: Fleet) -> DataFrame:

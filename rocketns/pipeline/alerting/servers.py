@@ -18,15 +18,15 @@ from rocketns.pipeline.schema import columns, conform
 
 # One start of a name server. known: since when its whole state is known (its start, or the end of the first snapshot
 # that lies whole in one batch), null before that. stopped: when it said so, null if it did not. compared: whether it
-# was at the last cut.
-BOOTS = columns("ns:string boot:long known:long stopped:long last:long compared:boolean")
+# was at the last cut. moved: whether a record is of routes.
+BOOTS = columns("ns:string boot:long known:long stopped:long last:long compared:boolean moved:boolean")
 
 # A batch may hold several restarts. Of a name server that starts more often in one, the older boots are left out.
 BOOTS_KEPT = 16
 
 
 class Boot(NamedTuple):
-    """A row of BOOTS; times are epoch us."""
+    """A row of BOOTS but for ``moved``; times are epoch us."""
 
     ns: str
     boot: int
@@ -95,6 +95,7 @@ def boots_in(events: DataFrame) -> DataFrame:
         F.min(F.when(F.col("ev") == "start", F.col("ts"))).alias("begun"),
         F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stopped"),
         F.max("ts").alias("last"),
+        F.max(F.col("topics").isNotNull()).alias("moved"),
         F.collect_set(F.when(F.col("part") == 0, F.col("snap"))).alias("firsts"),
         F.collect_set(F.when((F.col("ev") == "snap") & F.col("end"), F.struct("snap", "ts"))).alias("ends"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -10,21 +10,45 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.pipeline.alerting import conditions
-from rocketns.pipeline.alerting.changes import ALERTS, Alert, changes
+from rocketns.pipeline.alerting.changes import Alert, changes
 from rocketns.pipeline.alerting.members import MEMBER, MEMBERS, members_at, partitions
-from rocketns.pipeline.alerting.routes import ROUTES, WINDOWS, routes_at, told_values, windows_between
-from rocketns.pipeline.alerting.servers import BOOTS, Boot, Fleet, any_of, as_boot, boots_in, fleet
+from rocketns.pipeline.alerting.routes import (
+    ROUTES,
+    WINDOWS,
+    remembered,
+    routes_at,
+    told_values,
+    windows_between,
+)
+from rocketns.pipeline.alerting.servers import Boot, Fleet, any_of, as_boot, boots_in, fleet
 from rocketns.pipeline.incidents import incidents
-from rocketns.pipeline.schema import EVENTS, columns
+from rocketns.pipeline.schema import EVENTS
 
-CUTS = columns("cut:long")
 # waiting: events after the cut.
-SCHEMAS: dict[str, StructType] = {
-    "cuts": CUTS, "boots": BOOTS, "waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS,
-    "alerts": ALERTS,
-}  # fmt: skip
-Memory = dict[str, DataFrame]
+SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
 Line = dict[str, Any]
+Keep = Callable[[str, DataFrame], DataFrame]
+
+
+class Memory(NamedTuple):
+    """What is known after a batch: tables by the names of SCHEMAS, and plain values. ``cut``: None before a record."""
+
+    tables: dict[str, DataFrame]
+    cut: int | None = None
+    boots: tuple[Boot, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+
+    @classmethod
+    def of(cls, tables: dict[str, DataFrame], plain: Any) -> Memory:
+        """From what ``plain`` gave, or None."""
+        if plain is None:
+            return cls(tables)
+        boots, alerts = (Boot(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
+        return cls(tables, plain["cut"], tuple(boots), tuple(alerts))
+
+    def plain(self) -> dict[str, Any]:
+        """All but the tables, for JSON."""
+        return {"cut": self.cut, "boots": [list(boot) for boot in self.boots], "alerts": [list(a) for a in self.alerts]}
 
 
 class Limits(NamedTuple):
@@ -35,51 +59,62 @@ class Limits(NamedTuple):
     silent_after: int = 60_000_000
 
 
-def step(memory: Memory, events: DataFrame, limits: Limits, keep: Callable[[str, DataFrame], DataFrame]) -> list[Line]:
-    """The batch's lines. ``events``: EVENTS with ``corrupt``, a line that could not be read, else null. ``keep`` writes
-    a table of the memory after the batch and gives it back; it is called once for each of SCHEMAS."""
-    spark = events.sparkSession
-    read = events.where("corrupt is null").select(*EVENTS.names).unionByName(memory["waiting"])
-    known = [as_boot(row.asDict()) for row in memory["boots"].collect()]
-    now = _fleet(memory, known, read, limits)
-    if now is None or (known and now.cut == now.before):
+class Step(NamedTuple):
+    """What a batch comes to: lines to write, and the memory after it."""
+
+    lines: list[Line]
+    memory: Memory
+
+
+def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep) -> Step:
+    """One batch. ``events``: EVENTS with ``corrupt``, true of a line that could not be read. ``keep`` writes a table of
+    the memory after the batch and gives it back; it is called once for each of SCHEMAS."""
+    read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
+    arrived = _rows(boots_in(read))
+    now = _fleet(memory, arrived, limits)
+    if now is None or now.cut == memory.cut:
         return _waited(memory, read, keep)
     is_due = (F.col("ts") < now.cut) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
     due = read.where(is_due)
-    told = told_values(memory["routes"], due)
-    keep("waiting", read.where(~is_due))
-    keep("routes", routes_at(told, now))
-    members = keep("members", members_at(memory["members"], due, now))
-    windows = keep("windows", windows_between(told, memory["windows"], now))
-    opened = [Alert(*row) for row in memory["alerts"].collect()]
+    moved = now.changed or any(row["moved"] for row in arrived)
+    tables = {
+        "waiting": keep("waiting", read.where(~is_due)),
+        "members": keep("members", members_at(memory.tables["members"], due, now)),
+        **_routes(memory, due, now, keep, moved=moved),
+    }
     found = [
-        *map(conditions.partition, _rows(partitions(members, now, limits.grace))),
-        *map(conditions.divergence, _incidents(windows, now, limits)),
+        *map(conditions.partition, _rows(partitions(tables["members"], now, limits.grace))),
+        *map(conditions.divergence, _incidents(tables["windows"], now, limits)),
         *conditions.silences(now),
-        *conditions.kills(now, known),
+        *conditions.kills(now, memory.boots),
         *conditions.losses(_losses(events), now),
     ]
-    changed = changes(opened, found, _reasons(opened, members, now), now.cut)
-    keep("cuts", spark.createDataFrame([(now.cut,)], CUTS))
-    keep("boots", spark.createDataFrame([tuple(boot) for boot in now.remembered()], BOOTS))
-    keep("alerts", spark.createDataFrame([tuple(alert) for alert in changed.open], ALERTS))
-    return changed.lines
+    changed = changes(memory.alerts, found, _reasons(memory.alerts, tables["members"], now), now.cut)
+    return Step(changed.lines, Memory(tables, now.cut, tuple(now.remembered()), tuple(changed.open)))
 
 
-def _waited(memory: Memory, read: DataFrame, keep: Callable[[str, DataFrame], DataFrame]) -> list[Line]:
-    """A batch that no journal's end has moved in: what arrived waits."""
-    for name in SCHEMAS:
-        keep(name, read if name == "waiting" else memory[name])
-    return []
+def _waited(memory: Memory, read: DataFrame, keep: Keep) -> Step:
+    """A batch that has not moved the end of the journals: what arrived waits."""
+    tables = {name: keep(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
+    return Step([], memory._replace(tables=tables))
 
 
-def _fleet(memory: Memory, known: list[Boot], read: DataFrame, limits: Limits) -> Fleet | None:
+def _routes(memory: Memory, due: DataFrame, now: Fleet, keep: Keep, *, moved: bool) -> dict[str, DataFrame]:
+    """Routes and windows. Where no record is of routes, as in most batches, those that are open stay so."""
+    routes, windows = memory.tables["routes"], memory.tables["windows"]
+    if not moved:
+        return {"routes": keep("routes", routes), "windows": keep("windows", remembered(windows, now))}
+    told = told_values(routes, due)
+    return {
+        "routes": keep("routes", routes_at(told, now)),
+        "windows": keep("windows", windows_between(told, windows, now)),
+    }
+
+
+def _fleet(memory: Memory, arrived: list[Line], limits: Limits) -> Fleet | None:
     """The fleet at the new cut, or None while no record was read."""
-    arrived = [as_boot(row) for row in _rows(boots_in(read))]
-    cuts = _rows(memory["cuts"])
-    if not known and not arrived:
-        return None
-    return fleet(known, arrived, cuts[0]["cut"] if cuts else None, limits.silent_after)
+    boots = [as_boot(row) for row in arrived]
+    return fleet(memory.boots, boots, memory.cut, limits.silent_after) if boots or memory.boots else None
 
 
 def _incidents(windows: DataFrame, now: Fleet, limits: Limits) -> list[Line]:
@@ -93,10 +128,10 @@ def _incidents(windows: DataFrame, now: Fleet, limits: Limits) -> list[Line]:
 
 def _losses(events: DataFrame) -> list[Line]:
     lost = F.sum(F.when(F.col("ev") == "drop", F.col("lost")).otherwise(0)).alias("lost")
-    return _rows(events.groupBy("ns").agg(lost, F.count("corrupt").alias("corrupt")))
+    return _rows(events.groupBy("ns").agg(lost, F.count_if("corrupt").alias("corrupt")))
 
 
-def _reasons(opened: list[Alert], members: DataFrame, now: Fleet) -> dict[str, str]:
+def _reasons(opened: Sequence[Alert], members: DataFrame, now: Fleet) -> dict[str, str]:
     """Why partitions that are not seen any more are over, '' for those that are not: silence of the name server that
     heard the broker, say, is no reason."""
     alerts = [alert for alert in opened if alert.kind == "partition"]
