@@ -22,7 +22,7 @@ from tests.hostile.witness import Witness
 IDLE, IDLE_AT_LEAST = 10_000, 4_000
 SPARE_FILES = 200
 OPEN_FILES = 150  # for a server that is allowed few
-QUEUED_MAX = 16 * MB  # of frames that reactors keep until control decodes them
+QUEUED_MAX = 8 * MB  # of frames that reactors keep until control decodes them
 IDLE_BYTES_MAX = 10_000  # resident bytes that one idle connection may take
 LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 REQUEST = frame(json_header(LIST, opaque=1))
