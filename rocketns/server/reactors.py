@@ -32,7 +32,7 @@ LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 
 MESSAGES_AT_ONCE_MAX = 1024
 DECODED_AT_ONCE_MAX = 512
-QUEUED_BYTES_MAX = 16 * 1024 * 1024  # of frames that control has not decoded
+QUEUED_BYTES_MAX = 8 * 1024 * 1024  # of frames that control has not decoded
 HIGH_WATER_MARK_BYTES = 64 * 1024  # Netty's default
 
 # What a connection ended of, by messages.Ending; and why, where the reactor decided it.

@@ -60,6 +60,7 @@ def test_a_kill_while_it_writes_takes_the_last_moment_only(
     server = start(journalRotationBytes=20_000)
     with server.connect() as client:
         times = answered_puts(client, 2 * SYNCED_AFTER_S)
+        eventually(lambda: open_files(tmp_path / "j"), every_s=0.001)  # there is none while a file is being closed
         killed = time.monotonic()
         server.kill()
     (left,) = open_files(tmp_path / "j")
