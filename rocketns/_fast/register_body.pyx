@@ -196,12 +196,13 @@ cdef class _Body:
     cdef list kinds
     cdef RouteSlots slots
     cdef uint32_t cell
+    cdef uint32_t place
     cdef uint64_t registration
 
     def __cinit__(self, queue_data, RouteSlots slots, broker_name):
         self.queue_data = queue_data
         self.queues, self.renamed, self.filters = {}, {}, []
-        self.topics = self.known = 0
+        self.topics = self.known = self.place = 0
         self.kinds = [None] * KINDS
         self.slots = slots
         if slots is not None:
@@ -249,12 +250,13 @@ cdef class _Body:
     cdef bint is_known(self, const Topic *topic, const Slot *slot) noexcept:
         """Whether the broker has the topic with these queues."""
         cdef const Routes *routes = &self.slots.routes
-        cdef uint32_t place
+        cdef uint32_t fragment
         if self.cell == 0 or not same_text(&topic.key, &topic.name):
             return False
-        if not find_entry(routes, slot, self.cell, &place):
+        if not find_entry(routes, slot, self.cell, &self.place):
             return False
-        return memcmp(routes.fragments[slot.entries[place].fragment].numbers, topic.numbers, 4 * sizeof(int32_t)) == 0
+        fragment = slot.entries[self.place].fragment
+        return memcmp(routes.fragments[fragment].numbers, topic.numbers, 4 * sizeof(int32_t)) == 0
 
     cdef bint read_filters(self, Cursor *cursor) except -1:
         cdef Text text

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from rocketns._fast.slots cimport Routes, Slot
+from rocketns._fast.slots cimport Change, Routes, Slot
 from rocketns._fast.threads cimport pthread_mutex_t
 
 cdef enum:
@@ -37,6 +37,8 @@ cdef class RouteSlots:
     cdef int grow_fragments(self) except -1
     cdef int release(self, uint32_t fragment) except -1
     cdef Slot *slot_of(self, str topic) except? NULL
+    cdef int prepare(self, str broker_name, uint32_t cell, changes, Change *pending) except -1
+    cdef Slot *slot_for(self, str topic) except NULL
     cdef Slot *new_slot(self, str topic) except NULL
     cdef int grow_table(self) except -1
     cdef int drop_slot(self, Slot *slot) except -1

@@ -8,8 +8,10 @@ import secrets
 from bisect import bisect_left
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.tuple cimport PyTuple_GetItem
+from cpython.unicode cimport PyUnicode_1BYTE_DATA
 from libc.stdint cimport int64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove
 
 from rocketns._fast.hashing cimport hash_bytes
@@ -18,41 +20,30 @@ from rocketns._fast.slots cimport (
     DEFAULT,
     HANDED_OVER,
     STANDARD,
-    Bytes,
     Cell,
     Change,
     Entry,
     Fragment,
     body_size,
+    clear_bytes,
     find_entry,
     find_slot,
     insert_slot,
     remove_slot,
+    set_bytes,
     set_entry,
     write_body,
 )
 from rocketns._fast.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
     TABLE_MIN = 1024
     CELLS_MIN = 16
     FRAGMENTS_MIN = 64
     CHANGES_AT_ONCE = 64  # entries set while the reactors wait
-
-
-cdef void clear_bytes(Bytes *text) noexcept nogil:
-    free(text.start)
-    text.start = NULL
-    text.length = 0
-
-
-cdef int set_bytes(Bytes *text, bytes data) except -1:
-    text.length = <uint32_t>len(data)
-    text.start = <uint8_t *>malloc(text.length + 1)
-    if text.start == NULL:
-        raise MemoryError
-    memcpy(text.start, <const uint8_t *>data, text.length)
-    return 0
 
 
 cdef bytes key_of(str topic):
@@ -156,17 +147,11 @@ cdef class RouteSlots:
         cdef Py_ssize_t start, count, place, done
         for start in range(0, len(changes), CHANGES_AT_ONCE):
             count = min(len(changes) - start, <Py_ssize_t>CHANGES_AT_ONCE)
-            for place in range(count):
-                topic, _, queues = changes[start + place]
-                pending[place].slot = self.slot_of(topic)
-                if pending[place].slot == NULL:
-                    pending[place].slot = self.new_slot(topic)
-                pending[place].cell = cell
-                pending[place].fragment = self.fragment_of(cell, broker_name, queues)
+            self.prepare(broker_name, cell, changes[start : start + count], pending)
             done = 0
             with nogil:
                 self.lock()
-                while done < count and set_entry(&self.routes, &pending[done]):
+                while done < count and set_entry(&pending[done]):
                     done += 1
                 self.unlock()
             for place in range(count):
@@ -175,9 +160,31 @@ cdef class RouteSlots:
             if done < count:
                 raise MemoryError
 
+    cdef int prepare(self, str broker_name, uint32_t cell, changes, Change *pending) except -1:
+        """Whatever needs no reader to wait. In steps, each of which asks memory for many topics at once."""
+        cdef Py_ssize_t place
+        cdef uint32_t guess = 0, fragment = 0
+        cdef object queues, last = None
+        for place, change in enumerate(changes):
+            pending[place].slot = self.slot_of(<object>PyTuple_GetItem(change, 0))
+        for place, change in enumerate(changes):
+            if pending[place].slot == NULL:
+                pending[place].slot = self.slot_for(<object>PyTuple_GetItem(change, 0))
+            pending[place].place = guess
+            find_entry(&self.routes, pending[place].slot, cell, &pending[place].place)
+            guess = pending[place].place
+        for place, change in enumerate(changes):
+            queues = <object>PyTuple_GetItem(change, 2)
+            if queues is last:
+                self.routes.fragments[fragment].references += 1
+            else:
+                fragment, last = self.fragment_of(cell, broker_name, queues), queues
+            pending[place].cell, pending[place].fragment = cell, fragment
+        return 0
+
     def delete_topics(self, str broker_name, topics):
         cdef object found = self.cell_ids.get(broker_name)
-        cdef uint32_t cell, place, fragment
+        cdef uint32_t cell, place = 0, fragment
         cdef Slot *slot
         if found is None:
             return
@@ -329,8 +336,16 @@ cdef class RouteSlots:
         return 0
 
     cdef Slot *slot_of(self, str topic) except? NULL:
-        cdef bytes key = key_of(topic)
+        cdef bytes key
+        if PyUnicode_IS_ASCII(topic):  # as nearly every topic is: its own bytes are the key
+            return find_slot(&self.routes, <const uint8_t *>PyUnicode_1BYTE_DATA(topic), len(topic))
+        key = key_of(topic)
         return find_slot(&self.routes, <const uint8_t *>key, len(key))
+
+    cdef Slot *slot_for(self, str topic) except NULL:
+        """The topic's slot, made where there is none."""
+        cdef Slot *slot = self.slot_of(topic)
+        return self.new_slot(topic) if slot == NULL else slot
 
     cdef Slot *new_slot(self, str topic) except NULL:
         cdef bytes key = key_of(topic)

@@ -64,12 +64,15 @@ cdef struct Routes:
     Cell *cells
     Fragment *fragments
 
-# One topic's entry that is to be set.
+# One topic's entry that is to be set, and where `find_entry` says that it is or belongs.
 cdef struct Change:
     Slot *slot
     uint32_t cell
     uint32_t fragment
+    uint32_t place
 
+cdef void clear_bytes(Bytes *text) noexcept nogil
+cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil
 cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil
@@ -79,4 +82,4 @@ cdef int64_t write_body(
 ) noexcept nogil
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
-cdef bint set_entry(const Routes *routes, Change *change) noexcept nogil
+cdef bint set_entry(Change *change) noexcept nogil

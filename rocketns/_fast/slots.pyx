@@ -4,7 +4,7 @@ Readers hold their mutex, and the only writer holds all of them. The body is the
 ``rocketns.protocol.bodies.topic_route_data``; tests/fast holds the two together.
 """
 
-from libc.stdlib cimport realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from rocketns._fast.hashing cimport hash_bytes
@@ -21,6 +21,22 @@ cdef const uint8_t *end_start = <const uint8_t *>END
 cdef size_t brokers_length = len(BROKERS)
 cdef size_t queues_length = len(QUEUES)
 cdef size_t end_length = len(END)
+
+
+cdef void clear_bytes(Bytes *text) noexcept nogil:
+    free(text.start)
+    text.start = NULL
+    text.length = 0
+
+
+cdef int set_bytes(Bytes *text, bytes data) except -1:
+    """A copy of the data; what was there is not freed."""
+    text.length = <uint32_t>len(data)
+    text.start = <uint8_t *>malloc(text.length + 1)
+    if text.start == NULL:
+        raise MemoryError
+    memcpy(text.start, <const uint8_t *>data, text.length)
+    return 0
 
 
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil:
@@ -40,13 +56,29 @@ cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t len
         place = (place + 1) & routes.mask
 
 
+cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
+    return routes.cells[slot.entries[place].cell].rank
+
+
+cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t place) noexcept nogil:
+    """Whether the entry of a cell with this rank is at a place, or is to come there."""
+    if place > slot.count or (place and rank_at(routes, slot, place - 1) >= rank):
+        return False
+    return place == slot.count or rank_at(routes, slot, place) >= rank
+
+
 cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil:
-    """Whether the topic has the broker, and where its entry is or belongs."""
+    """Whether the topic has the broker, and where its entry is or belongs.
+
+    ``place`` is where to look first: a broker's topics are mostly on the same other brokers, so that of the last one.
+    """
     cdef uint32_t low = 0, high = slot.count, middle
     cdef uint32_t rank = routes.cells[cell].rank
+    if belongs(routes, slot, rank, place[0]):
+        low = high = place[0]
     while low < high:
         middle = (low + high) // 2
-        if routes.cells[slot.entries[middle].cell].rank < rank:
+        if rank_at(routes, slot, middle) < rank:
             low = middle + 1
         else:
             high = middle
@@ -162,11 +194,14 @@ cdef bint make_room(Slot *slot) noexcept nogil:
     return True
 
 
-cdef bint set_entry(const Routes *routes, Change *change) noexcept nogil:
-    """Sets the topic's entry for the broker and leaves in ``change`` the fragment that was there; False = no memory."""
+cdef bint set_entry(Change *change) noexcept nogil:
+    """Sets the topic's entry for the broker and leaves in ``change`` the fragment that was there; False = no memory.
+
+    ``place`` stays right for another change of the same topic and broker.
+    """
     cdef Slot *slot = change.slot
-    cdef uint32_t place, previous = 0
-    if find_entry(routes, slot, change.cell, &place):
+    cdef uint32_t place = change.place, previous = 0
+    if place < slot.count and slot.entries[place].cell == change.cell:
         previous = slot.entries[place].fragment
     else:
         if not make_room(slot):

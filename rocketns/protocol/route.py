@@ -72,12 +72,6 @@ class TopicTable(Mapping[str, TopicConfig]):
         renamed = {key: topic.topic_name for key, topic in table.items() if topic.topic_name != key}
         return cls({key: topic.queues for key, topic in table.items()}, renamed)
 
-    def by_name(self) -> Iterable[tuple[str | None, QueueData]]:
-        """Topic names and queues, in the order of the keys."""
-        if not self.renamed:
-            return self.queues.items()
-        return ((self.renamed.get(key, key), queues) for key, queues in self.queues.items())
-
     def __getitem__(self, key: str) -> TopicConfig:
         return TopicConfig(self.renamed.get(key, key), self.queues[key])
 

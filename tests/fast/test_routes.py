@@ -98,6 +98,30 @@ def element(broker_name: str, queues: tuple[int, int, int, int]) -> bytes:
     return f"{broker_name}{queues}".encode()
 
 
+SOME = [f"T{number}" for number in range(8)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(NAMES), st.booleans(), st.lists(st.sampled_from(SOME))), max_size=30))
+def test_a_broker_is_found_in_every_topic_whatever_the_topic_before_it_has(
+    steps: list[tuple[str, bool, list[str]]],
+) -> None:
+    """The place in one topic is where the next is looked into first; a topic may come twice at once."""
+    slots, holders = RouteSlots(element), {topic: set[str]() for topic in SOME}
+    for name in NAMES:
+        slots.put_broker(name, name.encode(), b"", False)
+    for name, is_put, topics in steps:
+        if is_put:
+            slots.put_topics(name, [(topic, None, (1, 2, 3, 4)) for topic in topics])
+        else:
+            slots.delete_topics(name, topics)
+        for topic in topics:
+            (holders[topic].add if is_put else holders[topic].discard)(name)
+        for topic, names in holders.items():
+            queues = ",".join(f"{holder}(1, 2, 3, 4)" for holder in sorted(names))
+            body = f'{{"brokerDatas":[{",".join(sorted(names))}],"filterServerTable":{{}},"queueDatas":[{queues}]}}'
+            assert slots.body(topic.encode(), False) == (body.encode() if names else None)
+
+
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(["put", "drop", "topic", "untopic"])), max_size=60))
 def test_brokers_stay_sorted_by_name_however_they_come_and_go(steps: list[tuple[str, str]]) -> None:
     slots, groups, holders = RouteSlots(element), set(), set()

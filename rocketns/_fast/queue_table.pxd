@@ -1,0 +1,1 @@
+"""Nothing of queue_table.pyx is for compiled callers."""

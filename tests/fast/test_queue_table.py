@@ -1,0 +1,65 @@
+"""The compiled step that writes a registration's queues, beside the same in Python."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocketns._fast.queue_table import put_queues
+from rocketns.protocol.route import QueueData, queue_data
+from rocketns.routeinfo.events import TopicChange
+
+Topics = dict[str, dict[str, QueueData]]
+
+names = st.sampled_from(["T1", "T2", "T3", "Ü", "\ud800"])
+brokers = st.sampled_from(["ba", "bb", ""])
+# Equal ones are one object, as nearly always, or two.
+queues = st.builds(queue_data, st.integers(1, 2), st.just(8), st.just(6), st.just(0))
+queues |= st.builds(QueueData, st.integers(1, 2), st.just(8), st.just(6), st.just(0))
+tables = st.dictionaries(names, st.dictionaries(brokers, queues, min_size=1, max_size=3), max_size=4)
+
+
+def reference(
+    topics: Topics, broker: str, queues: dict[str, QueueData], renamed: Mapping[str, str | None], overwrite: bool
+) -> list[TopicChange]:
+    """createAndUpdateQueueData for each topic that is new to the broker, and with ``overwrite`` for all."""
+    changes = []
+    for key, new in queues.items():
+        topic = renamed.get(key, key)
+        if topic is None:
+            continue
+        old = topics.get(topic, {}).get(broker)
+        if old == new or (old is not None and not overwrite):
+            continue
+        topics.setdefault(topic, {})[broker] = new
+        changes.append(TopicChange(topic, old, new))
+    return changes
+
+
+@given(tables, brokers, st.dictionaries(names, queues, max_size=5),
+       st.dictionaries(names, names | st.none(), max_size=2), st.booleans())  # fmt: skip
+def test_what_is_written_and_told_is_the_references(
+    topics: Topics, broker: str, queues: dict[str, QueueData], renamed: dict[str, str | None], overwrite: bool
+) -> None:
+    expected = copy.deepcopy(topics)
+    changes = reference(expected, broker, queues, renamed, overwrite)
+    given = dict(queues)
+    assert put_queues(topics, broker, queues, renamed, overwrite, TopicChange) == changes
+    assert [list(topic.items()) for topic in topics.values()] == [list(topic.items()) for topic in expected.values()]
+    assert list(topics) == list(expected)
+    assert list(queues.items()) == list(given.items())
+
+
+def test_changes_are_what_the_class_itself_would_make() -> None:
+    (change,) = put_queues({}, "ba", {"T": queue_data(1, 1, 6, 0)}, {}, True, TopicChange)
+    assert type(change) is TopicChange
+    assert (change.topic, change.old, change.new) == ("T", None, queue_data(1, 1, 6, 0))
+
+
+def test_changes_that_are_no_tuples_are_refused() -> None:
+    with pytest.raises(TypeError):
+        put_queues({}, "ba", {"T": queue_data(1, 1, 6, 0)}, {}, True, list)  # type: ignore[type-var]
