@@ -19,8 +19,10 @@ from rocketns.routeinfo.events import (
 
 log = logging.getLogger("rocketns.routeinfo")
 
-# A broker with 10,000 topics must not write 10,000 lines at its registration: the rest is counted in one line.
+# A broker with 10,000 topics must not write 10,000 lines at its registration, nor wait for 100 that tell little of it:
+# of more than these the first few are told, and the rest is counted in one line.
 TOPIC_LINES_MAX = 100
+TOPIC_LINES_OF_MORE = 10
 
 
 def log_events(events: Iterable[Event]) -> None:
@@ -68,10 +70,11 @@ def _log_broker(event: Event) -> None:
 def _log_topics(event: TopicsPut) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
-    for change in event.changes[:TOPIC_LINES_MAX]:
+    told = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
+    for change in event.changes[:told]:
         _log_topic(event.broker_name, change)
-    rest = len(event.changes) - TOPIC_LINES_MAX
-    if rest > 0:
+    rest = len(event.changes) - told
+    if rest:
         log.info("… and %d more topics of %s registered or changed (%s)", rest, event.broker_name, event.cause)
 
 
