@@ -90,8 +90,9 @@ class _ToWriter(QueueHandler):
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
         """Complete the message. No other handler has the record, so it is copied only where there is a stack."""
         if record.exc_info or record.stack_info:
-            return super().prepare(record)
-        record.msg, record.args = record.getMessage(), None
+            record = super().prepare(record)
+        else:
+            record.msg, record.args = record.getMessage(), None
         return record
 
     def enqueue(self, record: logging.LogRecord) -> None:
