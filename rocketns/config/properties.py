@@ -7,8 +7,6 @@ from dataclasses import Field, field, fields
 from enum import Enum
 from typing import Any
 
-import javaproperties
-
 from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_boolean, parse_long
 
 
@@ -40,6 +38,8 @@ def declared(config: Any) -> dict[str, Field[Any]]:
 
 def load(data: bytes) -> dict[str, str]:
     """Java properties text, bytes read as Latin-1, the last of two equal keys wins. ValueError if it does not parse."""
+    import javaproperties  # takes 15 ms, and a start without a file has no use for it
+
     return javaproperties.loads(data)
 
 
