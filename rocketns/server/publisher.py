@@ -32,39 +32,59 @@ class Publisher:
 
     def publish(self, events: list[Event]) -> None:
         """Brokers that come are shown before their topics, those that go after them: no route names a broker
-        that it has no address of, unless the tables have none either."""
-        gone = self._publish_groups()
+        that it has no address of, unless the tables have none either.
+
+        While a broker's queues change, routes with it wait for control if its group changes too: nobody is shown the
+        one without the other.
+        """
+        with_queues = {event.broker_name for event in events if isinstance(event, TopicsPut | TopicsDeleted)}
+        gone, held = self._publish_groups(with_queues)
         self._publish_static_topics()
         for event in events:
             if isinstance(event, TopicsPut):
                 self.slots.put_topics(event.broker_name, event.changes)
             elif isinstance(event, TopicsDeleted):
                 self.slots.delete_topics(event.broker_name, event.topics)
+        for broker_name in held:
+            self._publish_group(broker_name, self._tables.broker_addr_table[broker_name])
         for broker_name in gone:
             self.slots.remove_broker(broker_name)
             self._shown.pop(broker_name, None)
 
-    def _publish_groups(self) -> list[str]:
-        """Those that are there are shown; those that are not are returned."""
+    def _publish_groups(self, with_queues: set[str]) -> tuple[list[str], list[str]]:
+        """Those that are there are shown; those that are not are returned, and those that are handed over until the
+        queues are shown."""
         changed = self._tables.changed_groups
-        gone = []
+        gone, held = [], []
         for broker_name in changed:
             group = self._tables.broker_addr_table.get(broker_name)
             if group is None:
                 gone.append(broker_name)
+            elif broker_name in with_queues and self._hand_over_if_changed(broker_name, group):
+                held.append(broker_name)
             else:
                 self._publish_group(broker_name, group)
         changed.clear()
-        return gone
+        return gone, held
+
+    def _hand_over_if_changed(self, broker_name: str, group: BrokerData) -> bool:
+        """Whether routes with the broker are control's until it is shown again; a new one is in no route."""
+        shown = self._shown.get(broker_name)
+        if shown is None or shown == self._state_of(group):
+            return False
+        self.slots.put_broker(broker_name, b"", b"", True)
+        return True
+
+    def _state_of(self, group: BrokerData) -> _Shown:
+        addrs = tuple(group.broker_addrs.items())
+        return _Shown(group.cluster, group.zone_name, group.enable_acting_master, addrs, self._is_handed_over(group))
 
     def _publish_group(self, broker_name: str, group: BrokerData) -> None:
-        addrs = tuple(group.broker_addrs.items())
-        handed_over = self._is_handed_over(group)
-        shown = _Shown(group.cluster, group.zone_name, group.enable_acting_master, addrs, handed_over)
+        shown = self._state_of(group)
         if self._shown.get(broker_name) == shown:
             return
         default, standard = (bodies.broker_data(group, standard=mode) for mode in (False, True))
-        self.slots.put_broker(broker_name, default, standard, handed_over)
+        self.slots.put_broker(broker_name, default, standard, shown.handed_over)
         self._shown[broker_name] = shown
 
     def _is_handed_over(self, group: BrokerData) -> bool:

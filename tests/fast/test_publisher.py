@@ -1,0 +1,82 @@
+"""What reactors see while control shows them one change: of every route what was before or what comes, or control's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
+from rocketns._fast.routes import RouteSlots
+from rocketns._fast.slots import HANDED_OVER
+from rocketns.protocol import bodies
+from tests.fast.worlds import PublishedWorld
+
+TOPICS = [f"T{number}" for number in range(200)]  # more than are changed at once
+Bodies = list[bytes | int | None]
+
+
+class WatchedSlots(RouteSlots):
+    """Looks at every topic after each step."""
+
+    seen: list[Bodies]
+
+    def look(self) -> Bodies:
+        return [self.body(topic.encode(), False) for topic in TOPICS]
+
+    def put_broker(self, *arguments: Any) -> None:
+        super().put_broker(*arguments)
+        self.seen.append(self.look())
+
+    def put_topics(self, *arguments: Any) -> None:
+        super().put_topics(*arguments)
+        self.seen.append(self.look())
+
+    def delete_topics(self, *arguments: Any) -> None:
+        super().delete_topics(*arguments)
+        self.seen.append(self.look())
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> PublishedWorld:
+    world = PublishedWorld(tmp_path, "deleteTopicWithBrokerRegistration=true\n")
+    world.publisher.slots = world.slots = WatchedSlots(bodies.queue_data)
+    world.slots.seen = []
+    return world
+
+
+def register(world: PublishedWorld, addr: str, queues: int, state: int, topics: list[str] = TOPICS) -> None:
+    body = register_body([topic_config(topic, queues) for topic in topics], data_version(state))
+    world.ask(103, register_ext(broker="ba", addr=addr, body=body), body)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda world: register(world, "10.0.0.2:1", 4, 2),
+        lambda world: register(world, "10.0.0.2:1", 8, 2, TOPICS[:100]),
+        lambda world: register(world, "10.0.0.2:1", 8, 2),
+        lambda world: register(world, "10.0.0.1:1", 4, 2),
+    ],
+    ids=["address and queues", "address and topics", "address", "queues"],
+)
+def test_nobody_sees_a_new_address_with_old_queues(
+    world: PublishedWorld, change: Callable[[PublishedWorld], None]
+) -> None:
+    """A registration is one step to those who look up routes."""
+    register(world, "10.0.0.1:1", 8, 1)
+    world.publish()
+    assert isinstance(world.slots, WatchedSlots)
+    before = world.slots.look()
+    world.slots.seen.clear()
+    change(world)
+    world.publish()
+    after = world.slots.look()
+    assert before != after
+    assert HANDED_OVER not in after
+    assert world.slots.seen
+    for bodies_seen in world.slots.seen:
+        for seen, old, new in zip(bodies_seen, before, after, strict=True):
+            assert seen in (old, new, HANDED_OVER)
