@@ -7,18 +7,16 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StringType, StructType
 
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.alerting.changes import moment
 from rocketns.pipeline.errors import BadInput
 from rocketns.pipeline.explain import routes_at
-from rocketns.pipeline.ingest import journal_files, parsed
+from rocketns.pipeline.ingest import journal_files, parsed, records
 from rocketns.pipeline.state import topic_changes
 
 Row = Mapping[str, Any]
 
-LINES = StructType().add("value", StringType()).add("dt", StringType()).add("ns", StringType())
 FILES = "dt=*/ns=*/*.jsonl"
 DAY_US = 86_400_000_000
 
@@ -40,8 +38,8 @@ def _around(spark: SparkSession, journal: str, at: int) -> DataFrame:
     """EVENTS of the day, of the one before it, which has a snapshot of each hour, and of the one after, which tells
     whether a name server that was quiet was still there."""
     base = f"{journal.rstrip('/')}/v={VERSION}"
-    lines = spark.read.schema(LINES).option("basePath", base).text(f"{base}/{FILES}")
-    return parsed(lines.where(F.col("dt").between(_day(at - DAY_US), _day(at + DAY_US))))
+    read = records(spark.read, base).json(f"{base}/{FILES}")
+    return parsed(read.where(F.col("dt").between(_day(at - DAY_US), _day(at + DAY_US))))
 
 
 def _told(events: DataFrame, topic: str, at: int) -> DataFrame:

@@ -29,14 +29,22 @@ SEGMENT = ["topic", "t1", "t2"]
 GROUP_IMPACT = StructType([*IMPACT.fields, *columns("group:string").fields])
 
 
-def impact(topic_segments: DataFrame, groups: Sequence[int], members: DataFrame | None = None) -> DataFrame:
-    """GROUP_IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``groups``: numbers of consumers.
+def impact(
+    topic_segments: DataFrame,
+    groups: Sequence[int],
+    members: DataFrame | None = None,
+    unread: DataFrame | None = None,
+) -> DataFrame:
+    """GROUP_IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``groups``: numbers of consumers;
+    ``unread``: topics that get no model row, because no group reads what a broker makes for itself (a real one would
+    be shown).
 
     A model row needs two consumers: one alone always agrees with itself. A real row needs the view of every member, so
     there is none while one of them asks a name server that was down or had no route.
     """
     seen = read_views(topic_segments)
-    rows = _modelled(seen, groups)
+    supposed = seen if unread is None else seen.join(F.broadcast(unread), "topic", "left_anti")
+    rows = _modelled(supposed, groups)
     return rows if members is None else rows.unionByName(_real(seen, members))
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import reduce
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 
 from rocketns.journal.record import VERSION
@@ -27,10 +29,16 @@ PARTITIONS = ("dt", "ns", "segment")
 WRITERS_MAX = 64
 
 _LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<segment>[^/]+)\.jsonl")
-_LINE = StructType([*RECORD.fields]).add("unreadable", StringType())
+_UNREADABLE = "unreadable"
+_READ = StructType([field for field in RECORD.fields if field.name != "ns"])
+_READ = _READ.add(_UNREADABLE, StringType()).add("dt", StringType()).add("ns", StringType())
+# Nearly each of their values is another: a dictionary of them is work for nothing.
+_PLAIN = {f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "ts", "gap")}
 _STORED = (
     StructType([*EVENTS.fields]).add("corrupt", BooleanType()).add("bytes", LongType()).add("segment", StringType())
 )
+
+Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 
 
 class JournalFile(NamedTuple):
@@ -68,8 +76,8 @@ def ingest(spark: SparkSession, journals: str | Sequence[str], out: str) -> Inge
     if new:
         spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", str(WRITERS_MAX))
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-        stored = _judged(_lines(spark, new))
-        stored.write.mode("overwrite").partitionBy(*PARTITIONS).parquet(out)
+        told = _judged(_of_files(spark, new), "bytes", *PARTITIONS)
+        told.write.mode("overwrite").partitionBy(*PARTITIONS).options(**_PLAIN).parquet(out)
     return Ingested(len(new), sum(file.size for file in new), len(found) - len(new))
 
 
@@ -98,16 +106,26 @@ def read_files(spark: SparkSession, out: str) -> DataFrame:
     )
 
 
-def parsed(lines: DataFrame) -> DataFrame:
-    """EVENTS of a frame with ``value`` (a line), ``dt`` and ``ns``; lines that do not parse are left out."""
-    return judged(lines).where("not corrupt").drop("corrupt")
+def records(reader: Reader, base: str) -> Reader:
+    """A reader of journal files below the folder ``base`` (up to and with ``v=…``), for ``.json(…)``: what it gives is
+    for ``parsed`` or ``judged``."""
+    return (
+        reader.schema(_READ)
+        .option("basePath", base)
+        .option("mode", "PERMISSIVE")
+        .option("columnNameOfCorruptRecord", _UNREADABLE)
+        .option("lineSep", "\n")
+    )
 
 
-def judged(lines: DataFrame) -> DataFrame:
-    """The same with every line and ``corrupt``: one that does not parse has nothing but its folder's values."""
-    folders = ("ns", "dt")  # which count, whatever a record says
-    told = [F.col(name if name in folders else f"record.{name}").alias(name) for name in EVENTS.names]
-    return _with_record(lines).select(*told, F.col("record").isNull().alias("corrupt"))
+def parsed(read: DataFrame) -> DataFrame:
+    """EVENTS; lines that do not parse are left out."""
+    return judged(read).where("not corrupt").drop("corrupt")
+
+
+def judged(read: DataFrame) -> DataFrame:
+    """EVENTS of every line with ``corrupt``: one that does not parse has nothing but its folder's values."""
+    return _judged(read).select(*EVENTS.names, "corrupt")
 
 
 def journal_files(spark: SparkSession, roots: Iterable[str]) -> list[JournalFile]:
@@ -148,40 +166,29 @@ def _stored(spark: SparkSession, out: str) -> DataFrame:
     return spark.read.schema(_STORED).parquet(out)
 
 
-def _lines(spark: SparkSession, files: Sequence[JournalFile]) -> DataFrame:
-    """value, dt, ns, segment, bytes. Spark takes a day and a name from the folders below one base at a time."""
-    schema = StructType().add("value", StringType()).add("dt", StringType()).add("ns", StringType())
+def _of_files(spark: SparkSession, files: Sequence[JournalFile]) -> DataFrame:
+    """What ``records`` reads, with segment and bytes. Spark takes a day and a name from the folders below one base at
+    a time."""
     segment = F.substring_index("_metadata.file_name", ".jsonl", 1).alias("segment")
     size = F.col("_metadata.file_size").alias("bytes")
     frames = [
-        spark.read.schema(schema)
-        .option("basePath", base)
-        .text([file.path for file in files if file.base == base])
-        .select("value", "dt", "ns", segment, size)
+        records(spark.read, base).json([file.path for file in files if file.base == base]).select("*", segment, size)
         for base in sorted({file.base for file in files})
     ]
-    lines = frames[0]
-    for frame in frames[1:]:
-        lines = lines.unionByName(frame)
-    return lines
+    return reduce(DataFrame.unionByName, frames)
 
 
-def _judged(lines: DataFrame) -> DataFrame:
-    """_STORED: every line, and of those that do not parse nothing but that."""
-    names = [F.col(f"record.{name}").alias(name) for name in RECORD.names if name != "ns"]
-    return _with_record(lines).select(*names, F.col("record").isNull().alias("corrupt"), "bytes", *PARTITIONS)
-
-
-def _with_record(lines: DataFrame) -> DataFrame:
-    """With ``record``, null where the line is not JSON, has a value of a wrong type, or not what every record has."""
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "unreadable"}
-    needed = [F.col(f"read.{name}").isNotNull() for name in ("boot", "seq", "ts", "ev")]
-    is_right = F.col("read.unreadable").isNull() & needed[0] & needed[1] & needed[2] & needed[3]
-    return (
-        lines.where(F.length("value") > 0)
-        .withColumn("read", F.from_json("value", _LINE, options))
-        .withColumn("record", F.when(is_right, F.col("read")))
-    )
+def _judged(read: DataFrame, *kept: str) -> DataFrame:
+    """The record, or nothing where the line is not JSON, has a value of a wrong type, or not what every record has;
+    ``corrupt``, and what else is kept."""
+    lacking = [F.col(name).isNull() for name in ("boot", "seq", "ts", "ev")]
+    corrupt = reduce(Column.__or__, lacking, F.col(_UNREADABLE).isNotNull())
+    folders = ("ns", "dt")  # which count, whatever a record says
+    names = [name for name in EVENTS.names if name not in folders]
+    return read.select(
+        *[F.when(~corrupt, F.col(name)).alias(name) for name in names],
+        corrupt.alias("corrupt"), *(kept or folders),
+    )  # fmt: skip
 
 
 def _day(ts: int) -> Column:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,6 +18,7 @@ from rocketns.pipeline.paths import Folder
 from rocketns.pipeline.report.model import ROWS_COLLECTED_MAX, Table
 
 RESULTS = "results"
+WORK = "work"
 
 
 def _longest(*names: str) -> list[Column]:
@@ -62,6 +64,7 @@ class Results:
 
     def __init__(self, spark: SparkSession, out: Folder, *, csv: bool = False) -> None:
         self._spark, self._out, self._csv = spark, out, csv
+        self._numbers = count()
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; the frame that reads it."""
@@ -72,6 +75,16 @@ class Results:
             flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
             flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{RESULTS}-csv/{name}"), header=True)
         return kept
+
+    def cut(self, frame: DataFrame) -> DataFrame:
+        """Write a small frame that only this run needs, which cuts its lineage; the frame that reads it."""
+        path = self._out.path(f"{WORK}/{next(self._numbers)}")
+        frame.coalesce(1).write.mode("overwrite").parquet(path)
+        return self._spark.read.schema(frame.schema).parquet(path)
+
+    def clear(self) -> None:
+        """Remove what was only cut."""
+        self._out.delete(WORK)
 
     def frame(self, name: str) -> DataFrame:
         """A table of this run or of an earlier one."""

@@ -62,6 +62,7 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     fleet(events, seen, request, results, say)
     say("report")
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
+    results.clear()
     summarise(results, out, seen, faults, shown(request, seen, str(spark.sparkContext.master)), notes(request, results))
     return write_page(results, out)
 
@@ -72,9 +73,9 @@ def journalled(
     """EVENTS by one clock, and what state is built on; how much was read and what is missing goes into tables."""
     say("clocks, and what is missing from the journals")
     told, files = read_events(spark, stored, seen), read_files(spark, stored)
-    offsets = results.keep("clock_offsets", clock_offsets(told.where(within(seen))))
+    offsets = results.keep("clock_offsets", clock_offsets(told.where(within(seen)), results.cut))
     events = corrected(told, offsets)
-    known = base(events, seen, keep=DataFrame.cache)
+    known = base(events, seen, keep=results.cut)
     results.keep("sources", sources(events, files, offsets, seen))
     results.keep("quality", quality(events, files, known, seen))
     return events, known
@@ -127,7 +128,7 @@ def routes(events: DataFrame, known: Base, seen: Observation, request: Request, 
     segments = results.keep("topic_segments", topic_segments(views, uptime, windows, seen))
     say("impact: what consumers and producers felt of it")
     groups = results.keep("group_members", group_members(events))
-    results.keep("impact", impact(segments, request.groups, groups))
+    results.keep("impact", impact(segments, request.groups, groups, topics.unread(segments, members)))
     results.keep("imbalance", imbalance(segments, members))
 
 

@@ -22,9 +22,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.alerting.step import SCHEMAS, Limits, Memory, step
 from rocketns.pipeline.alertlog import AlertLog, Webhook
-from rocketns.pipeline.answers import FILES, LINES
+from rocketns.pipeline.answers import FILES
 from rocketns.pipeline.errors import BadInput
-from rocketns.pipeline.ingest import judged
+from rocketns.pipeline.ingest import judged, records
 from rocketns.pipeline.paths import Folder
 from rocketns.pipeline.statestore import StateStore
 
@@ -72,13 +72,12 @@ def start(
 ) -> StreamingQuery:
     """The running query."""
     base = f"{following.journal.rstrip('/')}/v={VERSION}"
-    lines = (
-        spark.readStream.schema(LINES)
-        .option("basePath", base)
+    read = (
+        records(spark.readStream, base)
         .option("maxFileAge", "36500d")  # what is older than the newest file is read too: journals may be copied
-        .text(f"{base}/{FILES}")
+        .json(f"{base}/{FILES}")
     )
-    writer = lines.writeStream.foreachBatch(work).option("checkpointLocation", f"{checkpoint}/query")
+    writer = read.writeStream.foreachBatch(work).option("checkpointLocation", f"{checkpoint}/query")
     if following.once:
         return writer.trigger(availableNow=True).start()
     return writer.trigger(processingTime=f"{max(following.every // 1000, 100)} milliseconds").start()
@@ -92,8 +91,8 @@ class Batch:
         self._store, self._log, self._hook, self._limits, self._say = store, log, hook, limits, say
         self.done = 0
 
-    def __call__(self, lines: DataFrame, number: int) -> None:
-        events = judged(lines).persist()
+    def __call__(self, read: DataFrame, number: int) -> None:
+        events = judged(read).persist()
         try:
             self._store.begin(number)
             memory = Memory.of(*self._store.before(number))

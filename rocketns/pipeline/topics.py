@@ -42,6 +42,12 @@ def system_names(broker_intervals: DataFrame) -> DataFrame:
     return broker_intervals.select("cluster", "broker").distinct().select(names.alias("topic")).distinct()
 
 
+def unread(segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+    """topic: those of the segments that are the system's."""
+    kinds = with_kind(segments.select("topic").distinct(), system_names(broker_intervals))
+    return kinds.where("kind = 'system'").select("topic")
+
+
 def with_kind(frame: DataFrame, names: DataFrame) -> DataFrame:
     """``frame`` (topic, …) with its ``kind``; ``names`` as from ``system_names``."""
     own = F.broadcast(names.select("topic", F.lit(True).alias("own")))

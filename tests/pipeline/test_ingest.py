@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.errors import BadInput
-from rocketns.pipeline.ingest import Ingested, ingest, journal_files, parsed, read_events, read_files
+from rocketns.pipeline.ingest import Ingested, ingest, journal_files, parsed, read_events, read_files, records
 from rocketns.pipeline.schema import EVENTS, FILES, Observation
 from tests.pipeline.duck import ingest as duck
 from tests.pipeline.frames import rows
@@ -117,11 +117,12 @@ def test_only_the_days_around_an_observation_are_read(spark: SparkSession, place
     assert {row[0] for row in rows(read_events(spark, out, noon).select("dt"))} == {"2026-01-02", "2026-01-03"}
 
 
-def test_lines_of_a_stream_are_parsed_alike(spark: SparkSession) -> None:
+def test_lines_of_a_stream_are_parsed_alike(spark: SparkSession, tmp_path: Path) -> None:
     """The folder's ns counts, whatever a record says."""
     line = '{"boot":5,"seq":2,"ts":7,"ev":"tput","ns":"other","topics":[{"t":"T","r":4,"w":4,"p":6,"s":0}]}'
-    told = [(line, "2026-01-01", "n1"), ("broken", "2026-01-01", "n1")]
-    frame = parsed(spark.createDataFrame(told, "value string, dt string, ns string"))
+    file_of(tmp_path, "n1", "5-000001", f"{line}\nbroken\n")
+    base = str(tmp_path / "v=1")
+    frame = parsed(records(spark.read, base).json(f"{base}/dt=*/ns=*/*.jsonl"))
     assert frame.schema.simpleString() == EVENTS.simpleString()
     found = rows(frame.select("ns", "dt", "seq", "topics"))
     assert found == [("n1", "2026-01-01", 2, [tuple(topic("T").values())])]
