@@ -40,7 +40,7 @@ def clock_offsets(events: DataFrame, keep: Callable[[DataFrame], DataFrame] = la
     ``keep`` is called on the frames that the rest is made of, as by ``state.base``; none has more than the sights of
     the members that are looked at.
     """
-    members = keep(_members(events))
+    members = _members(events)
     heard = events.where(F.col("ev").isin("reg", "hb")).select("ns", "ev", *MEMBER, *VERSION, "ts", "gap")
     told = keep(heard.join(F.broadcast(members), [*MEMBER], "left_semi"))
     sights = keep(_sights(told))

@@ -7,6 +7,8 @@ value within the key: three running sums tell it without looking at every name s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -27,26 +29,31 @@ def key_windows(
     observation: Observation,
     min_window_us: int = MIN_WINDOW_US,
     broker_intervals: DataFrame | None = None,
+    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
 ) -> DataFrame:
-    """KEY_WINDOWS of at least the length. ``gap`` needs the broker intervals, and is null without them."""
+    """KEY_WINDOWS of at least the length. ``gap`` needs the broker intervals, and is null without them. ``keep`` as in
+    ``state.base``."""
     found = _stretches_of_difference(_points(topic_intervals, ns_uptime)).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
-    told = _with_values(found, topic_intervals, ns_uptime)
+    told = _with_values(keep(found), topic_intervals, ns_uptime)
     if broker_intervals is None:
         return conform(told.withColumn("gap", F.lit(None)), KEY_WINDOWS)
     return conform(_with_gap(told, broker_intervals), KEY_WINDOWS)
 
 
 def topic_segments(
-    topic_intervals: DataFrame, ns_uptime: DataFrame, key_windows: DataFrame, observation: Observation
+    topic_intervals: DataFrame,
+    ns_uptime: DataFrame,
+    key_windows: DataFrame,
+    observation: Observation,
+    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
 ) -> DataFrame:
     """TOPIC_SEGMENTS: the key windows' time cut wherever any name server's view of the topic changes."""
     windows = key_windows.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
     diverging = windows.select("topic").distinct()
-    points = _points(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime).select(
-        *KEY, "ns", "t", "known", "value"
-    )
+    told = _points(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
+    points = keep(told.select(*KEY, "ns", "t", "known", "value"))
     pieces = _pieces(points, _covers(windows))
     return conform(_merged(_views(points, pieces)), TOPIC_SEGMENTS)
 

@@ -10,7 +10,7 @@ broker; POP and broadcasting consumers do not allocate this way; static topics n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
@@ -33,18 +33,15 @@ def impact(
     topic_segments: DataFrame,
     groups: Sequence[int],
     members: DataFrame | None = None,
-    unread: DataFrame | None = None,
+    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
 ) -> DataFrame:
-    """GROUP_IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``groups``: numbers of consumers;
-    ``unread``: topics that get no model row, because no group reads what a broker makes for itself (a real one would
-    be shown).
+    """GROUP_IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``groups``: numbers of consumers.
 
     A model row needs two consumers: one alone always agrees with itself. A real row needs the view of every member, so
-    there is none while one of them asks a name server that was down or had no route.
+    there is none while one of them asks a name server that was down or had no route. ``keep`` as in ``state.base``.
     """
-    seen = read_views(topic_segments)
-    supposed = seen if unread is None else seen.join(F.broadcast(unread), "topic", "left_anti")
-    rows = _modelled(supposed, groups)
+    seen = keep(read_views(topic_segments))
+    rows = _modelled(seen, groups)
     return rows if members is None else rows.unionByName(_real(seen, members))
 
 

@@ -77,9 +77,9 @@ class Results:
         return kept
 
     def cut(self, frame: DataFrame) -> DataFrame:
-        """Write a small frame that only this run needs, which cuts its lineage; the frame that reads it."""
+        """Write a frame that only this run needs, which cuts its lineage; the frame that reads it."""
         path = self._out.path(f"{WORK}/{next(self._numbers)}")
-        frame.coalesce(1).write.mode("overwrite").parquet(path)
+        frame.write.mode("overwrite").parquet(path)
         return self._spark.read.schema(frame.schema).parquet(path)
 
     def clear(self) -> None:

@@ -6,6 +6,7 @@ Each table is computed once, written below --out, and read back by whatever need
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -35,6 +36,7 @@ from rocketns.pipeline.state import Base, base, broker_intervals, topic_interval
 Say = Callable[[str], None]
 
 EVENTS_FOLDER = "events"
+STATE = ("ns_uptime", "broker_intervals", "topic_intervals")
 
 
 class Request(NamedTuple):
@@ -58,8 +60,12 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     seen = observation(read_files(spark, stored), request.t0, request.t1)
     results = Results(spark, out, csv=request.csv)
     events, known = journalled(spark, stored, seen, results, say)
-    routes(events, known, seen, request, results, say)
-    fleet(events, seen, request, results, say)
+    files = read_files(spark, stored)
+    state(events, known, seen, results, say)
+    together(
+        lambda: routes(events, seen, request, results, say),
+        lambda: fleet(events, files, known, seen, request, results, say),
+    )
     say("report")
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
     results.clear()
@@ -70,15 +76,19 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
 def journalled(
     spark: SparkSession, stored: str, seen: Observation, results: Results, say: Say
 ) -> tuple[DataFrame, Base]:
-    """EVENTS by one clock, and what state is built on; how much was read and what is missing goes into tables."""
-    say("clocks, and what is missing from the journals")
-    told, files = read_events(spark, stored, seen), read_files(spark, stored)
+    """EVENTS by one clock, and what state is built on."""
+    say("clocks")
+    told = read_events(spark, stored, seen)
     offsets = results.keep("clock_offsets", clock_offsets(told.where(within(seen)), results.cut))
     events = corrected(told, offsets)
-    known = base(events, seen, keep=results.cut)
-    results.keep("sources", sources(events, files, offsets, seen))
-    results.keep("quality", quality(events, files, known, seen))
-    return events, known
+    return events, base(events, seen, keep=results.cut)
+
+
+def together(*works: Callable[[], None]) -> None:
+    """Do them at the same time: while one is planned, which takes one core, the others' tasks have the rest."""
+    with ThreadPoolExecutor(len(works)) as threads:
+        for future in [threads.submit(work) for work in works]:
+            future.result()
 
 
 def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
@@ -116,26 +126,37 @@ def within(seen: Observation) -> Column:
     return (F.col("ts") >= seen.t0) & (F.col("ts") < seen.t1)
 
 
-def routes(events: DataFrame, known: Base, seen: Observation, request: Request, results: Results, say: Say) -> None:
-    """Jobs (a) to (d)."""
+def state(events: DataFrame, known: Base, seen: Observation, results: Results, say: Say) -> None:
+    """Job (a)."""
     say("state: name servers, brokers, topics")
-    uptime = results.keep("ns_uptime", known.uptime)
-    members = results.keep("broker_intervals", broker_intervals(events, known, seen))
-    views = results.keep("topic_intervals", topic_intervals(events, known, seen))
+    results.keep("ns_uptime", known.uptime)
+    results.keep("broker_intervals", broker_intervals(events, known, seen))
+    results.keep("topic_intervals", topic_intervals(events, known, seen))
+
+
+def routes(events: DataFrame, seen: Observation, request: Request, results: Results, say: Say) -> None:
+    """Jobs (b) to (d)."""
+    uptime, members, views = (results.frame(name) for name in STATE)
     say("divergence: windows in which name servers disagree")
-    windows = results.keep("key_windows", key_windows(views, uptime, seen, request.min_window, members))
+    windows = results.keep("key_windows", key_windows(views, uptime, seen, request.min_window, members, results.cut))
     results.keep("incidents", incidents(windows))
-    segments = results.keep("topic_segments", topic_segments(views, uptime, windows, seen))
+    segments = results.keep("topic_segments", topic_segments(views, uptime, windows, seen, results.cut))
     say("impact: what consumers and producers felt of it")
     groups = results.keep("group_members", group_members(events))
-    results.keep("impact", impact(segments, request.groups, groups, topics.unread(segments, members)))
+    read = topics.without_unread(segments, topics.system_names(members), groups)
+    results.keep("impact", impact(read, request.groups, groups, results.cut))
     results.keep("imbalance", imbalance(segments, members))
 
 
-def fleet(events: DataFrame, seen: Observation, request: Request, results: Results, say: Say) -> None:
-    """Jobs (e) to (h)."""
+def fleet(
+    events: DataFrame, files: DataFrame, known: Base, seen: Observation, request: Request, results: Results, say: Say
+) -> None:
+    """What is missing from the journals, and jobs (e) to (h)."""
+    say("what is missing from the journals")
+    uptime, members, views = (results.frame(name) for name in STATE)
+    results.keep("sources", sources(events, files, results.frame("clock_offsets"), seen))
+    results.keep("quality", quality(events, files, known, seen))
     say("brokers and departures")
-    uptime, members, views = (results.frame(name) for name in ("ns_uptime", "broker_intervals", "topic_intervals"))
     results.keep("broker_stats", broker_stats(members, events, uptime, seen))
     results.keep("departures", departures(members, events, seen))
     say("topics and look-ups")

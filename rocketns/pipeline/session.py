@@ -15,9 +15,9 @@ RUN_SETTINGS = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
 }
-# Few cores, much garbage from parsing: a tenth less CPU than with the collector of Java's own choice. A run is many short
-# queries, each with its own generated code: with Java's own thresholds the optimising compiler takes more CPU than the
-# queries do, for code that is gone before it pays. These are 20 times as high.
+# Few cores, much garbage from parsing: a tenth less CPU than with the collector of Java's own choice. A run is many
+# short queries, each with its own generated code: with Java's own thresholds the optimising compiler takes more CPU
+# than the queries do, for code that is gone before it pays. These are 20 times as high.
 JAVA_OPTIONS = (
     "-XX:+UseParallelGC",
     "-XX:Tier4InvocationThreshold=100000",

@@ -42,10 +42,12 @@ def system_names(broker_intervals: DataFrame) -> DataFrame:
     return broker_intervals.select("cluster", "broker").distinct().select(names.alias("topic")).distinct()
 
 
-def unread(segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """topic: those of the segments that are the system's."""
-    kinds = with_kind(segments.select("topic").distinct(), system_names(broker_intervals))
-    return kinds.where("kind = 'system'").select("topic")
+def without_unread(segments: DataFrame, names: DataFrame, members: DataFrame) -> DataFrame:
+    """``segments`` (topic, …) without system topics that nobody of ``members`` (topic, …) asked for: brokers make them
+    for themselves, and on every broker, so that they would hide what matters to consumers."""
+    kinds = with_kind(segments.select("topic").distinct(), names)
+    unread = kinds.where("kind = 'system'").join(F.broadcast(members.select("topic").distinct()), "topic", "left_anti")
+    return segments.join(F.broadcast(unread), "topic", "left_anti")
 
 
 def with_kind(frame: DataFrame, names: DataFrame) -> DataFrame:
