@@ -100,7 +100,7 @@ def summarise(
 def write_page(results: Results, out: Folder) -> Outcome:
     """report.html from the tables and the summary that lie below ``out``."""
     summary = read_json(out, SUMMARY)
-    tables = {name: results.table(name) for name in TABLES}
+    tables = results.tables(TABLES)
     data = ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],

@@ -6,7 +6,8 @@ What is written is never computed again, also when an executor is lost, which is
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 
@@ -19,6 +20,7 @@ from rocketns.pipeline.report.model import ROWS_COLLECTED_MAX, Table
 
 RESULTS = "results"
 WORK = "work"
+ASKED_AT_ONCE = 4
 
 
 def _longest(*names: str) -> list[Column]:
@@ -65,12 +67,13 @@ class Results:
     def __init__(self, spark: SparkSession, out: Folder, *, csv: bool = False) -> None:
         self._spark, self._out, self._csv = spark, out, csv
         self._numbers = count()
+        self._kept: dict[str, DataFrame] = {}
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; the frame that reads it."""
         path = self._out.path(f"{RESULTS}/{name}")
         frame.write.mode("overwrite").parquet(path)
-        kept = self._spark.read.schema(frame.schema).parquet(path)
+        kept = self._kept[name] = self._spark.read.schema(frame.schema).parquet(path)
         if self._csv:
             flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
             flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{RESULTS}-csv/{name}"), header=True)
@@ -88,7 +91,14 @@ class Results:
 
     def frame(self, name: str) -> DataFrame:
         """A table of this run or of an earlier one."""
-        return self._spark.read.parquet(self._out.path(f"{RESULTS}/{name}"))
+        if name not in self._kept:
+            self._kept[name] = self._spark.read.parquet(self._out.path(f"{RESULTS}/{name}"))
+        return self._kept[name]
+
+    def tables(self, names: Sequence[str]) -> dict[str, Table]:
+        """``table`` of each. They are small and many, so several are asked for at a time."""
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
+            return dict(zip(names, threads.map(self.table, names), strict=True))
 
     def table(self, name: str) -> Table:
         """The most important rows of a table, and how many there are."""

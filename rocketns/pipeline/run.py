@@ -57,14 +57,15 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     out = Folder(spark, request.out)
     ingest_only(spark, request.journal, request.out, say)
     stored = out.path(EVENTS_FOLDER)
-    seen = observation(read_files(spark, stored), request.t0, request.t1)
     results = Results(spark, out, csv=request.csv)
+    files = results.cut(read_files(spark, stored))
+    seen = observation(files, request.t0, request.t1)
     events, known = journalled(spark, stored, seen, results, say)
-    files = read_files(spark, stored)
     state(events, known, seen, results, say)
+    asked = results.cut(events.where("ev = 'lookup'"))
     together(
-        lambda: routes(events, seen, request, results, say),
-        lambda: fleet(events, files, known, seen, request, results, say),
+        lambda: routes(asked, seen, request, results, say),
+        lambda: fleet(events, asked, files, known, seen, request, results, say),
     )
     say("report")
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
@@ -134,22 +135,29 @@ def state(events: DataFrame, known: Base, seen: Observation, results: Results, s
     results.keep("topic_intervals", topic_intervals(events, known, seen))
 
 
-def routes(events: DataFrame, seen: Observation, request: Request, results: Results, say: Say) -> None:
-    """Jobs (b) to (d)."""
+def routes(asked: DataFrame, seen: Observation, request: Request, results: Results, say: Say) -> None:
+    """Jobs (b) to (d). ``asked``: the events that are look-ups."""
     uptime, members, views = (results.frame(name) for name in STATE)
     say("divergence: windows in which name servers disagree")
     windows = results.keep("key_windows", key_windows(views, uptime, seen, request.min_window, members, results.cut))
     results.keep("incidents", incidents(windows))
     segments = results.keep("topic_segments", topic_segments(views, uptime, windows, seen, results.cut))
     say("impact: what consumers and producers felt of it")
-    groups = results.keep("group_members", group_members(events))
+    groups = results.keep("group_members", group_members(asked))
     read = topics.without_unread(segments, topics.system_names(members), groups)
     results.keep("impact", impact(read, request.groups, groups, results.cut))
     results.keep("imbalance", imbalance(segments, members))
 
 
 def fleet(
-    events: DataFrame, files: DataFrame, known: Base, seen: Observation, request: Request, results: Results, say: Say
+    events: DataFrame,
+    asked: DataFrame,
+    files: DataFrame,
+    known: Base,
+    seen: Observation,
+    request: Request,
+    results: Results,
+    say: Say,
 ) -> None:
     """What is missing from the journals, and jobs (e) to (h)."""
     say("what is missing from the journals")
@@ -163,11 +171,11 @@ def fleet(
     names = topics.system_names(members)
     results.keep("topic_days", topics.topic_days(views, names))
     results.keep("topic_inventory", topics.topic_inventory(views, uptime, names, seen))
-    results.keep("uncovered_days", topics.uncovered_days(events, uptime, seen, request.dead_days))
-    results.keep("dead_topics", topics.dead_topics(views, events, uptime, names, seen, request.dead_days))
-    results.keep("hot_topics", topics.hot_topics(events, names, seen))
+    results.keep("uncovered_days", topics.uncovered_days(asked, uptime, seen, request.dead_days))
+    results.keep("dead_topics", topics.dead_topics(views, asked, uptime, names, seen, request.dead_days))
+    results.keep("hot_topics", topics.hot_topics(asked, names, seen))
     results.keep("skew", topics.skew(views, uptime, names))
-    results.keep("missing_topics", missing_topics(events, seen))
+    results.keep("missing_topics", missing_topics(asked, seen))
 
 
 def notes(request: Request, results: Results) -> dict[str, list[str]]:
