@@ -17,9 +17,14 @@ FILES = "v=1/dt=*/ns=*/[0-9]*.jsonl"
 
 def events(journal: Path) -> list[tuple[Any, ...]]:
     """Every record, with the folder's dt and ns; for journals without lines that do not parse."""
+    return duck_rows(duckdb.connect(), select_events(journal))
+
+
+def select_events(journal: Path) -> str:
+    """The query of ``events``."""
     columns = {name: TYPES.get(kind, TOPICS) for name, kind in COLUMNS.items() if name != "ns"}
     shown = ", ".join(f"p[3][4:] as {name}" if name == "ns" else f'"{name}"' for name in COLUMNS)
-    query = f"""
+    return f"""
         with read as (
             select *, string_split(filename, '/')[-4:] as p
             from read_json('{journal / FILES}', format = 'newline_delimited', columns = {columns}, filename = true,
@@ -27,7 +32,6 @@ def events(journal: Path) -> list[tuple[Any, ...]]:
         )
         select {shown}, p[2][4:] as dt from read
     """
-    return duck_rows(duckdb.connect(), query)
 
 
 def counts(journal: Path) -> list[tuple[Any, ...]]:
