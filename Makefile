@@ -44,8 +44,8 @@ interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brok
 parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java NameServer and to rocketns, the answers side by side
 	@exec $(PY) -m pytest $(SPREAD) interop/parity $(ARGS)
 
-pipeline: $(VENV)/dev $(VENV)/built ## the tests of the journal pipeline, with those that take Spark minutes each
-	@exec $(PY) -m pytest tests/pipeline --long $(ARGS)
+pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
+	@exec $(PY) -m pytest tests/pipeline $(ARGS)
 
 sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
 	@exec $(PY) -m tests.sanitize $(ARGS)

@@ -27,11 +27,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the scenarios with real brokers with reactors and without; all other tests always do",
     )
-    parser.addoption(
-        "--long",
-        action="store_true",
-        help="run the tests of the pipeline that take Spark minutes each, too (make pipeline does)",
-    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -12,18 +12,13 @@ from rocketns.pipeline.session import has_java, spark_session
 
 HERE = Path(__file__).parent
 LEFT_OUT = "no Java runtime: Spark cannot start"
-# Each of these runs the whole audit, or many batches of the stream: minutes of Spark's planning.
-LONG = ("test_alerting.py", "test_cluster.py", "test_fleet_found.py", "test_run.py", "test_stream.py")
-TOO_LONG = "takes Spark minutes: make pipeline runs it"
 # The first test waits for the Java process, and one that is stopped in a call to it takes the session of all with it.
 TIMEOUT_S = 1500
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that ask for Spark are marked so, and left out where no Java is; long ones run on demand."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that ask for Spark are marked so, and left out where no Java is."""
     for item in items:
-        if item.path.parent == HERE and item.path.name in LONG and not config.getoption("--long"):
-            item.add_marker(pytest.mark.skip(reason=TOO_LONG))
         if HERE not in item.path.parents or "spark" not in getattr(item, "fixturenames", ()):
             continue
         item.add_marker("spark")

@@ -18,6 +18,7 @@ from rocketns.pipeline.topics import (
     topic_inventory,
     uncovered_days,
     with_kind,
+    without_unread,
 )
 from tests.pipeline.duck import topics as duck
 from tests.pipeline.duck.query import query, same
@@ -55,6 +56,13 @@ def test_what_brokers_and_consumers_make_for_themselves_has_a_kind_of_its_own(
     }  # fmt: skip
     found = with_kind(spark.createDataFrame([(topic,) for topic in kinds], "topic string"), names)
     assert dict(rows(found, "topic", "kind")) == kinds
+
+
+def test_a_system_topic_that_no_group_reads_is_left_out(spark: SparkSession, names: DataFrame) -> None:
+    segments = spark.createDataFrame([(topic,) for topic in ("orders", "TBW102", "b1", "%RETRY%g")], "topic string")
+    members = spark.createDataFrame([("TBW102",), ("orders",)], "topic string")
+    assert rows(without_unread(segments, names, members)) == [("%RETRY%g",), ("TBW102",), ("orders",)]
+    assert rows(without_unread(segments, names, members.limit(0))) == [("%RETRY%g",), ("orders",)]
 
 
 def test_topics_and_queues_of_a_day_count_once_whoever_lists_them(spark: SparkSession, names: DataFrame) -> None:

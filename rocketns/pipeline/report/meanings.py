@@ -58,6 +58,7 @@ IMPACT = Meaning(
         "Orderly consumption locks queues at the broker, which keeps a queue from being consumed twice.",
         "POP and broadcasting consumers do not allocate this way.",
         "Static topics need the queue mapping, which is not looked at.",
+        "System topics are left out unless lookups show a group that reads them: every broker makes them for itself.",
         "A running client keeps its last route when a topic is not found, so a name server without the topic is no "
         "view of its own.",
         "“Capped”: there were too many ways to look at each, or more queue ids than are kept.",
