@@ -142,7 +142,7 @@ BROKER_STATS = columns(
     "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long"
 )
 
-# kind: graceful | crash | silent | partition | unclear (what is seen of it fits none); ns: the name servers that saw it go.
+# kind: graceful | crash | silent | partition | unclear (what is seen of it fits none); ns: who saw it go.
 DEPARTURES = columns(
     "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids", bids=ArrayType(IntegerType())
 )
