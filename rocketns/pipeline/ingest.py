@@ -12,7 +12,6 @@ from functools import reduce
 from typing import NamedTuple, TypeVar
 from urllib.parse import unquote
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.readwriter import DataStreamReader
@@ -132,9 +131,9 @@ def journal_files(spark: SparkSession, roots: Iterable[str]) -> list[JournalFile
     """Finished files below the folders, each once, in the order of their names."""
     files: dict[tuple[str, ...], JournalFile] = {}
     for root in roots:
-        for path, size in _listed(spark, root):
+        for path, size in Folder(spark, root).files():
             match = _LAYOUT.fullmatch(path)
-            if match is None:
+            if match is None or match["segment"].startswith((".", "_")):
                 continue
             if match["v"] != str(VERSION):
                 raise BadInput(f"{path}: a journal of version {match['v']}, and this audit reads version {VERSION}")
@@ -143,16 +142,6 @@ def journal_files(spark: SparkSession, roots: Iterable[str]) -> list[JournalFile
     if not files:
         raise BadInput(f"no finished file of a journal (v={VERSION}/dt=…/ns=…/*.jsonl) in {', '.join(roots)}")
     return [files[name] for name in sorted(files)]
-
-
-def _listed(spark: SparkSession, root: str) -> list[tuple[str, int]]:
-    found = (
-        spark.read.format("binaryFile").option("recursiveFileLookup", "true").option("pathGlobFilter", "*.jsonl")
-    )  # fmt: skip
-    try:
-        return [(row["path"], row["length"]) for row in found.load(root).select("path", "length").collect()]
-    except AnalysisException as error:
-        raise BadInput(f"{root} cannot be read: {error.getMessage() or error}") from error
 
 
 def _known(spark: SparkSession, out: str) -> set[tuple[str, str, str, int]]:

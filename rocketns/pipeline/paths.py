@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.errors import BadInput
@@ -31,6 +33,18 @@ class Folder:
         if not self.exists(name):
             return []
         return sorted(status.getPath().getName() for status in self._system.listStatus(self._at(name)))
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Path and size in bytes of every file below the folder, or below all that fit where it has wildcards; none
+        where there is no such folder. BadInput where it can't be read."""
+        try:
+            for found in self._system.globStatus(self._root) or []:
+                listed = self._system.listFiles(found.getPath(), True)
+                while listed.hasNext():
+                    status = listed.next()
+                    yield status.getPath().toString(), status.getLen()
+        except Py4JJavaError as error:
+            raise BadInput(f"{self.root} cannot be read: {error.java_exception.getMessage()}") from error
 
     def read(self, name: str) -> bytes:
         """The file's bytes; BadInput where there is none."""
