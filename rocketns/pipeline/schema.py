@@ -5,10 +5,13 @@ Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
+import pyarrow  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -47,6 +50,13 @@ def columns(text: str, **nested: DataType) -> StructType:
         name, kind = word.split(":")
         schema.add(name, known[kind])
     return schema
+
+
+def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: StructType) -> DataFrame:
+    """A frame of a few rows. They go to Java as one Arrow table: rows of Python would need Python processes beside
+    Java's, of whatever version ``python3`` is there."""
+    told = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    return spark.createDataFrame(pyarrow.Table.from_pylist(told, to_arrow_schema(schema)), schema)
 
 
 def conform(frame: DataFrame, schema: StructType) -> DataFrame:

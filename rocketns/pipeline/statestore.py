@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from rocketns.pipeline.errors import BadInput
 from rocketns.pipeline.paths import Folder
+from rocketns.pipeline.schema import frame_of
 
 PLAIN = "plain.json"
 VERSIONS_KEPT = 3
@@ -32,7 +33,7 @@ class StateStore:
         """The tables and the plain values as of the batch before this one; empty ones and None before the first.
         BadInput where they are lost."""
         if batch == 0:
-            return {name: self._spark.createDataFrame([], schema) for name, schema in self._schemas.items()}, None
+            return {name: frame_of(self._spark, [], schema) for name, schema in self._schemas.items()}, None
         version = self._path(batch - 1)
         if not self._folder.exists(f"{version}/{PLAIN}"):
             raise BadInput(

@@ -19,6 +19,7 @@ from rocketns.pipeline.schema import (
     Observation,
     columns,
     conform,
+    frame_of,
 )
 from rocketns.pipeline.state import topic_changes
 
@@ -56,7 +57,7 @@ def windows_between(told: DataFrame, before: DataFrame, fleet: Fleet) -> DataFra
     """WINDOWS that were open between the last cut and this one, and those of ``before`` that ended not long ago."""
     seen = Observation(fleet.before, fleet.cut)
     spark = told.sparkSession
-    uptime = spark.createDataFrame([tuple(span) for span in fleet.uptime()], NS_UPTIME)
+    uptime = frame_of(spark, [tuple(span) for span in fleet.uptime()], NS_UPTIME)
     touched = told.where("ts is not null").select(*KEY).unionByName(before.where("t2 is null").select(*KEY))
     looked_at = told if fleet.changed else told.join(touched.distinct(), KEY, "left_semi")
     found = key_windows(intervals_between(looked_at, uptime, fleet), uptime, seen, 1)
