@@ -24,7 +24,7 @@ from rocketns.logs import log_folder, start_logging
 GC_YOUNG_OBJECTS = 20_000
 GC_YOUNG_ROUNDS, GC_OLD_ROUNDS = 20, 50
 # Steps of niceness between the reactors and control.
-CONTROL_NICENESS = 10
+CONTROL_NICENESS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,8 +17,9 @@ from tests.hostile.watch import cpu_seconds
 
 PAUSE_S = 0.002
 ROUNDS_MIN = 20
-# What the server may work between a request and its answer: CPU seconds, which say the same on a busy machine.
-SLOWEST_CPU_S = 1.0
+# What the server may work between a request and its answer: CPU seconds, which say the same on a busy machine. Reactors
+# go before control, so what they do of a flood meanwhile is in it.
+SLOWEST_CPU_S = 2.0
 
 
 class Witness:
