@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 
+from rocketns.pipeline.audit import LOCAL, QUIET
 from rocketns.pipeline.divergence import MIN_WINDOW_US, key_windows
 from rocketns.pipeline.ingest import ingest, read_events
 from rocketns.pipeline.paths import Folder
@@ -23,7 +24,7 @@ from tests.pipeline.duck.ingest import select_events
 
 def by_spark(journal: str, seen: Observation) -> int:
     """With the settings of ``rocketns audit run``."""
-    spark = spark_session("local[*]", partitions=16, settings={"spark.log.level": "ERROR"})
+    spark = spark_session("local[*]", settings=QUIET | LOCAL)
     with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as out:
         ingest(spark, journal, f"{out}/events")
         results, events = Results(spark, Folder(spark, out)), read_events(spark, f"{out}/events", seen)

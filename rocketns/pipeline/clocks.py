@@ -14,12 +14,10 @@ more than the shortest window shows as jitter, and as ``spread``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.schema import OFFSETS, conform
+from rocketns.pipeline.schema import OFFSETS, Keep, as_it_is, conform
 
 VERSIONS, HEARTBEATS = "versions", "heartbeats"
 SAMPLES_MIN = 3  # of versions
@@ -33,11 +31,11 @@ MEMBER = ("cluster", "broker", "bid", "addr")
 VERSION = ("dvt", "dvc", "dvs")
 
 
-def clock_offsets(events: DataFrame, keep: Callable[[DataFrame], DataFrame] = lambda frame: frame) -> DataFrame:
+def clock_offsets(events: DataFrame, keep: Keep = as_it_is) -> DataFrame:
     """OFFSETS, a row for each name server; the reference is the one that took the most heartbeats of the
     members that are looked at.
 
-    ``keep`` is called on the frames that the rest is made of, as by ``state.base``; none has more than the sights of
+    ``keep`` is called on the frames that the rest is made of; none has more than the sights of
     the members that are looked at.
     """
     members = _members(events)

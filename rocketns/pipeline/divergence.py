@@ -7,12 +7,10 @@ value within the key: three running sums tell it without looking at every name s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.schema import KEY_WINDOWS, TOPIC_SEGMENTS, Observation, conform
+from rocketns.pipeline.schema import KEY_WINDOWS, TOPIC_SEGMENTS, Keep, Observation, as_it_is, conform
 
 MIN_WINDOW_US = 5_000_000
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that follows from it are written within this time
@@ -29,10 +27,9 @@ def key_windows(
     observation: Observation,
     min_window_us: int = MIN_WINDOW_US,
     broker_intervals: DataFrame | None = None,
-    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    keep: Keep = as_it_is,
 ) -> DataFrame:
-    """KEY_WINDOWS of at least the length. ``gap`` needs the broker intervals, and is null without them. ``keep`` as in
-    ``state.base``."""
+    """KEY_WINDOWS of at least the length. ``gap`` needs the broker intervals, and is null without them."""
     found = _stretches_of_difference(_points(topic_intervals, ns_uptime)).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
@@ -47,7 +44,7 @@ def topic_segments(
     ns_uptime: DataFrame,
     key_windows: DataFrame,
     observation: Observation,
-    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    keep: Keep = as_it_is,
 ) -> DataFrame:
     """TOPIC_SEGMENTS: the key windows' time cut wherever any name server's view of the topic changes."""
     windows = key_windows.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))

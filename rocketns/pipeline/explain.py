@@ -7,13 +7,11 @@ several clusters, the first by name stands for the group's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline import state
-from rocketns.pipeline.schema import ROUTES, Observation, conform
+from rocketns.pipeline.schema import ROUTES, Keep, Observation, as_it_is, conform
 
 QUEUE = ("r", "w", "p", "s")
 WRITE, MASTER = 2, 0
@@ -27,12 +25,12 @@ def routes_at(
     at: int,
     silent_after_us: int = state.SILENT_AFTER_US,
     acting_masters: bool = False,
-    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    keep: Keep = as_it_is,
 ) -> DataFrame:
     """ROUTES after everything that was written until ``at`` (epoch us), a row for each name server that wrote at all.
 
     Empty arrays: the server knew no route, and answered that the topic does not exist. Later events tell whether a
-    name server that was quiet at the time was still there. ``keep`` is ``state.base``'s.
+    name server that was quiet at the time was still there.
     """
     base = _until_last_sign(state.base(events, Observation(0, ENDLESS), keep=keep), silent_after_us)
     queues = _queues(events, topic, base, at)

@@ -10,7 +10,7 @@ broker; POP and broadcasting consumers do not allocate this way; static topics n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from rocketns.pipeline.allocation import STRATEGIES, let, read_counts, readable_brokers
 from rocketns.pipeline.assignments import DUP, ORPHANED, model_outcome, real_outcome
-from rocketns.pipeline.schema import IMPACT, columns, conform
+from rocketns.pipeline.schema import IMPACT, Keep, as_it_is, columns, conform
 
 IDS_MAX = 64
 # A shape's computation may take long beside its row: spread over tasks, however few rows there are.
@@ -33,12 +33,12 @@ def impact(
     topic_segments: DataFrame,
     groups: Sequence[int],
     members: DataFrame | None = None,
-    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    keep: Keep = as_it_is,
 ) -> DataFrame:
     """GROUP_IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``groups``: numbers of consumers.
 
     A model row needs two consumers: one alone always agrees with itself. A real row needs the view of every member, so
-    there is none while one of them asks a name server that was down or had no route. ``keep`` as in ``state.base``.
+    there is none while one of them asks a name server that was down or had no route.
     """
     seen = keep(read_views(topic_segments))
     rows = _modelled(seen, groups)

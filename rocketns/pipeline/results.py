@@ -71,9 +71,7 @@ class Results:
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; the frame that reads it."""
-        path = self._out.path(f"{RESULTS}/{name}")
-        frame.write.mode("overwrite").parquet(path)
-        kept = self._kept[name] = self._spark.read.schema(frame.schema).parquet(path)
+        kept = self._kept[name] = self._written(f"{RESULTS}/{name}", frame)
         if self._csv:
             flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
             flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{RESULTS}-csv/{name}"), header=True)
@@ -81,9 +79,7 @@ class Results:
 
     def cut(self, frame: DataFrame) -> DataFrame:
         """Write a frame that only this run needs, which cuts its lineage; the frame that reads it."""
-        path = self._out.path(f"{WORK}/{next(self._numbers)}")
-        frame.write.mode("overwrite").parquet(path)
-        return self._spark.read.schema(frame.schema).parquet(path)
+        return self._written(f"{WORK}/{next(self._numbers)}", frame)
 
     def clear(self) -> None:
         """Remove what was only cut."""
@@ -106,6 +102,11 @@ class Results:
         shown = frame.orderBy(*order_of(name)).limit(ROWS_COLLECTED_MAX + 1).toArrow().to_pylist()
         total = len(shown) if len(shown) <= ROWS_COLLECTED_MAX else frame.count()
         return Table(tuple(shown[:ROWS_COLLECTED_MAX]), total, f"{RESULTS}/{name}")
+
+    def _written(self, place: str, frame: DataFrame) -> DataFrame:
+        path = self._out.path(place)
+        frame.write.mode("overwrite").parquet(path)
+        return self._spark.read.schema(frame.schema).parquet(path)
 
 
 def _flat(frame: DataFrame, name: str) -> Column:

@@ -5,7 +5,7 @@ Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow  # type: ignore[import-untyped]
@@ -40,6 +40,16 @@ class Observation(NamedTuple):
 
     t0: int
     t1: int
+
+
+# What a job does with a frame that it builds several others on: cut its lineage (write it and read it back, or
+# ``DataFrame.localCheckpoint``), for a plan that has everything many times over takes Spark long to think of.
+Keep = Callable[[DataFrame], DataFrame]
+
+
+def as_it_is(frame: DataFrame) -> DataFrame:
+    """The Keep that does nothing, for plans that are small anyway."""
+    return frame
 
 
 def columns(text: str, **nested: DataType) -> StructType:

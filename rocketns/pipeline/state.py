@@ -8,14 +8,13 @@ are there are taken at their word, and the data quality says that some are not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.holes import boots, holes, needed_snapshots, stretches, whole_snapshots
-from rocketns.pipeline.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Observation, conform
+from rocketns.pipeline.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Keep, Observation, as_it_is, conform
 
 # A name server that ends without a stop is taken to be up until the end of the observation if it wrote within this
 # time before it; brokers send heartbeats every 30 s, so a longer silence says that it is gone, or its files are.
@@ -39,12 +38,11 @@ def base(
     events: DataFrame,
     observation: Observation,
     silent_after_us: int = SILENT_AFTER_US,
-    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    keep: Keep = as_it_is,
 ) -> Base:
     """From all events before the observation's end, of which those before its beginning tell the state there.
 
-    ``keep`` is called on each small frame that others are built on, and should cut its lineage (write it and read it
-    back, or ``DataFrame.localCheckpoint``): a plan that has everything many times over takes Spark long to think of.
+    ``keep`` is called on each small frame that others are built on.
     """
     before_end = events.where(F.col("ts") < observation.t1)
     seen = keep(stretches(before_end))
