@@ -226,6 +226,13 @@ class Expired(Step):
 
 
 @dataclass(frozen=True)
+class InTime(Step):
+    """Since the play began no more than this has passed: else a time-out may be over, and the play shows nothing."""
+
+    within_s: float
+
+
+@dataclass(frozen=True)
 class Compare(Step):
     """Compare everything that can be asked, as at the end of a scenario."""
 

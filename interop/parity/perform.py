@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 OPAQUE = re.compile(rb'"opaque":\d+')
 # Steps that are done on each side and have no outcome.
 EFFECTS = {language.Settle: Side.settle, language.Terminate: Side.terminate, language.Restart: Side.restart}
+
+
+class TooLate(Exception):
+    """The machine was so busy that a broker's time-out was over before the steps that belong before it."""
 
 
 @singledispatch
@@ -148,6 +153,14 @@ def _(step: language.Notified, play: Play) -> None:
 def _(step: language.Expired, play: Play) -> None:
     addr = play.writer.fill_text(step.addr)
     play.all(lambda side: side.wait_for_expiry(step.on, addr))
+
+
+@perform.register(language.InTime)
+def _(step: language.InTime, play: Play) -> None:
+    if (taken_s := time.monotonic() - play.began_s) >= step.within_s:
+        raise TooLate(
+            f"the steps before step {play.number} took {taken_s:.1f} s, and have to be over in {step.within_s}"
+        )
 
 
 @perform.register(language.Alone)

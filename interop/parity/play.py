@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -54,9 +55,11 @@ class Play:
     known: state.Known = field(default_factory=state.Known)
     differences: list[Difference] = field(default_factory=list)
     number: int = 0
+    began_s: float = 0.0
 
     def run(self) -> list[Difference]:
-        """Play every step, then compare everything that can be asked."""
+        """Play every step, then compare everything that can be asked. TooLate: an InTime says so."""
+        self.began_s = time.monotonic()
         for number, step in enumerate(self.scenario.steps, 1):
             self.number = number
             perform(step, self)

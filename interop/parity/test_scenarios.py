@@ -8,8 +8,9 @@ import pytest
 
 from interop.parity import starts
 from interop.parity.conftest import PairOf
-from interop.parity.language import Form, Scenario
-from interop.parity.playing import play_until_seen, shown
+from interop.parity.language import JSON_513, Form, InTime, Scenario
+from interop.parity.perform import TooLate
+from interop.parity.playing import PLAYS_MAX, play_in_time, play_until_seen, shown
 from interop.parity.scenarios import cases
 from interop.parity.starts import STARTS, Start
 
@@ -30,3 +31,11 @@ def test_both_programs_start_alike(start: Start, tmp_path: Path) -> None:
     for mode, differing in starts.compare(start, tmp_path).items():
         said = f"{start.name} {mode}: {differing}, listed as {start.differs or 'none'}"
         assert bool(differing) == bool(start.differs), said
+
+
+def test_a_play_that_took_too_long_is_played_again_and_never_taken_for_alike(pair_of: PairOf) -> None:
+    pair = pair_of("base")
+    before = next(pair.numbers)
+    with pytest.raises(TooLate):
+        play_in_time(pair, Scenario("never in time", "", (InTime(0.0),)), JSON_513)
+    assert next(pair.numbers) - before == PLAYS_MAX + 1

@@ -13,6 +13,7 @@ from interop.parity.language import (
     Expired,
     HangUp,
     HowMany,
+    InTime,
     Notified,
     Request,
     Scenario,
@@ -136,13 +137,19 @@ def _expiry() -> Iterator[Scenario]:
     yield Scenario(
         "expiry-of-an-acting-master",
         "B185 B190",
-        (register(on="broker", heartbeatTimeoutMillis="1", **ACTING), register(host=2, broker_id=1, **ACTING),
-         EXPIRED, *after),
+        (register(on="broker", heartbeatTimeoutMillis="500", **ACTING), register(host=2, broker_id=1, **ACTING),
+         InTime(0.5), EXPIRED, *after),
     )  # fmt: skip
     yield Scenario(
         "expiry-of-a-replaced-broker",
         "B191",
-        (register(on="broker", heartbeatTimeoutMillis="1500"), register(host=2), Closed(on="broker"), *after),
+        (
+            register(on="broker", heartbeatTimeoutMillis="1500"),
+            register(host=2),
+            InTime(1.5),
+            Closed(on="broker"),
+            *after,
+        ),
     )
     yield Scenario(
         "refreshed-by-heartbeats",
@@ -150,7 +157,7 @@ def _expiry() -> Iterator[Scenario]:
         # Twenty refreshes of each kind within a timeout that is longer than all of them; then it expires.
         (
             register(on="broker", heartbeatTimeoutMillis="1500"), *(heartbeat(on="broker") for _ in range(20)),
-            *(query_version(on="broker") for _ in range(20)), route(), EXPIRED, *after,
+            *(query_version(on="broker") for _ in range(20)), route(), InTime(1.5), EXPIRED, *after,
         ),
         forms=ONE_FORM,
     )  # fmt: skip
