@@ -28,7 +28,9 @@ from rocketns._fast.slots cimport (
     clear_bytes,
     find_entry,
     find_slot,
+    free_slot,
     insert_slot,
+    make_slot,
     remove_slot,
     set_bytes,
     set_entry,
@@ -85,8 +87,7 @@ cdef class RouteSlots:
             slot = self.routes.table[place]
             if slot != NULL:
                 Py_DECREF(<object>slot.topic)
-                free(slot.entries)
-                free(slot)
+                free_slot(slot)
         for place in range(self.cell_count if self.routes.cells != NULL else 0):
             free(self.routes.cells[place].datas[DEFAULT].start)
             free(self.routes.cells[place].datas[STANDARD].start)
@@ -353,7 +354,7 @@ cdef class RouteSlots:
         cdef Slot *slot
         if self.routes.used * 2 > self.routes.mask:
             self.grow_table()
-        slot = <Slot *>calloc(1, sizeof(Slot) + length)
+        slot = make_slot(length)
         if slot == NULL:
             raise MemoryError
         slot.hash = hash_bytes(<const uint8_t *>key, length, &self.routes.key)
@@ -391,6 +392,5 @@ cdef class RouteSlots:
         remove_slot(&self.routes, slot)
         self.unlock()
         Py_DECREF(<object>slot.topic)
-        free(slot.entries)
-        free(slot)
+        free_slot(slot)
         return 0

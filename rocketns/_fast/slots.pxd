@@ -42,16 +42,21 @@ cdef struct Entry:
     uint32_t cell
     uint32_t fragment
 
-# A topic. Its entries are in the order of their cells' ranks; topic is a reference to its str. Control alone uses
-# is_text, whether the key is UTF-8 (a str may hold halves of surrogate pairs), and seen, which tells repeated keys.
+cdef enum:
+    FEW = 4
+
+# A topic. Its entries are in the order of their cells' ranks, in few as long as they fit, so that a look-up waits for
+# memory once. topic is a reference to its str. Control alone uses what comes after few: is_text is whether the key is
+# UTF-8 (a str may hold halves of surrogate pairs), seen tells repeated keys.
 cdef struct Slot:
     uint64_t hash
     Entry *entries
     uint32_t count
-    uint32_t capacity
     uint32_t key_length
     bint handed_over
+    Entry few[FEW]
     bint is_text
+    uint32_t capacity
     uint64_t seen
     void *topic
     uint8_t key[1]
@@ -80,6 +85,8 @@ cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noex
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
 ) noexcept nogil
+cdef Slot *make_slot(size_t key_length) noexcept nogil
+cdef void free_slot(Slot *slot) noexcept nogil
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
 cdef bint set_entry(Change *change) noexcept nogil

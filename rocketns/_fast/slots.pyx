@@ -4,13 +4,10 @@ Readers hold their mutex, and the only writer holds all of them. The body is the
 ``rocketns.protocol.bodies.topic_route_data``; tests/fast holds the two together.
 """
 
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from rocketns._fast.hashing cimport hash_bytes
-
-cdef enum:
-    ENTRIES_MIN = 2
 
 cdef bytes BROKERS = b'{"brokerDatas":['
 cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['
@@ -153,6 +150,20 @@ cdef int64_t write_body(
     return at - 1 + end_length - out
 
 
+cdef Slot *make_slot(size_t key_length) noexcept nogil:
+    """Without an entry; NULL where there is no memory."""
+    cdef Slot *slot = <Slot *>calloc(1, sizeof(Slot) + key_length)
+    if slot != NULL:
+        slot.entries, slot.capacity = slot.few, FEW
+    return slot
+
+
+cdef void free_slot(Slot *slot) noexcept nogil:
+    if slot.entries != slot.few:
+        free(slot.entries)
+    free(slot)
+
+
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
     cdef size_t place = slot.hash & routes.mask
     while routes.table[place] != NULL:
@@ -185,10 +196,12 @@ cdef bint make_room(Slot *slot) noexcept nogil:
     cdef Entry *entries
     if slot.count < slot.capacity:
         return True
-    capacity = slot.capacity + slot.capacity // 4 + ENTRIES_MIN
-    entries = <Entry *>realloc(slot.entries, capacity * sizeof(Entry))
+    capacity = slot.capacity + slot.capacity // 4 + FEW
+    entries = <Entry *>realloc(NULL if slot.entries == slot.few else slot.entries, capacity * sizeof(Entry))
     if entries == NULL:
         return False
+    if slot.entries == slot.few:
+        memcpy(entries, slot.few, sizeof(slot.few))
     slot.entries = entries
     slot.capacity = capacity
     return True
