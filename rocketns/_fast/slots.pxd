@@ -46,8 +46,9 @@ cdef enum:
     FEW = 4
 
 # A topic. Its entries are in the order of their cells' ranks, in few as long as they fit, so that a look-up waits for
-# memory once. topic is a reference to its str. Control alone uses what comes after few: is_text is whether the key is
-# UTF-8 (a str may hold halves of surrogate pairs), seen tells repeated keys.
+# memory once. topic is a reference to its str. Control alone uses what comes after few: all slots are a ring in the
+# order in which they came; is_text is whether the key is UTF-8 (a str may hold halves of surrogate pairs); seen tells
+# repeated keys.
 cdef struct Slot:
     uint64_t hash
     Entry *entries
@@ -55,6 +56,8 @@ cdef struct Slot:
     uint32_t key_length
     bint handed_over
     Entry few[FEW]
+    Slot *next
+    Slot *previous
     bint is_text
     uint32_t capacity
     uint64_t seen
@@ -87,6 +90,8 @@ cdef int64_t write_body(
 ) noexcept nogil
 cdef Slot *make_slot(size_t key_length) noexcept nogil
 cdef void free_slot(Slot *slot) noexcept nogil
+cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil
+cdef Slot *unlink_slot(Slot *slot) noexcept nogil
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
 cdef bint set_entry(Change *change) noexcept nogil

@@ -164,6 +164,23 @@ cdef void free_slot(Slot *slot) noexcept nogil:
     free(slot)
 
 
+cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil:
+    """Into the ring, behind another one; the first one has NULL before it."""
+    if previous == NULL:
+        slot.next = slot.previous = slot
+        return
+    slot.next, slot.previous = previous.next, previous
+    previous.next.previous = slot
+    previous.next = slot
+
+
+cdef Slot *unlink_slot(Slot *slot) noexcept nogil:
+    """Out of the ring; the one that was before it, NULL where it was alone."""
+    cdef Slot *previous = slot.previous
+    previous.next, slot.next.previous = slot.next, previous
+    return NULL if previous == slot else previous
+
+
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
     cdef size_t place = slot.hash & routes.mask
     while routes.table[place] != NULL:
