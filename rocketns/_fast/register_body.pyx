@@ -33,7 +33,7 @@ from rocketns._fast.compact_json cimport (
     take_bytes,
 )
 from rocketns._fast.routes cimport RouteSlots
-from rocketns._fast.slots cimport Routes, Slot, find_entry
+from rocketns._fast.slots cimport Routes, Slot, find_entry, find_next_slot
 
 cdef enum:
     LENGTH_BYTES = 4
@@ -230,7 +230,7 @@ cdef class _Body:
         cdef Slot *slot = NULL
         cdef object key
         if self.slots is not None:
-            slot = self.slots.slot_said(topic.key.start, topic.key.length)
+            slot = find_next_slot(&self.slots.routes, &self.slots.said, topic.key.start, topic.key.length)
         if slot == NULL or not slot.is_text:
             key = text_of(&topic.key)
         else:

@@ -1,7 +1,6 @@
 """The routes of all topics, of which control is the only writer."""
 
-from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from rocketns._fast.slots cimport Change, Routes, Slot
 from rocketns._fast.threads cimport pthread_mutex_t
@@ -38,7 +37,6 @@ cdef class RouteSlots:
     cdef uint32_t fragment_of(self, uint32_t cell, str broker_name, object queues) except? 0
     cdef int grow_fragments(self) except -1
     cdef int release(self, uint32_t fragment) except -1
-    cdef Slot *slot_said(self, const uint8_t *key, size_t length) noexcept
     cdef Slot *slot_of(self, str topic) except? NULL
     cdef int prepare(self, str broker_name, uint32_t cell, changes, Change *pending) except -1
     cdef Slot *slot_for(self, str topic) except NULL

@@ -7,14 +7,12 @@ swaps something; what needs memory or Python objects is prepared before.
 import secrets
 from bisect import bisect_left
 
-from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GetItem
 from cpython.unicode cimport PyUnicode_1BYTE_DATA
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy, memmove
+from libc.string cimport memcpy, memmove
 
-from rocketns._fast.hashing cimport hash_bytes
 from rocketns._fast.slots cimport (
     ABSENT,
     DEFAULT,
@@ -27,9 +25,11 @@ from rocketns._fast.slots cimport (
     body_size,
     clear_bytes,
     find_entry,
+    find_next_slot,
     find_slot,
     free_slot,
     insert_slot,
+    key_of,
     link_slot,
     make_slot,
     remove_slot,
@@ -41,29 +41,13 @@ from rocketns._fast.slots cimport (
 from rocketns._fast.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef extern from "Python.h":
-    """
-    #define rocketns_prefetch(address) __builtin_prefetch(address)
-    """
     bint PyUnicode_IS_ASCII(object text)
-    void prefetch "rocketns_prefetch"(const void *address) nogil
 
 cdef enum:
     TABLE_MIN = 1024
     CELLS_MIN = 16
     FRAGMENTS_MIN = 64
     CHANGES_AT_ONCE = 64  # entries set while the reactors wait
-
-
-cdef bytes key_of(str topic):
-    return topic.encode("utf-8", "surrogatepass")
-
-
-cdef bint is_text(bytes key) except -1:
-    try:
-        key.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 cdef class RouteSlots:
@@ -92,7 +76,6 @@ cdef class RouteSlots:
         for place in range(self.routes.mask + 1 if self.routes.table != NULL else 0):
             slot = self.routes.table[place]
             if slot != NULL:
-                Py_DECREF(<object>slot.topic)
                 free_slot(slot)
         for place in range(self.cell_count if self.routes.cells != NULL else 0):
             free(self.routes.cells[place].datas[DEFAULT].start)
@@ -342,27 +325,15 @@ cdef class RouteSlots:
             self.free_fragments.append(fragment)
         return 0
 
-    cdef Slot *slot_said(self, const uint8_t *key, size_t length) noexcept:
-        """The slot of a topic, NULL where there is none. Brokers say their topics in the same order, so that it is
-        mostly the one behind the last: no hash, and memory is asked for it one topic ahead."""
-        cdef Slot *slot = self.said.next if self.said != NULL else NULL
-        if slot == NULL or slot.key_length != length or memcmp(slot.key, key, length) != 0:
-            slot = find_slot(&self.routes, key, length)
-        if slot != NULL:
-            self.said = slot
-            prefetch(slot.next)
-            prefetch(slot.next.key)
-        return slot
-
     cdef Slot *slot_of(self, str topic) except? NULL:
         cdef bytes key
         if self.said != NULL and self.said.next.topic == <void *>topic:
             self.said = self.said.next
             return self.said
         if PyUnicode_IS_ASCII(topic):  # as nearly every topic is: its own bytes are the key
-            return self.slot_said(<const uint8_t *>PyUnicode_1BYTE_DATA(topic), len(topic))
+            return find_next_slot(&self.routes, &self.said, <const uint8_t *>PyUnicode_1BYTE_DATA(topic), len(topic))
         key = key_of(topic)
-        return self.slot_said(<const uint8_t *>key, len(key))
+        return find_next_slot(&self.routes, &self.said, <const uint8_t *>key, len(key))
 
     cdef Slot *slot_for(self, str topic) except NULL:
         """The topic's slot, made where there is none."""
@@ -370,21 +341,11 @@ cdef class RouteSlots:
         return self.new_slot(topic) if slot == NULL else slot
 
     cdef Slot *new_slot(self, str topic) except NULL:
-        cdef bytes key = key_of(topic)
-        cdef size_t length = len(key)
         cdef Slot *slot
         if self.routes.used * 2 > self.routes.mask:
             self.grow_table()
-        slot = make_slot(length)
-        if slot == NULL:
-            raise MemoryError
-        slot.hash = hash_bytes(<const uint8_t *>key, length, &self.routes.key)
-        slot.key_length = <uint32_t>length
-        memcpy(slot.key, <const uint8_t *>key, length)
+        slot = make_slot(topic, &self.routes.key)
         slot.handed_over = topic in self.handed_over
-        slot.is_text = is_text(key)
-        slot.topic = <void *>topic
-        Py_INCREF(topic)
         link_slot(slot, self.said)
         self.said = slot
         self.lock()
@@ -417,6 +378,5 @@ cdef class RouteSlots:
         self.lock()
         remove_slot(&self.routes, slot)
         self.unlock()
-        Py_DECREF(<object>slot.topic)
         free_slot(slot)
         return 0

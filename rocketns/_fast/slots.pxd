@@ -83,13 +83,15 @@ cdef void clear_bytes(Bytes *text) noexcept nogil
 cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil
+cdef Slot *find_next_slot(const Routes *routes, Slot **last, const uint8_t *key, size_t length) noexcept nogil
 cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
 ) noexcept nogil
-cdef Slot *make_slot(size_t key_length) noexcept nogil
-cdef void free_slot(Slot *slot) noexcept nogil
+cdef bytes key_of(str topic)
+cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL
+cdef void free_slot(Slot *slot) noexcept
 cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil
 cdef Slot *unlink_slot(Slot *slot) noexcept nogil
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil

@@ -4,10 +4,17 @@ Readers hold their mutex, and the only writer holds all of them. The body is the
 ``rocketns.protocol.bodies.topic_route_data``; tests/fast holds the two together.
 """
 
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from rocketns._fast.hashing cimport hash_bytes
+
+cdef extern from *:
+    """
+    #define rocketns_prefetch(address) __builtin_prefetch(address)
+    """
+    void prefetch "rocketns_prefetch"(const void *address) nogil
 
 cdef bytes BROKERS = b'{"brokerDatas":['
 cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['
@@ -51,6 +58,21 @@ cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t len
         if slot.hash == hash and slot.key_length == length and memcmp(slot.key, key, length) == 0:
             return slot
         place = (place + 1) & routes.mask
+
+
+cdef Slot *find_next_slot(const Routes *routes, Slot **last, const uint8_t *key, size_t length) noexcept nogil:
+    """As `find_slot`, first looking behind the last that was found: brokers say their topics in the same order.
+
+    That needs no hash, and memory is asked for the slot behind it while the topic is worked on.
+    """
+    cdef Slot *slot = last[0].next if last[0] != NULL else NULL
+    if slot == NULL or slot.key_length != length or memcmp(slot.key, key, length) != 0:
+        slot = find_slot(routes, key, length)
+    if slot != NULL:
+        last[0] = slot
+        prefetch(slot.next)
+        prefetch(slot.next.key)
+    return slot
 
 
 cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
@@ -150,15 +172,37 @@ cdef int64_t write_body(
     return at - 1 + end_length - out
 
 
-cdef Slot *make_slot(size_t key_length) noexcept nogil:
-    """Without an entry; NULL where there is no memory."""
-    cdef Slot *slot = <Slot *>calloc(1, sizeof(Slot) + key_length)
-    if slot != NULL:
-        slot.entries, slot.capacity = slot.few, FEW
+cdef bytes key_of(str topic):
+    return topic.encode("utf-8", "surrogatepass")
+
+
+cdef bint is_text(bytes key) except -1:
+    try:
+        key.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
+    """Without an entry, and not yet in the ring and the table."""
+    cdef bytes key = key_of(topic)
+    cdef size_t length = len(key)
+    cdef Slot *slot = <Slot *>calloc(1, sizeof(Slot) + length)
+    if slot == NULL:
+        raise MemoryError
+    slot.hash = hash_bytes(<const uint8_t *>key, length, hash_key)
+    slot.key_length = <uint32_t>length
+    memcpy(slot.key, <const uint8_t *>key, length)
+    slot.is_text = is_text(key)
+    slot.entries, slot.capacity = slot.few, FEW
+    slot.topic = <void *>topic
+    Py_INCREF(topic)
     return slot
 
 
-cdef void free_slot(Slot *slot) noexcept nogil:
+cdef void free_slot(Slot *slot) noexcept:
+    Py_DECREF(<object>slot.topic)
     if slot.entries != slot.few:
         free(slot.entries)
     free(slot)
