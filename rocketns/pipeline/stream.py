@@ -10,6 +10,7 @@ before: the same.
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +32,7 @@ from rocketns.pipeline.statestore import StateStore
 Say = Callable[[str], None]
 
 ALERTS_FILE = "alerts.jsonl"
+LOOK_EVERY_S = 1
 
 
 class Following(NamedTuple):
@@ -60,10 +62,10 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     hook = Webhook(following.webhook, out / "webhook-delivered", say) if following.webhook else None
     store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
     batch = Batch(store, log, hook, following.limits, say)
-    query = start(spark, following, checkpoint, batch)
-    say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
-    with stopping(query):
-        query.awaitTermination()
+    with signalled() as is_asked:
+        query = start(spark, following, checkpoint, batch)
+        say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
+        wait(query, is_asked, say)
     return batch.done
 
 
@@ -109,18 +111,38 @@ class Batch:
             self._say(f"{line['event']} {line['kind']} {line['alert']}: {line['text']}")
 
 
-@contextmanager
-def stopping(query: StreamingQuery) -> Iterator[None]:
-    """SIGTERM and Ctrl-C end the query after the batch it is in."""
+def wait(query: StreamingQuery, is_asked: threading.Event, say: Say) -> None:
+    """Until the query ends; once that is asked for, after the batch that it is in. A batch that is cut short would be
+    right as well, but Spark prints pages about it."""
+    while not query.awaitTermination(LOOK_EVERY_S):
+        if is_asked.is_set():
+            break
+    else:
+        return
+    say("stopping after the batch that it is in; once more stops at once")
+    while query.status["isTriggerActive"] and not query.awaitTermination(LOOK_EVERY_S):
+        pass
+    query.stop()
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        query.stop()
+
+@contextmanager
+def signalled() -> Iterator[threading.Event]:
+    """Set by SIGTERM and Ctrl-C; a second one is a KeyboardInterrupt.
+
+    The handler must not talk to the Java process: it may come in the middle of such a talk.
+    """
+    is_asked = threading.Event()
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        if is_asked.is_set():
+            raise KeyboardInterrupt
+        is_asked.set()
 
     before: dict[signal.Signals, Any] = {
-        number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)
+        number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
-        yield
+        yield is_asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

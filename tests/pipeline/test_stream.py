@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,23 @@ def test_alerts_are_written_once_over_restarts_and_replays(spark: SparkSession, 
     assert followed(spark, tmp_path) == closed
     assert file.read_bytes() == before
     assert (commits / "1").exists()
+
+
+def test_a_signal_ends_it_after_the_batch_it_is_in(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    early, _ = cut_at(as_files(worked_example(), [220]), [220, 400])
+    write_files(early, tmp_path / "journal")
+
+    def stop_at_the_first_alert(line: str) -> None:
+        if line.startswith("open partition"):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    journal, out = str(tmp_path / "journal"), str(tmp_path / "out")
+    following = Following(journal, out, None, None, 1_000_000, Limits(), once=False)
+    assert follow(spark, following, stop_at_the_first_alert) == 1
+    assert [path.name for path in (tmp_path / "out/checkpoint/query/commits").glob("[0-9]*")] == ["0"]
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_lines_that_do_not_parse_are_alerted(spark: SparkSession, tmp_path: Path) -> None:
