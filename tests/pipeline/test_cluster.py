@@ -33,8 +33,11 @@ SETTINGS = (
     "spark.sql.shuffle.partitions=4",
     # many tasks for a small journal, so that a worker is in the middle of one
     "spark.sql.files.maxPartitionBytes=8m",
-    # small plans: compiling them takes longer than running them
+    # small plans: planning them twice and compiling them takes longer than running them
+    "spark.sql.adaptive.enabled=false",
     "spark.sql.codegen.wholeStage=false",
+    "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 )
 FAULTS = NO_FAULTS._replace(partitions=1, crashes=1, kills=1)
 SPEC = FleetSpec(brokers=6, topics=20, seconds=6 * 3600, rotate_s=600, seed=5, faults=FAULTS)
