@@ -46,9 +46,9 @@ cdef enum:
     FEW = 4
 
 # A topic. Its entries are in the order of their cells' ranks, in few as long as they fit, so that a look-up waits for
-# memory once. topic is a reference to its str. Control alone uses what comes after few: all slots are a ring in the
-# order in which they came; is_text is whether the key is UTF-8 (a str may hold halves of surrogate pairs); seen tells
-# repeated keys.
+# memory once. Control alone uses what is between few and key: all slots are a ring in the order in which they came;
+# is_text is whether the key is UTF-8 (a str may hold halves of surrogate pairs); seen tells repeated keys; topic is a
+# reference to its str.
 cdef struct Slot:
     uint64_t hash
     Entry *entries
