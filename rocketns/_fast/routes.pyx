@@ -327,9 +327,6 @@ cdef class RouteSlots:
 
     cdef Slot *slot_of(self, str topic) except? NULL:
         cdef bytes key
-        if self.said != NULL and self.said.next.topic == <void *>topic:
-            self.said = self.said.next
-            return self.said
         if PyUnicode_IS_ASCII(topic):  # as nearly every topic is: its own bytes are the key
             return find_next_slot(&self.routes, &self.said, <const uint8_t *>PyUnicode_1BYTE_DATA(topic), len(topic))
         key = key_of(topic)
