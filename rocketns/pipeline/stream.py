@@ -114,11 +114,9 @@ class Batch:
 def wait(query: StreamingQuery, is_asked: threading.Event, say: Say) -> None:
     """Until the query ends; once that is asked for, after the batch that it is in. A batch that is cut short would be
     right as well, but Spark prints pages about it."""
-    while not query.awaitTermination(LOOK_EVERY_S):
-        if is_asked.is_set():
-            break
-    else:
-        return
+    while not is_asked.is_set():
+        if query.awaitTermination(LOOK_EVERY_S):
+            return
     say("stopping after the batch that it is in; once more stops at once")
     while query.status["isTriggerActive"] and not query.awaitTermination(LOOK_EVERY_S):
         pass
