@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from rocketns.pipeline.audit import SMALL_BATCHES
 from rocketns.pipeline.session import has_java, spark_session
 
 HERE = Path(__file__).parent
@@ -39,13 +40,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """local[2], 1 GiB, 4 shuffle partitions, UTC, no UI; what it writes goes to a temporary folder."""
     folder = tmp_path_factory.mktemp("spark")
-    settings = {
+    # Frames of a few rows are small batches: neither Spark nor Java should do much compiling.
+    settings = SMALL_BATCHES | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        # For frames of a few rows, compiling takes longer than running: neither Spark nor Java should do much of it.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.adaptive.enabled": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     session = spark_session("local[2]", memory="1g", partitions=4, settings=settings)

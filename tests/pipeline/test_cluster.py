@@ -19,6 +19,7 @@ from rocketns.pipeline.session import has_java
 from tests.pipeline.standalone import Cluster, cluster
 
 RUN_TIMEOUT_S = 900.0
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.timeout(3 * RUN_TIMEOUT_S),
@@ -36,8 +37,8 @@ SETTINGS = (
     # small plans: planning them twice and compiling them takes longer than running them
     "spark.sql.adaptive.enabled=false",
     "spark.sql.codegen.wholeStage=false",
-    "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    f"spark.driver.extraJavaOptions={SHORT_LIVED}",
+    f"spark.executor.extraJavaOptions={SHORT_LIVED}",
 )
 FAULTS = NO_FAULTS._replace(partitions=1, crashes=1, kills=1)
 SPEC = FleetSpec(brokers=6, topics=20, seconds=6 * 3600, rotate_s=600, seed=5, faults=FAULTS)
