@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocketns import files
 from rocketns.config import Configuration, Limits, properties
+from rocketns.filewriter import FileWriter
 from rocketns.kvconfig import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.server.clock import Clock
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("rocketns.controller")
 
 SPARE_DESCRIPTORS = 64
+# At the end: how long answers wait for the disk while their connections are open, and what waits at all.
+ANSWER_WITHIN_S = 0.6
+WRITE_WITHIN_S = 2.4
 
 
 class NamesrvController:
@@ -33,13 +38,15 @@ class NamesrvController:
     def __init__(self, configuration: Configuration, clock: Clock | None = None) -> None:
         self.configuration = configuration
         self.clock = clock or Clock()
-        config = configuration.namesrv
+        config, limits = configuration.namesrv, configuration.limits
+        self.writer = FileWriter(bytes_max=limits.kv_bytes_max)
         self.context = NamesrvContext(
             configuration,
-            KVConfigManager(Path(config.kv_config_path)),
+            KVConfigManager(Path(config.kv_config_path), limits),
             UnregisterQueue(config.un_register_broker_queue_capacity),
             started_ms=self.clock.now().ms,
             cluster_test=config.cluster_test,
+            writer=self.writer,
         )
         self.client = RemotingClient(configuration.read_tls)
         self.control = Control(configuration, self.context, self.clock, self.client)
@@ -50,7 +57,10 @@ class NamesrvController:
     async def start(self) -> None:
         """Load the KV file and listen; ``listenPort`` then holds the real port. StartupError where it cannot."""
         self._log_configuration()
+        for file in (self.context.kv_config.file, self.context.config_file):
+            files.remove_leftovers(file.path)
         self.context.kv_config.load()
+        self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
         _fit_connections(self.configuration.limits)
         self.configuration.netty.listen_port = await self.lane.listen()
         self._start_journal()
@@ -121,13 +131,25 @@ class NamesrvController:
                 await asyncio.wait_for(hurry.wait(), netty.shutdown_wait_time_seconds)
 
     async def stop(self) -> None:
-        """Close everything. Waiting requests and unregistrations are dropped, as in Java."""
+        """Write what was accepted, close everything. Waiting requests and unregistrations are dropped, as in Java."""
         if self._timer is not None:
             self._timer.cancel()
         self.client.close()
         self.control.stop()
+        began = asyncio.get_running_loop().time()
+        written = asyncio.Event()
+        self.writer.close(lambda _: written.set())
+        await _wait(written, ANSWER_WITHIN_S)
         await self.lane.stop()
         await self._stop_journal()
+        await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
+        if not written.is_set():
+            log.error("%d changes are not on disk: it took too long, and they were not answered", self.writer.unwritten)
+
+
+async def _wait(event: asyncio.Event, within_s: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), max(0.0, within_s))
 
 
 def _reactor_lookups(lane: ReactorLane) -> list[LookupCount]:

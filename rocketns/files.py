@@ -1,34 +1,77 @@
-"""Files that must be whole at any moment: written beside, synced, renamed over. MixAll.string2File, made atomic."""
+"""Files that are whole at any moment: written beside, synced, renamed over. MixAll.string2File, made atomic."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import logging
 import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+log = logging.getLogger("rocketns.files")
 
-def replace_with_backup(path: Path, content: bytes) -> None:
-    """Replace a file's content, keeping the previous one as ``<path>.bak`` as Java does. OSError if that fails."""
+
+def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
+    """Replace a file's content, keeping the previous file as ``<path>.bak`` as Java does. OSError if that fails.
+
+    The new content is on disk before it takes the name. ``.bak`` is the previous file itself: nothing is copied.
+    """
     path = path.resolve()  # a symbolic link stays one
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        _replace(path.with_name(path.name + ".bak"), path.read_bytes())
-    _replace(path, content)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    beside = _beside(path)
     try:
-        with beside.open("wb") as file:
-            file.write(content)
-            if path.exists():
-                os.fchmod(file.fileno(), path.stat().st_mode)
-            file.flush()
-            os.fsync(file.fileno())
+        _write(beside, chunks, path)
+        if path.exists():
+            _back_up(path)
         beside.replace(path)
-    except OSError:
+    except BaseException:
         beside.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def _write(beside: Path, chunks: Iterable[bytes], path: Path) -> None:
+    """Write and sync. The lock tells `remove_leftovers` of another process that this one is alive."""
+    with beside.open("wb", buffering=0) as file:
+        with contextlib.suppress(OSError):  # not every file system has locks
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for chunk in chunks:
+            _write_all(file.fileno(), chunk)
+        if path.exists():
+            os.fchmod(file.fileno(), path.stat().st_mode)
+        os.fsync(file.fileno())
+
+
+def _write_all(descriptor: int, chunk: bytes) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _back_up(path: Path) -> None:
+    """Give the present file the name ``.bak`` too."""
+    backup = path.with_name(path.name + ".bak")
+    beside = _beside(backup)
+    beside.unlink(missing_ok=True)
+    try:
+        _link_or_copy(path, beside)
+        beside.replace(backup)
+    finally:
+        beside.unlink(missing_ok=True)  # rename does nothing where both names are of one file already
+
+
+def _link_or_copy(path: Path, name: Path) -> None:
+    try:
+        os.link(path, name)
+    except OSError:  # this file system has no hard links
+        shutil.copy2(path, name)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -37,3 +80,31 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the temporary files that killed processes left beside a file. A failure is logged only."""
+    path = path.resolve()
+    ours = re.compile(rf"\.{re.escape(path.name)}(\.bak)?\.\d+\.tmp")
+    try:
+        for leftover in list(_matching(path.parent, ours)):
+            _remove_if_dead(leftover)
+    except OSError as error:
+        log.warning("cannot remove the temporary files beside %s: %s", path, error)
+
+
+def _matching(folder: Path, ours: re.Pattern[str]) -> Iterator[Path]:
+    if folder.is_dir():
+        with os.scandir(folder) as entries:
+            yield from (Path(e.path) for e in entries if ours.fullmatch(e.name) and e.is_file(follow_symlinks=False))
+
+
+def _remove_if_dead(leftover: Path) -> None:
+    """Unless the process that writes it still does, and holds its lock."""
+    with leftover.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        leftover.unlink(missing_ok=True)
+    log.info("removed %s, which a killed process left", leftover)

@@ -1,12 +1,16 @@
-"""Numbers and booleans as Java's Long.parseLong, Integer.parseInt and Boolean.parseBoolean read them from text."""
+"""Text as Java sees it: Long.parseLong, Integer.parseInt, Boolean.parseBoolean, and the order of a HashMap's keys."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
+from functools import lru_cache
 
 INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
+
+HASHED_CHARACTERS_MAX = 256  # broker names have at most 127
 
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")  # the longest long has 19 digits
 
@@ -31,3 +35,30 @@ def parse_int(text: str) -> int | None:
 def parse_boolean(text: str | None) -> bool:
     """Boolean.parseBoolean: ``true`` in any letter case, everything else is false."""
     return text is not None and text.lower() == "true"
+
+
+@lru_cache(maxsize=10_000)
+def string_hash(text: str) -> int:
+    """String.hashCode, as the 32 bits that it has without their sign."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
+    return code
+
+
+def first_of_hash_map(keys: Collection[str]) -> str:
+    """The key that a java.util.HashMap of these keys, put in this order, gives first. There is at least one.
+
+    A map that had more keys once is larger, and may begin with another; so may one with nine keys in one bucket. Of
+    keys longer than `HASHED_CHARACTERS_MAX` only the beginning is looked at.
+    """
+    capacity = 16
+    while len(keys) > capacity * 3 // 4:
+        capacity *= 2
+
+    def bucket(key: str) -> int:
+        code = string_hash(key[:HASHED_CHARACTERS_MAX])
+        return (code ^ code >> 16) & (capacity - 1)
+
+    return min(keys, key=bucket)  # the first of those in the lowest bucket

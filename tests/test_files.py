@@ -6,7 +6,8 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ def names(path: Path) -> set[str]:
 
 def test_the_previous_content_becomes_the_backup(path: Path) -> None:
     """B105, B235."""
-    files.replace_with_backup(path, NEW)
-    files.replace_with_backup(path, b"newest")
+    files.replace_with_backup(path, [NEW])
+    files.replace_with_backup(path, [b"new", b"", b"est"])
     assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (b"newest", NEW)
     assert names(path) == {"kv.json", "kv.json.bak"}
 
@@ -39,7 +40,7 @@ def test_the_previous_content_becomes_the_backup(path: Path) -> None:
 def test_a_first_file_has_no_backup_and_gets_its_folders(tmp_path: Path) -> None:
     """B106."""
     path = tmp_path / "a" / "b" / "kv.json"
-    files.replace_with_backup(path, NEW)
+    files.replace_with_backup(path, [NEW])
     assert path.read_bytes() == NEW
     assert names(path) == {"kv.json"}
 
@@ -63,16 +64,16 @@ def test_the_new_content_is_synced_before_it_takes_the_name_and_the_folder_after
 
     spy(os, "fsync", synced)
     spy(Path, "replace", lambda _source, target: f"name {target.name}")
-    files.replace_with_backup(path, NEW)
+    files.replace_with_backup(path, [NEW])
     folder = "sync " + path.parent.name
-    assert steps == ["sync tmp", "name kv.json.bak", folder, "sync tmp", "name kv.json", folder]
+    assert steps == ["sync tmp", "name kv.json.bak", "name kv.json", folder]
 
 
 SCRIPT = """
 import os, pathlib, sys
 from rocketns import files
 path, times = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-real_fsync, real_replace, left = os.fsync, pathlib.Path.replace, [times]
+left = [times]
 def maybe(real):
     def step(*arguments):
         if left[0] == 0:
@@ -80,21 +81,21 @@ def maybe(real):
         left[0] -= 1
         return real(*arguments)
     return step
-os.fsync, pathlib.Path.replace = maybe(real_fsync), maybe(real_replace)
-files.replace_with_backup(path, sys.stdin.buffer.read())
+os.fsync, os.link, pathlib.Path.replace = maybe(os.fsync), maybe(os.link), maybe(pathlib.Path.replace)
+files.replace_with_backup(path, [sys.stdin.buffer.read()])
 """
 
 
-@pytest.mark.parametrize("steps", range(6))
+@pytest.mark.parametrize("steps", range(5))
 def test_a_crash_at_any_step_leaves_whole_files(path: Path, steps: int) -> None:
-    """The process ends, without any clean-up, just before the sync or rename with this number."""
+    """The process ends, without any clean-up, just before the sync, link or rename with this number."""
     path.with_name("kv.json.bak").write_bytes(b"older")
     process = subprocess.run([sys.executable, "-c", SCRIPT, str(path), str(steps)], input=NEW, check=False)
     assert process.returncode == 9
-    renamed = steps > 4
+    renamed = steps > 3
     assert path.read_bytes() == (NEW if renamed else OLD)
-    assert path.with_name("kv.json.bak").read_bytes() == (OLD if steps > 1 else b"older")
-    files.replace_with_backup(path, b"after the restart")
+    assert path.with_name("kv.json.bak").read_bytes() == (OLD if steps > 2 else b"older")
+    files.replace_with_backup(path, [b"after the restart"])
     assert path.read_bytes() == b"after the restart"
     assert path.with_name("kv.json.bak").read_bytes() == (NEW if renamed else OLD)
 
@@ -108,17 +109,17 @@ def test_an_error_leaves_the_old_content_and_nothing_beside_it(
 
     monkeypatch.setattr(*((os, "fsync", full) if failing == "fsync" else (Path, "replace", full)))
     with pytest.raises(OSError, match="No space left"):
-        files.replace_with_backup(path, NEW)
+        files.replace_with_backup(path, [NEW])
     assert path.read_bytes() == OLD
     assert names(path) == {"kv.json"}
 
 
 def test_a_folder_in_the_way_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="directory"):
-        files.replace_with_backup(tmp_path, NEW)
+        files.replace_with_backup(tmp_path, [NEW])
     (tmp_path / "file").write_bytes(OLD)
     with pytest.raises(OSError, match=r"exists|directory"):
-        files.replace_with_backup(tmp_path / "file" / "kv.json", NEW)
+        files.replace_with_backup(tmp_path / "file" / "kv.json", [NEW])
 
 
 def test_a_symbolic_link_and_the_file_mode_stay(tmp_path: Path) -> None:
@@ -127,6 +128,77 @@ def test_a_symbolic_link_and_the_file_mode_stay(tmp_path: Path) -> None:
     real.write_bytes(b"old")
     real.chmod(0o640)
     link.symlink_to(real)
-    files.replace_with_backup(link, b"new")
+    files.replace_with_backup(link, [b"new"])
     assert link.is_symlink()
     assert (real.read_bytes(), real.stat().st_mode & 0o777) == (b"new", 0o640)
+
+
+def test_the_backup_is_the_previous_file_itself(path: Path) -> None:
+    """Nothing is copied; also after a crash that left both names on one file."""
+    inode = path.stat().st_ino
+    os.link(path, path.with_name("kv.json.bak"))
+    files.replace_with_backup(path, [NEW])
+    assert path.with_name("kv.json.bak").stat().st_ino == inode
+    assert (path.read_bytes(), names(path)) == (NEW, {"kv.json", "kv.json.bak"})
+
+
+def test_without_hard_links_the_backup_is_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    files.replace_with_backup(path, [NEW])
+    assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (NEW, OLD)
+    assert names(path) == {"kv.json", "kv.json.bak"}
+
+
+def test_content_that_cannot_be_made_leaves_the_old_one(path: Path) -> None:
+    def broken() -> Iterator[bytes]:
+        yield NEW
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        files.replace_with_backup(path, broken())
+    assert (path.read_bytes(), names(path)) == (OLD, {"kv.json"})
+
+
+NOT_OURS = (
+    "kv.json.1.tmp",
+    ".kv.json.tmp",
+    ".kv.json.x1.tmp",
+    ".other.json.1.tmp",
+    ".kv.json.1.tmp.txt",
+    ".kvxjson.1.tmp",
+)
+
+
+def test_what_killed_processes_left_is_removed_and_nothing_else(path: Path) -> None:
+    for name in (".kv.json.1.tmp", ".kv.json.4194304.tmp", ".kv.json.bak.77.tmp", *NOT_OURS):
+        (path.parent / name).write_bytes(b"half")
+    (path.parent / ".kv.json.2.tmp").mkdir()
+    (path.parent / ".kv.json.3.tmp").symlink_to(path)
+    files.remove_leftovers(path)
+    assert names(path) == {"kv.json", ".kv.json.2.tmp", ".kv.json.3.tmp", *NOT_OURS}
+
+
+def test_what_a_living_process_writes_stays(path: Path) -> None:
+    """Two servers with one file: the start of one does not take the other's."""
+    started, goes_on = threading.Event(), threading.Event()
+
+    def slowly() -> Iterator[bytes]:
+        started.set()
+        assert goes_on.wait(10)
+        yield NEW
+
+    thread = threading.Thread(target=files.replace_with_backup, args=(path, slowly()))
+    thread.start()
+    assert started.wait(10)
+    files.remove_leftovers(path)
+    goes_on.set()
+    thread.join()
+    assert (path.read_bytes(), names(path)) == (NEW, {"kv.json", "kv.json.bak"})
+
+
+def test_leftovers_where_there_is_no_folder(tmp_path: Path) -> None:
+    files.remove_leftovers(tmp_path / "none" / "kv.json")
+    assert list(tmp_path.iterdir()) == []

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import tests.support.profile  # noqa: F401
 from rocketns import files
-from rocketns.errors import StartupError
-from rocketns.kvconfig import KVConfigManager
+from rocketns.config import Limits
+from rocketns.errors import RequestError, StartupError
+from rocketns.kvconfig import PRINTED_CHARACTERS_MAX, PRINTED_ITEMS_MAX, KVConfigManager
+from rocketns.kvfile import KvChange
 
 
 @pytest.fixture
@@ -31,14 +33,19 @@ def loaded(path: Path) -> dict[str, dict[str, str | None]]:
     return manager.config_table
 
 
+def write(manager: KVConfigManager, change: KvChange | None) -> None:
+    """Write the file with a change, as the writer does."""
+    files.replace_with_backup(manager.path, manager.file.chunks([change]))
+
+
 def test_every_change_is_in_the_file(manager: KVConfigManager, path: Path) -> None:
     """B094, B101, B102, B105, B108."""
-    manager.put("ns", "k", "v")
+    write(manager, manager.put("ns", "k", "v"))
     assert path.read_bytes() == b'{"configTable":{"ns":{"k":"v"}}}'
-    manager.put("ns", "k", "<é>\n")
+    write(manager, manager.put("ns", "k", "<é>\n"))
     assert path.read_bytes() == '{"configTable":{"ns":{"k":"<é>\\n"}}}'.encode()
     assert path.with_name("kv.json.bak").read_bytes() == b'{"configTable":{"ns":{"k":"v"}}}'
-    manager.delete("ns", "k")
+    write(manager, manager.delete("ns", "k"))
     assert path.read_bytes() == b'{"configTable":{"ns":{}}}'
     assert loaded(path) == manager.config_table == {"ns": {}}
 
@@ -48,17 +55,17 @@ def test_what_is_not_there_is_not_found_and_deleting_it_is_fine(
     manager: KVConfigManager, path: Path, namespace: str | None, key: str | None
 ) -> None:
     """B099, B100, B101: the file is written all the same."""
-    manager.put("ns", "k", "v")
+    write(manager, manager.put("ns", "k", "v"))
     path.unlink()
     assert manager.get(namespace, key) is None
-    manager.delete(namespace, key)
+    write(manager, manager.delete(namespace, key))
     assert manager.config_table == {"ns": {"k": "v"}}
     assert loaded(path) == {"ns": {"k": "v"}}
 
 
 def test_a_null_value_is_held_but_neither_found_nor_written(manager: KVConfigManager, path: Path) -> None:
     """B096."""
-    manager.put("ns", "k", None)
+    write(manager, manager.put("ns", "k", None))
     assert (manager.get("ns", "k"), manager.namespace("ns"), manager.namespace("x")) == (None, {"k": None}, None)
     assert loaded(path) == {"ns": {}}
 
@@ -80,6 +87,9 @@ def test_no_file_or_an_empty_one_is_an_empty_table(path: Path, content: bytes | 
         (b'{"configTable":{"ns":{"k":5,"l":true,"m":{"x":1},"n":null}}}',
          {"ns": {"k": "5", "l": "true", "m": '{"x":1}', "n": None}}),
         (b'{"configTable":{5:{"k":"v"}}}', {"5": {"k": "v"}}),
+        (b"null", {}),
+        (b'{"configTable":{"ns":null,"other":{"k":"v"}}}', {"other": {"k": "v"}}),
+        (b'\xef\xbb\xbf{"configTable":{"ns":{"k":"v"}}}', {"ns": {"k": "v"}}),
     ],
 )  # fmt: skip
 def test_a_file_is_read_as_java_reads_it(path: Path, content: bytes, table: dict[str, dict[str, str | None]]) -> None:
@@ -108,15 +118,6 @@ def test_a_file_that_cannot_be_read_stops_the_start(path: Path) -> None:
         KVConfigManager(path).load()
 
 
-def test_a_file_that_cannot_be_written_is_only_logged(
-    manager: KVConfigManager, path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path.mkdir()
-    manager.put("ns", "k", "v")
-    assert manager.get("ns", "k") == "v"
-    assert "persist kvconfig Exception" in caplog.text
-
-
 def test_everything_is_printed(manager: KVConfigManager, caplog: pytest.LogCaptureFixture) -> None:
     """printAllPeriodically."""
     manager.put("n1", "k", "v")
@@ -131,26 +132,98 @@ def test_everything_is_printed(manager: KVConfigManager, caplog: pytest.LogCaptu
     ]
 
 
-keys = st.sampled_from(["a", "b", "", "é", "\ud800", '"'])
-steps = st.lists(st.tuples(keys, keys, st.none() | st.sampled_from(["v", "", "\x00\n", "\U0001f600"]), st.booleans()))
+def test_of_a_large_table_only_the_first_items_are_printed(
+    manager: KVConfigManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Control is not held up by a line for each of 80,000."""
+    for number in range(PRINTED_ITEMS_MAX + 7):
+        manager.put("ns", str(number), "v" * 2 * PRINTED_CHARACTERS_MAX)
+    caplog.clear()
+    with caplog.at_level("INFO"):
+        manager.print_all()
+    assert len(caplog.messages) == 2 + PRINTED_ITEMS_MAX + 1
+    assert caplog.messages[2] == f"configTable NS: ns Key: 0 Value: {'v' * PRINTED_CHARACTERS_MAX}"
+    assert caplog.messages[-1] == "configTable has 7 more items"
+
+
+def bounded(path: Path, kv_bytes_max: int = 1000, kv_value_bytes_max: int = 500) -> KVConfigManager:
+    return KVConfigManager(path, Limits(kv_bytes_max=kv_bytes_max, kv_value_bytes_max=kv_value_bytes_max))
+
+
+def test_a_table_is_full_at_exactly_its_bytes(path: Path) -> None:
+    """Two namespaces and three keys count 100 each; é counts two."""
+    manager = bounded(path)
+    manager.put("n1", "k", "é" * 100)  # 100 + 2, 100 + 1 + 200
+    manager.put("n2", "k", None)  # 100 + 2, 100 + 1
+    manager.put("n2", "l", "v" * 292)
+    before = dict(manager.config_table)
+    with pytest.raises(RequestError, match=r"would have 1001 bytes, more than rocketns\.kvBytesMax=1000"):
+        manager.put("n2", "l", "v" * 294)
+    assert (manager.bytes, manager.config_table) == (999, before)
+    manager.put("n2", "l", "v" * 293)
+    assert manager.bytes == 1000
+    manager.delete("n2", "k")
+    manager.put("n1", "l", "")
+    assert manager.bytes == 1000
+
+
+def test_a_value_may_have_so_many_bytes_and_no_more(path: Path) -> None:
+    manager = bounded(path, 10_000)
+    manager.put("ns", "k", "é" * 250)
+    with pytest.raises(RequestError, match=r"has 501 bytes, more than rocketns\.kvValueBytesMax=500"):
+        manager.put("ns", "k", "é" * 250 + "v")
+    with pytest.raises(RequestError, match="the key has 501 bytes"):
+        manager.put("ns", "k" * 501, "")
+    with pytest.raises(RequestError, match="the namespace has 501 bytes"):
+        manager.put("n" * 501, "k", "")
+    assert manager.config_table == {"ns": {"k": "é" * 250}}
+
+
+def test_a_file_larger_than_the_bound_is_served_and_may_shrink(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """An operator's file from Java is taken over whatever its size."""
+    path.write_text(json.dumps({"configTable": {"ns": {"k": "v" * 5_000}}}))
+    manager = bounded(path)
+    manager.load()
+    assert "more than rocketns.kvBytesMax=1000" in caplog.text
+    with pytest.raises(RequestError, match="kvBytesMax"):
+        manager.put("ns", "new", "")
+    manager.put("ns", "k", "w" * 500)
+    manager.put("ns", "new", "")
+    assert manager.bytes == counted(manager.config_table) == 100 + 2 + 100 + 1 + 500 + 100 + 3
+
+
+keys = st.sampled_from(["a", "b", "", "é", "\ud800", '"', "\x01" * 70_000])
+values = st.none() | st.sampled_from(["v", "", "\x00\n", "\U0001f600", "long" * 50_000])
+steps = st.lists(st.tuples(keys, keys, values, st.booleans(), st.booleans()))
 
 
 @given(steps)
 def test_the_file_always_holds_the_table(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str | None, bool]]
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str | None, bool, bool]]
 ) -> None:
-    """Whatever was put and deleted. (A lone surrogate is written as '?', as in Java.)"""
+    """Whatever was put and deleted, one by one or in groups. (A lone surrogate is written as '?', as in Java.)"""
     manager = KVConfigManager(tmp_path_factory.getbasetemp() / "property.json")
-    written: list[bytes] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "replace_with_backup", lambda _path, content: written.append(content))
-        for namespace, key, value, put in steps:
-            manager.put(namespace, key, value) if put else manager.delete(namespace, key)
-            expected = {
-                name.replace("\ud800", "?"): {
-                    key.replace("\ud800", "?"): value for key, value in table.items() if value is not None
-                }
-                for name, table in manager.config_table.items()
-            }
-            assert json.loads(written[-1]) == {"configTable": expected}
-    assert len(written) == len(steps)
+    waiting: list[KvChange | None] = []
+    for namespace, key, value, put, group in steps:
+        waiting.append(manager.put(namespace, key, value) if put else manager.delete(namespace, key))
+        if not group:
+            written = b"".join(manager.file.chunks(waiting))
+            waiting.clear()
+            assert json.loads(written) == {"configTable": as_stored(manager.config_table)}
+    assert manager.bytes == counted(manager.config_table)
+
+
+def as_stored(tables: dict[str, dict[str, str | None]]) -> dict[str, dict[str, str]]:
+    return {
+        name.replace("\ud800", "?"): {
+            key.replace("\ud800", "?"): value for key, value in table.items() if value is not None
+        }
+        for name, table in tables.items()
+    }
+
+
+def counted(tables: dict[str, dict[str, str | None]]) -> int:
+    """What a table is said to count: UTF-8 bytes, and 100 for each namespace and key."""
+    texts = [*tables, *(text for table in tables.values() for item in table.items() for text in item if text)]
+    items = len(tables) + sum(map(len, tables.values()))
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) + 100 * items

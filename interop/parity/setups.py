@@ -54,6 +54,17 @@ SETUPS = {
             ("-Dtls.server.mode=disabled", "-Dcom.rocketmq.remoting.frameMaxLength=65536"),
             narrow=True,
         ),
+        # The folder of the KV file is a file; rocketns' bounds are small.
+        Setup(
+            "kv-differences",
+            QUICK
+            | {
+                "kvConfigPath": "HOME/blocked/kv.json",
+                "rocketns.kvBytesMax": 1500,
+                "rocketns.kvValueBytesMax": 1000,
+            },
+            files={"blocked": "no folder"},
+        ),
         # Its last scenario asks both servers to leave.
         Setup("differences", QUICK | {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": 30}),
         Setup(

@@ -52,6 +52,21 @@ STARTS = (
     Start("missing-home", "B244", unset=("ROCKETMQ_HOME",), differs="rocketmq-home"),
     Start("kv-file-that-is-no-json", "B107", properties=KV, files={"kv.json": "{"}),
     Start("kv-file-without-table", "B107", properties=KV, files={"kv.json": '{"other":{}}'}),
+    Start("kv-file-that-is-null", "B107", properties=KV, files={"kv.json": "null"}),
+    Start("kv-file-with-a-null-table", "B107", properties=KV, files={"kv.json": '{"configTable":null}'}),
+    Start("kv-file-with-a-null-namespace", "B107", properties=KV, files={"kv.json": '{"configTable":{"ns":null}}'}),
+    Start("kv-file-with-a-null-key", "B107", properties=KV, files={"kv.json": '{"configTable":{null:{"k":"v"}}}'}),
+    Start(
+        "kv-file-with-a-null-inner-key", "B107", properties=KV, files={"kv.json": '{"configTable":{"n":{null:"v"}}}'}
+    ),
+    Start(
+        "kv-file-with-a-byte-order-mark",
+        "B107",
+        properties=KV,
+        files={"kv.json": '\ufeff{"configTable":{"ns":{"k":"v"}}}'},
+    ),
+    Start("kv-file-of-a-byte-order-mark-alone", "B107", properties=KV, files={"kv.json": "\ufeff"}),
+    Start("kv-file-of-white-space", "B107", properties=KV, files={"kv.json": " \n"}),
     Start("unknown-serialize-type", "B034", options=(XML,), says=(BOOT,)),
     Start("no-certificate", "B074", options=(NO_CERTIFICATE,)),
     Start("controller", "B249", properties={"enableControllerInNamesrv": "true"}, differs="controller"),

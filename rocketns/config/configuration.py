@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rocketns import files
 from rocketns.config import properties
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
@@ -116,10 +115,9 @@ class Configuration:
         self.extra |= {key: text for key, text in given.items() if key in self.extra}
         return {key: text for key, text in self.items().items() if before.get(key) != text}
 
-    def persist(self) -> None:
-        """Write everything to ``configStorePath``, the previous content to its ``.bak``. OSError if that fails."""
-        content = self.text().encode("utf-8", "replace")
-        files.replace_with_backup(Path(self.namesrv.config_store_path), content)
+    def content(self) -> bytes:
+        """What the file at ``configStorePath`` is to hold."""
+        return self.text().encode("utf-8", "replace")
 
     def unused(self) -> dict[str, str]:
         """The properties of the start-up file that rocketns accepts but does not use, with what they are for."""

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 from rocketns.config import properties
 from rocketns.config.properties import Effect, prop
+from rocketns.errors import StartupError
 from rocketns.javatext import parse_int
 
 PREFIX = "rocketns."
 FRAME_MAX_LENGTH = "com.rocketmq.remoting.frameMaxLength"
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 REACTORS_MAX = 8
+KV_BYTES_RANGE = (1, 1 << 30)
+KV_VALUE_BYTES_RANGE = (1, FRAME_BYTES_MAX)
 
 
 @dataclass(slots=True)
@@ -43,6 +46,19 @@ class Limits:
     )
     turn_requests_max: int = prop(64, "requests answered before sockets are looked at again", Effect.START)
 
+    kv_bytes_max: int = prop(
+        16 * 1024 * 1024,
+        "bytes of all KV namespaces, keys and values as UTF-8, with 100 more for each namespace and key (1 to 1 GiB); "
+        "a request 100 that would exceed it is answered SYSTEM_ERROR",
+        Effect.START,
+    )
+    kv_value_bytes_max: int = prop(
+        4 * 1024 * 1024,
+        "bytes of one KV namespace, key or value as UTF-8 (1 to 16 MiB); a request 100 with a larger one is answered "
+        "SYSTEM_ERROR",
+        Effect.START,
+    )
+
     @property
     def reactor_count(self) -> int:
         """How many reactor threads there are to be."""
@@ -53,6 +69,14 @@ class Limits:
         """Take ``rocketns.…`` properties and Java's system properties; what does not parse is left alone."""
         own = {key.removeprefix(PREFIX): text for key, text in given.items() if key.startswith(PREFIX)}
         properties.update(self, own)
+        _check("kvBytesMax", self.kv_bytes_max, KV_BYTES_RANGE)
+        _check("kvValueBytesMax", self.kv_value_bytes_max, KV_VALUE_BYTES_RANGE)
         frame_max = parse_int(system.get(FRAME_MAX_LENGTH, ""))
         if frame_max is not None and frame_max > 0:
             self.frame_bytes_max = frame_max
+
+
+def _check(name: str, value: int, allowed: tuple[int, int]) -> None:
+    low, high = allowed
+    if not low <= value <= high:
+        raise StartupError(f"{PREFIX}{name} is {value}, but must be {low} to {high}")

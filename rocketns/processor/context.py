@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from rocketns.config import Configuration
+from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig import KVConfigManager
 from rocketns.protocol.registration import Slots
 from rocketns.routeinfo.events import Event
@@ -63,7 +65,8 @@ class NamesrvContext:
     """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
 
     ``cluster_test`` is the property of that name as it was at start: a later change is only shown. Look-ups are
-    counted where ``lookups`` is given. ``slots``, where given, hold what the tables hold.
+    counted where ``lookups`` is given. ``slots``, where given, hold what the tables hold. ``writer`` writes the two
+    files that requests change: ``config_file`` and that of ``kv_config``.
     """
 
     configuration: Configuration
@@ -73,8 +76,14 @@ class NamesrvContext:
     cluster_test: bool = False
     lookups: LookupCounter | None = None
     slots: Slots | None = None
+    writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
+    config_file: WholeFile = field(init=False)
+
+    def __post_init__(self) -> None:
+        path = Path(self.configuration.namesrv.config_store_path)
+        self.config_file = WholeFile(path, "persist string2File error")
 
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from rocketns.errors import QueryNotFound, RequestError
+from rocketns.kvfile import ITEM_BYTES, KvChange
 from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
@@ -25,11 +27,12 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer
     header = decode_header(command, KVConfigRequestHeader)
     if header.namespace is None or header.key is None:
         raise RequestError("namespace or key is null")
+    context.writer.check_room()
     before = context.kv_config.get(header.namespace, header.key)
-    context.kv_config.put(header.namespace, header.key, header.value)
+    change = context.kv_config.put(header.namespace, header.key, header.value)
     if header.value != before:
         context.note([KvChanged(header.namespace, header.key, header.value)])
-    return Reply()
+    return _kv_written(context, change)
 
 
 def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
@@ -42,13 +45,20 @@ def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer
 
 
 def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
-    """DELETE_KV_CONFIG: always a success."""
+    """DELETE_KV_CONFIG: a success also where nothing is deleted."""
     header = decode_header(command, KVConfigRequestHeader)
+    context.writer.check_room()
     before = context.kv_config.get(header.namespace, header.key)
-    context.kv_config.delete(header.namespace, header.key)
+    change = context.kv_config.delete(header.namespace, header.key)
     if before is not None and header.namespace is not None and header.key is not None:
         context.note([KvChanged(header.namespace, header.key, None)])
-    return Reply()
+    return _kv_written(context, change)
+
+
+def _kv_written(context: NamesrvContext, change: KvChange | None) -> Reply:
+    """A success as soon as the change is on disk. Everyone sees it at once."""
+    size = 0 if change is None else len(change.key) + len(change.value or "")
+    return Reply(after=partial(context.writer.submit, context.kv_config.file, change, size + ITEM_BYTES))
 
 
 def get_kv_list_by_namespace(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
@@ -65,18 +75,19 @@ def _shown(text: str | None) -> str:
 
 
 def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, peer: Peer, _now: Now) -> Reply:
-    """UPDATE_NAMESRV_CONFIG: applied, then written to the file even if nothing changed; no body changes nothing."""
+    """UPDATE_NAMESRV_CONFIG: applied, then written to the file even if nothing changed; no body changes nothing.
+
+    The answer waits for the file, as that of `put_kv_config` does.
+    """
     log.info("updateConfig called by %s", peer.address)
     if command.body is None:
         return Reply()
+    context.writer.check_room()
     for key, value in context.configuration.update(command.body).items():
         log.info("Replace, key: %s, value: %s", key, value)
         context.note([ConfigChanged(key, value)])
-    try:
-        context.configuration.persist()
-    except OSError as error:
-        log.error("persist string2File error, %s", error)
-    return Reply()
+    content = context.configuration.content()
+    return Reply(after=partial(context.writer.submit, context.config_file, content, len(content)))
 
 
 def get_namesrv_config(context: NamesrvContext, _command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:

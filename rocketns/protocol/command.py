@@ -6,7 +6,8 @@ Sources: RemotingCommand.decode, RocketMQSerializable, LanguageCode of RocketMQ 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from construct import ConstructError
@@ -65,12 +66,17 @@ class RemotingCommand:
 
 @dataclass(slots=True)
 class Reply:
-    """What a processor answers. ``ext_fields`` None leaves the key out; ``{}`` writes it (a header was made)."""
+    """What a processor answers. ``ext_fields`` None leaves the key out; ``{}`` writes it (a header was made).
+
+    ``after``, where given, is called once, with what to call when the answer may be sent: with None, or with the remark
+    of the SYSTEM_ERROR that is answered instead.
+    """
 
     code: int = 0
     remark: str | None = None
     ext_fields: dict[str, str | None] | None = None
     body: bytes | None = None
+    after: Callable[[Callable[[str | None], None]], None] | None = field(default=None, compare=False, repr=False)
 
 
 def decode(frame: bytes | memoryview) -> RemotingCommand:

@@ -7,6 +7,7 @@ Every answer is a snapshot in sorted order, so that all name servers give the sa
 from __future__ import annotations
 
 from rocketns.config import NamesrvConfig
+from rocketns.javatext import first_of_hash_map
 from rocketns.protocol.codes import (
     MASTER_ID,
     PERM_WRITE,
@@ -14,7 +15,7 @@ from rocketns.protocol.codes import (
     SYS_FLAG_UNIT,
     SYS_FLAG_UNIT_SUB,
 )
-from rocketns.protocol.route import BrokerData, TopicRouteData
+from rocketns.protocol.route import BrokerData, QueueData, TopicRouteData
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
@@ -92,8 +93,13 @@ def system_topics(tables: RouteTables) -> tuple[set[str], str | None]:
 
 
 def _sys_flags(tables: RouteTables) -> dict[str, int]:
-    """One entry's flag a topic, as Java looks at one only: here that of the first broker by name."""
-    return {topic: queues[min(queues)].topic_sys_flag for topic, queues in tables.topic_queue_table.items()}
+    """One broker's flag a topic. Where they disagree it is that of the broker that Java's HashMap gives first."""
+    return {topic: _sys_flag(queues) for topic, queues in tables.topic_queue_table.items()}
+
+
+def _sys_flag(queues: dict[str, QueueData]) -> int:
+    flags = {queue.topic_sys_flag for queue in queues.values()}
+    return flags.pop() if len(flags) == 1 else queues[first_of_hash_map(queues)].topic_sys_flag
 
 
 def unit_topics(tables: RouteTables) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from rocketns.config import Configuration
 from rocketns.errors import GoAway, RequestError, SystemBusy
@@ -114,6 +115,8 @@ class Control:
             self._publish(self.context.take_events(), now)
             if self.context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
                 self._answer_from_product(channel, command, reply)
+            elif reply.after is not None:
+                reply.after(partial(self._answer_written, channel, command, reply))
             else:
                 self._answer(channel, command, reply)
             touched.add(channel)
@@ -133,6 +136,11 @@ class Control:
         except Exception:
             log.exception("the answer to request code %d cannot be encoded", command.code)
             return encode_reply(TOO_LARGE, command.opaque, self._serialize_type)
+
+    def _answer_written(self, channel: Channel, command: RemotingCommand, reply: Reply, failure: str | None) -> None:
+        """The reply waited for the disk; where that failed, ``failure`` is answered."""
+        self._answer(channel, command, reply if failure is None else dispatch.reply_of(RequestError(failure)))
+        channel.flush()
 
     def _answer_from_product(self, channel: Channel, command: RemotingCommand, reply: Reply) -> None:
         """Cluster-test mode: ask the product environment, and answer ``reply`` where it does not know either."""

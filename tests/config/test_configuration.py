@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rocketns import files
 from rocketns.config import Configuration
 from rocketns.errors import NoPermission, RequestError, StartupError
 
@@ -141,7 +142,7 @@ def test_what_is_written_is_what_is_shown(tmp_path: Path) -> None:
     """B235: the previous file is kept, and a new start reads the same."""
     configuration = build(tmp_path, "# comment\nlistenPort=0\ncustom=1\n")
     configuration.update(b"waitSecondsForService=7")
-    configuration.persist()
+    files.replace_with_backup(tmp_path / "given.properties", [configuration.content()])
     file = tmp_path / "given.properties"
     assert file.read_text("utf-8") == configuration.text()
     assert file.with_name("given.properties.bak").read_text() == "# comment\nlistenPort=0\ncustom=1\n"

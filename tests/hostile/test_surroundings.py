@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ from interop.harness import codes
 from interop.harness.ports import free_port
 from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
-from interop.harness.wire import Client, eventually, frame
+from interop.harness.wire import Answer, Client, eventually, frame
 from tests.behaviour.calls import get_kv, put_kv, settings, update_settings
 from tests.hostile.conftest import StartServer
 from tests.hostile.watch import MB
@@ -27,28 +28,47 @@ WAITING_CHARACTERS_MAX = 16 * MB  # log records that wait for their reader
 
 
 def test_a_kv_file_that_cannot_be_written(start_server: StartServer, tmp_path: Path) -> None:
-    """B094: put and delete are answered 0 and hold until the next start; each failure is an error in the log."""
+    """B094: put and delete are felt until the next start, and answered with the reason; the log has it too."""
     server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
     (tmp_path / "folder").write_text("a file", "utf-8")
     with server.connect() as client:
-        put_kv(client, "ns", "k", "v")
+        item = {"namespace": "ns", "key": "k"}
+        assert_not_written(client.request(codes.PUT_KV_CONFIG, item | {"value": "v"}), "folder/kv.json", errno.EEXIST)
         assert get_kv(client, "ns", "k").ext == {"value": "v"}
-        assert client.request(codes.DELETE_KV_CONFIG, {"namespace": "ns", "key": "k"}).code == codes.SUCCESS
+        assert_not_written(client.request(codes.DELETE_KV_CONFIG, item), "folder/kv.json", errno.EEXIST)
         assert get_kv(client, "ns", "k").code == codes.QUERY_NOT_FOUND
     assert server.stop() == 0
-    assert server.process.text().count("ERROR MainThread - persist kvconfig Exception") == 2
+    assert server.process.text().count("ERROR files - persist kvconfig Exception") == 2
+
+
+def assert_not_written(answer: Answer, path: str, why: int) -> None:
+    """SYSTEM_ERROR with a reason."""
+    text = f"{path}: {os.strerror(why)}. The change is in effect, but a restart loses it."
+    assert (answer.code, (answer.remark or "").endswith(text)) == (1, True), answer.remark
+
+
+def test_a_file_that_can_be_written_again(start_server: StartServer, tmp_path: Path) -> None:
+    """B094: the next write holds what failed before."""
+    server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
+    (tmp_path / "folder").write_text("a file", "utf-8")
+    with server.connect() as client:
+        assert client.request(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": "v"}).code == 1
+        (tmp_path / "folder").unlink()
+        put_kv(client, "ns", "l", "w")
+    assert json.loads((tmp_path / "folder" / "kv.json").read_bytes()) == {"configTable": {"ns": {"k": "v", "l": "w"}}}
 
 
 def test_a_configuration_file_that_cannot_be_written(start_server: StartServer) -> None:
-    """B235: a changed setting is felt and answered 0, and the failure is in the log."""
+    """B235: a changed setting is felt, and answered with the reason; the log has it too."""
     server = start_server()
     server.config_path.unlink()
     server.config_path.mkdir()  # what is to be replaced is a folder by now
     with server.connect() as client:
-        assert update_settings(client, "enableTopicList=false\n").code == codes.SUCCESS
+        answer = update_settings(client, "enableTopicList=false\n")
+        assert_not_written(answer, server.config_path.name, errno.EISDIR)
         assert settings(client)["enableTopicList"] == "false"
     assert server.stop() == 0
-    assert "ERROR MainThread - persist string2File error" in server.process.text()
+    assert "ERROR files - persist string2File error" in server.process.text()
 
 
 class Piped:

@@ -85,6 +85,21 @@ def test_what_brokers_do_is_written_in_order(serve: Callable[..., TimedServer], 
     assert [one["ts"] // 1000 - records[0]["boot"] for one in records[2:9]] == [0, 0, 30_000, 31_000, *[31_500] * 3]
 
 
+def test_a_value_that_stays_the_same_has_no_record(serve: Callable[..., TimedServer], tmp_path: Path) -> None:
+    """A tool that puts its configuration again every minute changes nothing; nor does deleting what is not there."""
+    server = serve()
+    with server.connect() as client:
+        for value in ("v", "v", "w", "v"):
+            put_kv(client, "ns", "k", value)
+        for key in ("k", "k", "never", "null"):
+            assert client.request(codes.DELETE_KV_CONFIG, {"namespace": "ns", "key": key}).code == codes.SUCCESS
+        for _ in range(2):
+            assert client.request(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "null"}).code == codes.SUCCESS
+    server.stop()
+    written = [(one["key"], one.get("val")) for one in of_kind(checked(tmp_path / "j"), "kv")]
+    assert written == [("k", "v"), ("k", "w"), ("k", "v"), ("k", None)]
+
+
 def test_the_journal_replayed_is_what_the_server_holds(
     serve: Callable[..., TimedServer], names: Names, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from rocketns.kvconfig import KVConfigManager
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
 from rocketns.protocol.command import RemotingCommand, Reply
+from tests.support.writing import InlineWriter
 
 START = Now(1_000_000, 1_700_000_000_000)
 
@@ -33,9 +34,10 @@ class World:
         self.configuration = Configuration.build(str(config_file), home=home)
         self.context = NamesrvContext(
             self.configuration,
-            KVConfigManager(Path(self.configuration.namesrv.kv_config_path)),
+            KVConfigManager(Path(self.configuration.namesrv.kv_config_path), self.configuration.limits),
             UnregisterQueue(queue_capacity),
             started_ms=START.ms,
+            writer=InlineWriter(),
         )
         self.peer = Connection()
         self.now = START
@@ -44,7 +46,13 @@ class World:
         self, code: int, ext: dict[str, Any] | None = None, body: bytes | None = None, *, version: int = 513
     ) -> Reply:
         texts = None if ext is None else {key: None if value is None else str(value) for key, value in ext.items()}
-        return dispatch.process(self.context, RemotingCommand(code, version, 1, 0, texts, body), self.peer, self.now)
+        command = RemotingCommand(code, version, 1, 0, texts, body)
+        reply = dispatch.process(self.context, command, self.peer, self.now)
+        if reply.after is None:
+            return reply
+        failures: list[str | None] = []
+        reply.after(failures.append)
+        return reply if failures == [None] else Reply(1, failures[0])
 
     def register(self, *topics: str, version: int = 513, state: int = 1, **ext: Any) -> Reply:
         body = register_body([topic_config(name) for name in topics], data_version(state))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rocketns import files
+from rocketns.filewriter import FileWriter
 from rocketns.protocol.command import Reply
 from tests.processor.asking import World
 
@@ -45,6 +46,27 @@ def test_an_empty_value_is_a_value(world: World) -> None:
     """B097."""
     world.ask(100, NK | {"value": ""})
     assert world.ask(101, NK) == Reply(ext_fields={"value": ""})
+
+
+@pytest.mark.parametrize(("name", "value"), [("kvBytesMax", "v" * 300), ("kvValueBytesMax", "v" * 301)])
+def test_a_value_beyond_a_limit_is_refused(tmp_path: Path, name: str, value: str) -> None:
+    """The error names the property; nothing changed, nothing is written."""
+    world = World(tmp_path, "rocketns.kvBytesMax=500\nrocketns.kvValueBytesMax=300\n")
+    reply = world.ask(100, NK | {"value": value})
+    assert (reply.code, f"more than rocketns.{name}=" in (reply.remark or "")) == (1, True)
+    assert (world.context.kv_config.config_table, (tmp_path / "kv.json").exists()) == ({}, False)
+    assert world.context.take_events() == []
+
+
+def test_too_much_that_waits_for_the_disk_is_refused(world: World) -> None:
+    """Before anything is changed: puts, deletes and properties."""
+    world.ask(100, NK | {"value": "v"})
+    before = world.state()
+    world.context.writer = FileWriter(changes_max=0)
+    for reply in (world.ask(100, NK), world.ask(102, NK), world.ask(318, None, b"waitSecondsForService=7")):
+        assert reply == Reply(2, "[OVERLOAD]system busy, start flow control for a while")
+    assert world.state() == before
+    assert world.ask(318, None, None) == Reply()
 
 
 @pytest.mark.parametrize(
@@ -90,15 +112,17 @@ def test_no_body_changes_nothing(world: World, tmp_path: Path) -> None:
     assert not (tmp_path / "namesrv.properties.bak").exists()
 
 
-def test_a_file_that_cannot_be_written_is_no_error(
+def test_a_file_that_cannot_be_written_is_an_error(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B094, B235: a success, and a line in the log."""
+    """B094, B235: Java answers success. The change is felt all the same, and the log has a line."""
 
     def fail(_path: Path, _content: bytes) -> None:
         raise OSError("disk full")
 
     monkeypatch.setattr(files, "replace_with_backup", fail)
-    assert world.ask(318, None, b"waitSecondsForService=7") == world.ask(100, NK | {"value": "v"}) == Reply()
+    replies = world.ask(318, None, b"waitSecondsForService=7"), world.ask(100, NK | {"value": "v"})
+    for reply, path in zip(replies, (world.context.config_file.path, world.context.kv_config.path), strict=True):
+        assert reply == Reply(1, f"cannot write {path}: disk full. The change is in effect, but a restart loses it.")
     assert (world.configuration.namesrv.wait_seconds_for_service, world.ask(101, NK).code) == (7, 0)
     assert [record.levelname for record in caplog.records if "disk full" in record.getMessage()] == ["ERROR"] * 2

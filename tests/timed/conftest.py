@@ -37,4 +37,5 @@ def timed_server(tmp_path: Path, reactors: int) -> Iterator[TimedServerFactory]:
 
     yield start
     for server in started:
-        server.stop()
+        if server.loop.is_running():  # the test did not stop it
+            server.stop()

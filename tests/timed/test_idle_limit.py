@@ -87,7 +87,7 @@ def test_a_part_of_a_frame_does_not_wait_longer(timed_server: TimedServerFactory
 
 def test_an_answer_that_is_taken_late_starts_the_time_anew(timed_server: TimedServerFactory) -> None:
     """B060: writes count: the limit counts from when the peer took the answer, not from when it was made."""
-    server = timed_server()
+    server = timed_server(**{"rocketns.kvBytesMax": 2 * LARGE, "rocketns.kvValueBytesMax": LARGE})
     with server.connect() as client, server.connect() as reader:
         put_kv(client, "ns", "k", "v" * LARGE)
         ask_without_reading(server, reader)

@@ -31,7 +31,10 @@ from interop.parity.phrases import (
     ask,
     cluster_info,
     configs,
+    delete,
+    get,
     own,
+    put,
     register,
     registration,
     route,
@@ -178,4 +181,39 @@ def _order() -> Iterator[Scenario]:
     yield _differing("topics-in-order", "B221", register(names), ask(206, exact=True, differs=in_order))
 
 
-SCENARIOS = (*_order(), *_bodies(), *_headers(), *_unregistering(), *_stale(), *_overflow(), *_nulls())
+def _kv() -> Iterator[Scenario]:
+    """The setup's KV file cannot be written, so what rocketns takes it answers with an error too."""
+    failed = Differs("file-not-written", r'"code":0', r'"code":1,.*cannot write')
+    steps = (put(differs=failed), get(), delete(differs=failed), get())
+    yield _differing("kv-file-that-cannot-be-written", "B094 B101", *steps, setup="kv-differences")
+    large = Differs("kv-limits", r'"code":0', r'"code":1,.*rocketns.kvValueBytesMax=1000')
+    yield _differing("kv-value-beyond-its-limit", "B094", put(value="v" * 1001, differs=large), setup="kv-differences")
+    many = Differs("kv-limits", r'"code":0', r'"code":1,.*rocketns.kvBytesMax=1500')
+    puts = (put(value="v" * 1000, differs=failed), put("more", "v" * 1000, differs=many), delete(differs=failed))
+    yield _differing("kv-items-beyond-their-limit", "B094", *puts, setup="kv-differences")
+
+
+def _flags() -> Iterator[Scenario]:
+    """Of 13 brokers one leaves. Java's map keeps 32 buckets, where j3j is first; of 16 buckets b3b would be."""
+    names = [f"{letter}3{letter}" for letter in "abcdefghijklm"]
+    hosts = dict(enumerate(names))
+    every = tuple(
+        register(("G", topic("F", flag=int(name == "j3j"))), brokerName=name, host=host) for host, name in hosts.items()
+    )
+    gone = unregister(host=0, brokerName=names[0])
+    listed = HowMany(Request(311), own("F"), differs=some("first-broker"))
+    others = tuple(unregister(host=host, brokerName=name) for host, name in hosts.items() if host)
+    yield _differing("flags-of-a-topic-that-lost-brokers", "B233", *every, gone, Settle(), listed, *others, Settle())
+
+
+SCENARIOS = (
+    *_kv(),
+    *_flags(),
+    *_order(),
+    *_bodies(),
+    *_headers(),
+    *_unregistering(),
+    *_stale(),
+    *_overflow(),
+    *_nulls(),
+)

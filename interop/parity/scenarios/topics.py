@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from interop.harness.payloads import dumps
-from interop.parity.language import Scenario
+from interop.parity.language import ONE_FORM, Scenario
 from interop.parity.phrases import (
     add,
     ask,
@@ -59,6 +59,12 @@ def _lists() -> Iterator[Scenario]:
     flags = tuple(topic(f"F{flag}", flag=flag) for flag in (0, 1, 2, 3, 4, 5, 7, -1))
     yield Scenario("topics-by-flag", "B221 B230 B233", (register(flags), *lists(), register(flags, name="b", host=2),
                                                         *lists(), topics_of("none")))  # fmt: skip
+    for brokers in (2, 5, 12, 13, 30):  # each topic has the flags of number * 5 + its broker's, so they disagree
+        disagreeing = tuple(
+            register(tuple(topic(f"F{n}", flag=(n * 5 + host) * 7 % 4) for n in range(8)), name=f"b{host}", host=host)
+            for host in range(brokers)
+        )
+        yield Scenario(f"flags-that-differ-on-{brokers}-brokers", "B233", (*disagreeing, *lists()), forms=ONE_FORM)
     many = tuple(topic(f"T{number}") for number in range(40))
     yield Scenario("many-topics", "B221 B230", (register(many), *lists(), ask(304)))
     controllers = tuple(ask(code) for code in (*range(1001, 1007), *range(1009, 1014), 902, 903, 905))

@@ -1,0 +1,176 @@
+"""KV items and properties while the disk is slow, full or does not answer: control goes on, answers wait."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.wire import Client, eventually
+from tests.behaviour.calls import get_kv, put_kv, settings
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.support.inprocess import TimedServer
+from tests.support.slowdisk import SlowDisk
+from tests.timed.conftest import TimedServerFactory
+
+ONEWAY = 2
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
+    return SlowDisk(monkeypatch)
+
+
+def post_put(client: Client, key: str, value: str = "v", flag: int = 0) -> None:
+    client.post(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": key, "value": value}, flag=flag)
+
+
+def stored(content: bytes) -> dict[str, dict[str, str]]:
+    tables: dict[str, dict[str, str]] = json.loads(content)["configTable"]
+    return tables
+
+
+def test_a_put_is_answered_after_its_write_and_holds_nobody_up(
+    timed_server: TimedServerFactory, disk: SlowDisk, names: Names
+) -> None:
+    """B094: meanwhile a broker registers, and everyone sees the new value."""
+    server = timed_server()
+    with server.connect() as putter, server.connect() as other:
+        post_put(putter, "k")
+        disk.wait_for_write()
+        registered(other, names)
+        assert get_kv(other, "ns", "k").ext == {"value": "v"}
+        assert putter.stays_silent()
+        disk.go_on()
+        assert putter.receive().code == codes.SUCCESS
+        assert stored((server.controller.context.kv_config.path).read_bytes()) == {"ns": {"k": "v"}}
+
+
+def test_a_get_after_a_put_on_one_connection_sees_it(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+    """B098: requests take effect in their order, though the put's answer comes later."""
+    with timed_server().connect() as client:
+        post_put(client, "k", "new")
+        client.post(codes.GET_KV_CONFIG, {"namespace": "ns", "key": "k"})
+        assert client.receive().ext == {"value": "new"}
+        disk.go_on()
+        assert client.receive().code == codes.SUCCESS
+
+
+def test_puts_that_come_during_a_write_are_written_together(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+    """B105: two writes for 101 puts, and .bak is what the first wrote."""
+    server = timed_server()
+    with server.connect() as first, server.connect() as client:
+        post_put(first, "first")
+        disk.wait_for_write()
+        for number in range(100):
+            post_put(client, f"k{number}")
+        eventually(lambda: server.controller.writer.unwritten == 101)
+        disk.go_on(2)
+        assert {client.receive().code for _ in range(100)} == {codes.SUCCESS}
+    (_, one), (_, all_of_them) = disk.contents
+    path = server.controller.context.kv_config.path
+    assert stored(one) == {"ns": {"first": "v"}}
+    assert len(stored(all_of_them)["ns"]) == 101
+    assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (all_of_them, one)
+
+
+def test_the_configuration_goes_through_the_same_writer(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+    """B235: felt at once, answered when it is written, in the order of the requests."""
+    with timed_server().connect() as client, timed_server().connect() as other:
+        client.post(codes.UPDATE_NAMESRV_CONFIG, None, b"waitSecondsForService=7\n")
+        disk.wait_for_write()
+        assert settings(client)["waitSecondsForService"] == "7"
+        post_put(client, "k")
+        assert client.stays_silent()
+        assert get_kv(other, "ns", "k").code == codes.QUERY_NOT_FOUND
+        disk.go_on(2)
+        assert (client.receive().code, client.receive().code) == (codes.SUCCESS, codes.SUCCESS)
+    assert [name for name, _ in disk.contents] == ["timed.properties", "kv.json"]
+
+
+def test_a_full_disk_is_answered_to_each_that_waits(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+    """B094: and what the next write holds includes what could not be written."""
+    server = timed_server()
+    disk.is_full = True
+    with server.connect() as client:
+        post_put(client, "k0")
+        disk.wait_for_write()
+        for number in (1, 2):
+            post_put(client, f"k{number}")
+        eventually(lambda: server.controller.writer.unwritten == 3)
+        disk.go_on(2)
+        answers = [client.receive() for _ in range(3)]
+        assert {answer.code for answer in answers} == {1}
+        assert all("No space left on device" in (answer.remark or "") for answer in answers)
+        disk.is_full = False
+        disk.go_on()
+        put_kv(client, "ns", "k3", "v")
+    assert stored(disk.contents[-1][1]) == {"ns": {f"k{number}": "v" for number in range(4)}}
+
+
+def test_what_waits_for_the_disk_is_bounded(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+    """B094: by bytes, of one-way requests too; beyond it SYSTEM_BUSY, and nothing is changed."""
+    server = timed_server(**{"rocketns.kvBytesMax": 10_000})
+    with server.connect() as client:
+        for _ in range(3):
+            post_put(client, "k", "v" * 4_000, ONEWAY)
+        eventually(lambda: server.controller.writer.unwritten == 3)
+        post_put(client, "k", "more")
+        answer = client.receive()
+        assert (answer.code, answer.remark) == (2, "[OVERLOAD]system busy, start flow control for a while")
+        assert get_kv(client, "ns", "k").ext == {"value": "v" * 4_000}
+        disk.go_on(3)
+        eventually(lambda: server.controller.writer.unwritten == 0)
+        put_kv(client, "ns", "k", "more")
+
+
+def test_a_peer_that_leaves_while_its_put_is_written(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+    """B094: the put counts, its answer vanishes."""
+    server = timed_server()
+    with server.connect() as client:
+        post_put(client, "k")
+        disk.wait_for_write()
+    eventually(lambda: server.connections == 0)
+    disk.go_on()
+    eventually(lambda: server.controller.writer.unwritten == 0)
+    with server.connect() as client:
+        assert get_kv(client, "ns", "k").ext == {"value": "v"}
+
+
+def test_what_was_accepted_is_written_before_the_end(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+    """B094, B246: the second put waits for the first one's write when the server is stopped."""
+    server = timed_server()
+    with server.connect() as client:
+        for key in ("k", "l"):
+            post_put(client, key)
+        eventually(lambda: server.controller.writer.unwritten == 2)
+        disk.go_on(2)
+        server.stop()
+    assert stored(disk.contents[-1][1]) == {"ns": {"k": "v", "l": "v"}}
+
+
+def test_a_disk_that_does_not_answer_does_not_hold_up_the_end(
+    timed_server: TimedServerFactory, disk: SlowDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B246: it is left after 2.4 s, the put is not answered with success, and the log says so."""
+    server = timed_server()
+    with server.connect() as client:
+        post_put(client, "k")
+        disk.wait_for_write()
+        began = time.monotonic()
+        server.stop()
+        assert time.monotonic() - began < 3
+        assert client.is_closed_by_server()
+    assert "1 changes are not on disk" in caplog.text
+    disk.go_on()
+
+
+def test_a_server_that_wrote_nothing_stops_at_once(timed_server: TimedServerFactory) -> None:
+    """B246: and has no thread for files."""
+    server: TimedServer = timed_server()
+    began = time.monotonic()
+    server.stop()
+    assert time.monotonic() - began < 0.5
