@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.support.profile  # noqa: F401
-from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_boolean, parse_int, parse_long
+from rocketns.javatext import (
+    INT_MAX,
+    INT_MIN,
+    LONG_MAX,
+    LONG_MIN,
+    first_of_hash_map,
+    parse_boolean,
+    parse_int,
+    parse_long,
+)
 
 
 @given(st.integers(LONG_MIN, LONG_MAX), st.integers(0, 40), st.booleans())
@@ -52,3 +61,21 @@ def test_a_digit_of_any_script_is_a_digit(text: str, value: int) -> None:
 def test_only_one_word_is_true(text: str | None, value: bool) -> None:
     """B085."""
     assert parse_boolean(text) is value
+
+
+# From java.util.HashMap (17): the keys in the order in which they were put, and the one that it gives first.
+@pytest.mark.parametrize(
+    ("keys", "first"),
+    [
+        (["broker-a", "broker-b"], "broker-b"),
+        ([f"b{number}" for number in range(12)], "b2"),
+        ([f"b{number}" for number in range(13)], "b10"),
+        ([f"ü😀{number}" for number in range(30)], "ü😀8"),
+        (["BB", "Aa", "z"], "BB"),
+        (["Aa", "BB", "z"], "Aa"),
+        (["", "a"], ""),
+    ],
+)
+def test_the_first_key_of_a_hash_map(keys: list[str], first: str) -> None:
+    """B233: 311 to 313 look at one broker of a topic."""
+    assert first_of_hash_map(keys) == first
