@@ -109,6 +109,8 @@ class NamesrvController:
                 log.info("%s=%s", name, value)
         for name, doc in self.configuration.unused().items():
             log.warning("%s is accepted but not used by rocketns (%s)", name, doc)
+        for sentence in self.configuration.passed_over():
+            log.warning("configuration file: %s", sentence)
 
     async def go_away(self, hurry: asyncio.Event) -> None:
         """With ``enableShutdownGracefully``, ask peers to leave for ``shutdownWaitTimeSeconds``, or until ``hurry``."""

@@ -1,4 +1,4 @@
-"""Numbers and booleans as Java's Long.parseLong, Integer.parseInt and Boolean.parseBoolean read them from text."""
+"""Java's String.trim, Long.parseLong, Integer.parseInt and Boolean.parseBoolean: texts as Java reads them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import unicodedata
 INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
 
+_BLANKS = "".join(map(chr, range(0x21)))
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")  # the longest long has 19 digits
 
 
@@ -31,3 +32,8 @@ def parse_int(text: str) -> int | None:
 def parse_boolean(text: str | None) -> bool:
     """Boolean.parseBoolean: ``true`` in any letter case, everything else is false."""
     return text is not None and text.lower() == "true"
+
+
+def trim(text: str) -> str:
+    """String.trim: without what is U+0020 or below at both ends."""
+    return text.strip(_BLANKS)

@@ -72,6 +72,8 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
     for key, value in context.configuration.update(command.body).items():
         log.info("Replace, key: %s, value: %s", key, value)
         context.note([ConfigChanged(key, value)])
+    if withheld := context.configuration.withheld():
+        log.warning("not written to the file, where only the operator may set it: %s", ", ".join(withheld))
     try:
         context.configuration.persist()
     except OSError as error:

@@ -1,6 +1,6 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, javatext, config] → protocol (with _fast) → [routeinfo (with _fast), kvconfig] → processor
+[errors, files, javatext, logtext, config] → protocol (with _fast) → [routeinfo (with _fast), kvconfig] → processor
 → server (with _fast) → controller → [cli, logs] → __main__
 
 ``protocol`` knows ``_fast`` because a codec asks its compiled twin first and decodes itself what that declines, and
@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.check.source import Source, sources
 
 ORDER = (
-    {"errors", "files", "javatext", "config"},
+    {"errors", "files", "javatext", "logtext", "config"},
     {"protocol"},
     {"routeinfo", "kvconfig"},
     {"processor"},
