@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import Field
 from pathlib import Path
@@ -18,6 +19,9 @@ from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
 from rocketns.javatext import trim
 
+log = logging.getLogger("rocketns.config")
+
+REREAD = (Effect.LIVE, Effect.CONNECTION)  # at SIGHUP
 SERIALIZE_TYPES = ("JSON", "ROCKETMQ")
 CONTROLLER_REFUSED = (
     "enableControllerInNamesrv=true asks for a DLedger controller in this process, which rocketns is not: run "
@@ -37,6 +41,7 @@ class Configuration:
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._withheld = refused.Withheld()
+        self._file: str | None = None
         self._system: dict[str, str] = {}
         self.serialize_type = "JSON"
         self.product_name_servers: list[str] = []
@@ -62,7 +67,7 @@ class Configuration:
         given = _read(config_file) if config_file is not None else {}
         configuration._take(given, system, environment)
         if config_file is not None:
-            namesrv.config_store_path = config_file
+            namesrv.config_store_path = configuration._file = config_file
         return configuration
 
     def _take(self, given: Mapping[str, str], system: Mapping[str, str], environment: Mapping[str, str]) -> None:
@@ -103,6 +108,25 @@ class Configuration:
     def text(self) -> str:
         """What request 319 answers: ``key=value`` lines, unescaped as Java's."""
         return "".join(f"{key}={value}\n" for key, value in self.items().items())
+
+    def reread(self) -> dict[str, str]:
+        """Take from the start-up file what is not felt at start only; what was changed. Nothing if it is not readable.
+
+        A number that may not be kept in the file by request 318 is the operator's to write there.
+        """
+        if self._file is None:
+            return {}
+        try:
+            given = _read(self._file)
+        except StartupError as error:
+            log.error("the configuration stays as it is: %s", error)
+            return {}
+        before = self.items()
+        for config in (self.namesrv, self.netty):
+            names = {name for name, one in properties.declared(config).items() if one.metadata["effect"] in REREAD}
+            properties.update(config, {name: text for name, text in given.items() if name in names})
+            self._withheld.forget(names & given.keys())
+        return {key: text for key, text in self.items().items() if before.get(key) != text}
 
     def file_content(self) -> bytes:
         """What the next start is to read: everything that is shown, but of what request 318 set only what it may."""

@@ -51,6 +51,11 @@ class Withheld:
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
 
+    def forget(self, names: set[str]) -> None:
+        """The operator has set these in the file."""
+        for name in names:
+            self.texts.pop(name, None)
+
     def sort_out(self, declared: Mapping[str, Field[Any]], before: Mapping[str, str], config: Any) -> None:
         """After an update of ``config``: which of its values the file may have. ``before`` was shown until now."""
         for name, declaration in declared.items():
