@@ -112,14 +112,19 @@ class NamesrvController:
                 log.info("%s=%s", name, value)
         for name, doc in self.configuration.unused().items():
             log.warning("%s is accepted but not used by rocketns (%s)", name, doc)
+        self._log_passed_over()
+
+    def _log_passed_over(self) -> None:
         for sentence in self.configuration.passed_over():
             log.warning("configuration file: %s", sentence)
 
     def reread(self) -> None:
         """Read the TLS files anew, and from the configuration file what is felt at once or by new connections."""
         log.info("SIGHUP: the TLS files and the configuration file are read anew")
+        changed = self.configuration.reread()
+        self._log_passed_over()
         self.lane.tls.reread()
-        for name, value in self.configuration.reread().items():
+        for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, value)
             self.context.note([ConfigChanged(name, value)])
         self.control.publish_noted()

@@ -122,6 +122,7 @@ class Configuration:
             log.error("the configuration stays as it is: %s", error)
             return {}
         before = self.items()
+        self._given = given
         for config in (self.namesrv, self.netty):
             names = {name for name, one in properties.declared(config).items() if one.metadata["effect"] in REREAD}
             properties.update(config, {name: text for name, text in given.items() if name in names})

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from rocketns.config.properties import Effect, prop
 
 LIVE, START, UNUSED = Effect.LIVE, Effect.START, Effect.UNUSED
+# Java does not start with none, and the file may go back to it.
+THREADS_KEPT = (1, 1024)
 
 
 @dataclass(slots=True)
@@ -27,8 +29,8 @@ class NamesrvConfig:
     )
     order_message_enable: bool = prop(False, "add the order configuration of a topic to its route", LIVE)
     return_order_topic_config_to_broker: bool = prop(True, "tell registering brokers the ordered topics", LIVE)
-    client_request_thread_pool_nums: int = prop(8, "threads for route look-ups", UNUSED)
-    default_thread_pool_nums: int = prop(16, "threads for all other requests", UNUSED)
+    client_request_thread_pool_nums: int = prop(8, "threads for route look-ups", UNUSED, kept=THREADS_KEPT)
+    default_thread_pool_nums: int = prop(16, "threads for all other requests", UNUSED, kept=THREADS_KEPT)
     client_request_thread_pool_queue_capacity: int = prop(
         50_000, "route look-ups that may wait for their turn", START, low=1
     )
