@@ -10,14 +10,16 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from rocketns import cli
+from rocketns import cli, signals
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
-from rocketns.logs import log_folder, start_logging
+from rocketns.logs import LogWriter, log_folder, start_logging
+from rocketns.logtext import escape, one_line
 
 # Objects made before the collector looks for cycles among them. A broker's first registration makes 20,000 that stay,
 # and the 700 of Python's default would have it walk them 30 times, and the whole tables now and then.
@@ -38,11 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         configuration = _configure(options, system, home)
         if options.print_config_items:
-            print(configuration.text(), end="")
+            for name, value in configuration.items().items():
+                print(escape(f"{name}={value}"))
             return 0
         return _run_logged(configuration, options, home)
     except StartupError as error:
-        print(f"rocketns cannot start: {error}", file=sys.stderr)
+        print(one_line(f"rocketns cannot start: {error}"), file=sys.stderr)
         return error.exit_status
 
 
@@ -62,23 +65,26 @@ def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> C
 
 
 def _run_logged(configuration: Configuration, options: cli.Options, home: Path) -> int:
+    signals.ignore_others()
     try:
         listener = start_logging(options.log_level, log_folder(home) if options.log_files else None)
     except OSError as error:
         raise StartupError(f"the log file cannot be written: {error}") from error
     try:
-        return asyncio.run(_serve(configuration))
+        return asyncio.run(_serve(configuration, listener))
     finally:
         listener.stop()
 
 
-async def _serve(configuration: Configuration) -> int:
+async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     controller = NamesrvController(configuration)
+    signals.reread_at_sighup(partial(_reread, controller, log_writer))
     await controller.start()
+    signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
     _spare_the_collector()
     if controller.lane.reactors is not None:
         _let_reactors_go_first()
@@ -88,6 +94,12 @@ async def _serve(configuration: Configuration) -> int:
     await controller.go_away(stop)
     await controller.stop()
     return 0
+
+
+def _reread(controller: NamesrvController, log_writer: LogWriter) -> None:
+    """SIGHUP: log files are opened anew, the TLS files read, and of the configuration what is felt at once."""
+    log_writer.reopen()
+    controller.reread()
 
 
 def _spare_the_collector() -> None:
@@ -108,7 +120,7 @@ def _say(line: str) -> None:
     """One write for the whole line: the log's thread writes to standard output too."""
     if sys.stdout is not None:
         with contextlib.suppress(OSError):  # nobody reads it: no reason not to serve
-            os.write(sys.stdout.fileno(), f"{line}\n".encode("utf-8", "backslashreplace"))
+            os.write(sys.stdout.fileno(), f"{one_line(line)}\n".encode("utf-8", "backslashreplace"))
 
 
 if __name__ == "__main__":

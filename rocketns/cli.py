@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NoReturn
+from dataclasses import Field, dataclass, field
+from typing import Any, NoReturn
 
 from rocketns import __version__
 from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, properties
@@ -122,13 +122,27 @@ def _epilog() -> str:
             "Exit status",
             ["  0 stopped by SIGTERM or SIGINT, -h or -p; 1 wrong option; 255 could not start (it says why)"],
         ),
+        (
+            "Signals",
+            [
+                "  SIGTERM, SIGINT  stop; a second one cuts a graceful wait short",
+                "  SIGQUIT  print the stacks of all threads, and what waits, to standard output",
+                "  SIGHUP  go on in a new log file, read TLS files and what is felt at once of the config file",
+            ],
+        ),
     ]
     return "\n\n".join(f"{title}:\n" + "\n".join(lines) for title, lines in sections)
+
+
+def _bounds(declaration: Field[Any]) -> str:
+    text = properties.bounds_text(declaration)
+    return f"{text}; " if text else ""
 
 
 def _listed(config: type, prefix: str = "") -> list[str]:
     return [
         f"  {prefix}{name} ({properties.show(declaration.default) or '-'})  {declaration.metadata['doc']}; "
+        f"{_bounds(declaration)}"
         f"felt {declaration.metadata['effect'].value}"
         for name, declaration in properties.declared(config).items()
     ]

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from rocketns import files
 from rocketns.config import Configuration, Limits, properties
+from rocketns.errors import StartupError
 from rocketns.filewriter import FileWriter
 from rocketns.kvconfig import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
+from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
 from rocketns.server.control import Control
 from rocketns.server.lane import Lane
@@ -30,6 +32,7 @@ SPARE_DESCRIPTORS = 64
 # At the end: how long answers wait for the disk while their connections are open, and what waits at all.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
+CONNECTIONS_MIN = 16  # as many as a small cluster has; with fewer open files the server does not start
 
 
 class NamesrvController:
@@ -119,6 +122,36 @@ class NamesrvController:
                 log.info("%s=%s", name, value)
         for name, doc in self.configuration.unused().items():
             log.warning("%s is accepted but not used by rocketns (%s)", name, doc)
+        self._log_passed_over()
+
+    def _log_passed_over(self) -> None:
+        for sentence in self.configuration.passed_over():
+            log.warning("configuration file: %s", sentence)
+
+    def reread(self) -> None:
+        """Read the TLS files anew, and from the configuration file what is felt at once or by new connections."""
+        log.info("SIGHUP: the TLS files and the configuration file are read anew")
+        changed = self.configuration.reread()
+        self._log_passed_over()
+        self.lane.tls.reread()
+        for name, value in changed.items():
+            log.info("Replace, key: %s, value: %s", name, value)
+            self.context.note([ConfigChanged(name, value)])
+        self.control.publish_noted()
+
+    def counts(self) -> dict[str, int]:
+        """What waits and what is open, for the thread dump; read from another thread, so a moment old."""
+        reactors = self.lane.reactors
+        journal = 0 if self.journal is None else self.journal.buffer.waiting_bytes
+        return {
+            "requests in the inbox": self.control.waiting_requests,
+            "unregistrations": len(self.context.unregister_queue),
+            "connections of the asyncio loop": len(self.lane.channels),
+            "connections of the reactors, and those handed over": reactors.reactors.connections if reactors else 0,
+            "unsent bytes of the reactors": reactors.reactors.outgoing_bytes if reactors else 0,
+            "bytes of unfinished frames at the reactors": reactors.reactors.incoming_bytes if reactors else 0,
+            "bytes in the journal's buffer": journal,
+        }
 
     async def go_away(self, hurry: asyncio.Event) -> None:
         """With ``enableShutdownGracefully``, ask peers to leave for ``shutdownWaitTimeSeconds``, or until ``hurry``."""
@@ -165,8 +198,13 @@ def _fit_connections(limits: Limits) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections_max + SPARE_DESCRIPTORS
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if allowed < min(wanted, SPARE_DESCRIPTORS + CONNECTIONS_MIN):
+        raise StartupError(
+            f"`ulimit -n` allows {allowed} open files, but {SPARE_DESCRIPTORS} are needed for the server itself and "
+            f"one for each connection: allow at least {SPARE_DESCRIPTORS + CONNECTIONS_MIN}, better {wanted}"
+        )
     if soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < wanted:
         limits.connections_max = allowed - SPARE_DESCRIPTORS
-        log.info("at most %d connections: `ulimit -n` allows %d open files", limits.connections_max, allowed)
+        log.warning("at most %d connections: `ulimit -n` allows %d open files", limits.connections_max, allowed)

@@ -1,4 +1,4 @@
-"""Text as Java sees it: Long.parseLong, Integer.parseInt, Boolean.parseBoolean, and the order of a HashMap's keys."""
+"""Text as Java sees it: String.trim, parseLong, parseInt, parseBoolean, and the order of a HashMap's keys."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import lru_cache
 INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
 
+_BLANKS = "".join(map(chr, range(0x21)))
 HASHED_CHARACTERS_MAX = 256  # broker names have at most 127
 
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")  # the longest long has 19 digits
@@ -62,3 +63,8 @@ def first_of_hash_map(keys: Collection[str]) -> str:
         return (code ^ code >> 16) & (capacity - 1)
 
     return min(keys, key=bucket)  # the first of those in the lowest bucket
+
+
+def trim(text: str) -> str:
+    """String.trim: without what is U+0020 or below at both ends."""
+    return text.strip(_BLANKS)

@@ -17,6 +17,8 @@ import time
 from logging.handlers import QueueHandler, RotatingFileHandler
 from pathlib import Path
 
+from rocketns.logtext import LineFormatter, one_line, stack_lines
+
 WAITING_RECORDS_MAX = 20_000
 WAITING_CHARACTERS_MAX = 16 * 1024 * 1024
 STOP_SECONDS_MAX = 1.0
@@ -34,6 +36,8 @@ def _gmt_8(seconds: float | None) -> time.struct_time:
 class LogWriter:
     """Writes records in a daemon thread. ``put`` never waits, and ``stop`` not for long."""
 
+    REOPEN = logging.LogRecord("rocketns.logs", logging.INFO, "", 0, "", None, None)
+
     def __init__(self, handler: logging.Handler) -> None:
         self._handler = handler
         self._waiting: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
@@ -45,7 +49,7 @@ class LogWriter:
     def put(self, record: logging.LogRecord) -> None:
         """Queue a record whose message is complete, or count it as dropped."""
         with self._lock:
-            characters = self._characters + len(record.msg)
+            characters = self._characters + _characters(record)
             if self._records >= WAITING_RECORDS_MAX or characters > WAITING_CHARACTERS_MAX:
                 self._dropped += 1
                 return
@@ -57,8 +61,25 @@ class LogWriter:
         self._waiting.put(None)
         self._thread.join(STOP_SECONDS_MAX)
 
+    def reopen(self) -> None:
+        """Go on in a new file where the old one was renamed: SIGHUP, as logrotate sends it."""
+        self._waiting.put(self.REOPEN)
+
+    def _reopen(self) -> None:
+        if isinstance(self._handler, RotatingFileHandler):
+            with contextlib.suppress(OSError):
+                self._handler.close()  # the next record opens it
+
+    @property
+    def waiting(self) -> int:
+        """Records that are not written yet."""
+        return self._records
+
     def _run(self) -> None:
         while (record := self._waiting.get()) is not None:
+            if record is self.REOPEN:
+                self._reopen()
+                continue
             dropped = self._taken(record)
             if dropped:
                 self._emit(_notice(dropped))
@@ -67,7 +88,7 @@ class LogWriter:
     def _taken(self, record: logging.LogRecord) -> int:
         """Make room; the number of records dropped since the last call."""
         with self._lock:
-            self._records, self._characters = self._records - 1, self._characters - len(record.msg)
+            self._records, self._characters = self._records - 1, self._characters - _characters(record)
             dropped, self._dropped = self._dropped, 0
         return dropped
 
@@ -75,6 +96,10 @@ class LogWriter:
         # Not `handle`, whose lock would stay held while a reader is waited for, and then hold up the exit.
         with contextlib.suppress(OSError):  # nobody reads, or the disk is full: there is nowhere to say so
             self._handler.emit(record)
+
+
+def _characters(record: logging.LogRecord) -> int:
+    return len(record.msg) + len(record.exc_text or "")
 
 
 def _notice(dropped: int) -> logging.LogRecord:
@@ -88,11 +113,10 @@ class _ToWriter(QueueHandler):
         self._writer = writer
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        """Complete the message. No other handler has the record, so it is copied only where there is a stack."""
-        if record.exc_info or record.stack_info:
-            record = super().prepare(record)
-        else:
-            record.msg, record.args = record.getMessage(), None
+        """Complete the message, which keeps no object alive then. No other handler has the record."""
+        record.msg, record.args = one_line(record.getMessage()), None
+        if record.exc_info and record.exc_info[1] is not None:
+            record.exc_text, record.exc_info = stack_lines(record.exc_info[1]), None
         return record
 
     def enqueue(self, record: logging.LogRecord) -> None:
@@ -123,7 +147,7 @@ def start_logging(level: str, files_under: Path | None = None) -> LogWriter:
     OSError if the log file cannot be written.
     """
     logging.addLevelName(logging.WARNING, "WARN")
-    formatter = logging.Formatter(FORMAT, "%Y-%m-%d %H:%M:%S")
+    formatter = LineFormatter(FORMAT, "%Y-%m-%d %H:%M:%S")
     formatter.converter = _gmt_8
     handler = _stdout_handler() if files_under is None else _file_handler(files_under)
     handler.setFormatter(formatter)

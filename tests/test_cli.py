@@ -60,7 +60,9 @@ def test_help_names_every_property_with_its_default(option: str, capsys: pytest.
     for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), (Limits, PREFIX), (JournalConfig, "")):
         for name, declaration in properties.declared(kind).items():
             default = properties.show(declaration.default) or "-"
-            assert f"  {prefix}{name} ({default})  {declaration.metadata['doc']}; felt " in shown
+            bounds = properties.bounds_text(declaration)
+            said = f"{declaration.metadata['doc']}; {bounds}{'; ' if bounds else ''}felt "
+            assert f"  {prefix}{name} ({default})  {said}" in shown
     assert FRAME_MAX_LENGTH in shown
 
 

@@ -7,7 +7,8 @@ from dataclasses import Field, field, fields
 from enum import Enum
 from typing import Any
 
-from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_boolean, parse_long
+from rocketns.errors import StartupError
+from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_boolean, parse_long, trim
 
 
 class Effect(Enum):
@@ -19,9 +20,16 @@ class Effect(Enum):
     UNUSED = "accepted and shown, but not used"
 
 
-def prop(default: Any, doc: str, effect: Effect, *, long: bool = False) -> Any:
-    """A configuration field: its default, one line of documentation, and when it is felt."""
-    metadata = {"doc": doc, "effect": effect, "range": (LONG_MIN, LONG_MAX) if long else (INT_MIN, INT_MAX)}
+def prop(default: Any, doc: str, effect: Effect, *, long: bool = False, low: int | None = None,
+         high: int | None = None, kept: bool | tuple[int, int] = True) -> Any:  # fmt: skip
+    """A configuration field: its default, one line of documentation, and when it is felt.
+
+    ``low`` and ``high`` are the bounds within which the server serves: a start with another number fails. ``kept`` says
+    what request 318 may leave in the configuration file: False is nothing, a pair is narrower bounds.
+    """
+    least, most = (LONG_MIN, LONG_MAX) if long else (INT_MIN, INT_MAX)
+    bounds = (least if low is None else low, most if high is None else high)
+    metadata = {"doc": doc, "effect": effect, "type_range": (least, most), "bounds": bounds, "kept": kept}
     return field(default=default, metadata=metadata)
 
 
@@ -43,13 +51,21 @@ def load(data: bytes) -> dict[str, str]:
     return javaproperties.loads(data)
 
 
+def dump(items: Mapping[str, str]) -> bytes:
+    """A file that `load`, and Java, read back as the same items: escaped as Java's Properties.store does."""
+    import javaproperties
+
+    lines = (f"{javaproperties.join_key_value(key, value)}\n" for key, value in items.items())
+    return "".join(lines).encode("ascii")
+
+
 def parse(declaration: Field[Any], text: str) -> Any:
     """The value of a property, or None where Java ignores the text: it does not parse for the type."""
     if declaration.type == "bool":
         return parse_boolean(text)
     if declaration.type == "int":
-        return parse_long(text, *declaration.metadata["range"])
-    return text.strip()
+        return parse_long(text, *declaration.metadata["type_range"])
+    return trim(text)
 
 
 def update(config: Any, properties: Mapping[str, str]) -> None:
@@ -58,6 +74,60 @@ def update(config: Any, properties: Mapping[str, str]) -> None:
         value = None if name not in properties else parse(declaration, properties[name])
         if value is not None:
             setattr(config, declaration.name, value)
+
+
+def update_own(config: Any, properties: Mapping[str, str], prefix: str = "") -> None:
+    """As `update` does, for properties that are not Java's: StartupError where a text is not a value."""
+    for name, declaration in declared(config).items():
+        text = properties.get(prefix + name)
+        if text is None:
+            continue
+        value = parse(declaration, text)
+        if value is None or (declaration.type == "bool" and not is_boolean(text)):
+            raise StartupError(f"{prefix}{name} is {text!r}, but must be {expected(declaration)}")
+        setattr(config, declaration.name, value)
+
+
+def is_boolean(text: str) -> bool:
+    """Whether a text says true or false; Java takes any other one for false."""
+    return text.lower() in ("true", "false")
+
+
+def check(config: Any, prefix: str = "") -> None:
+    """StartupError for the first number that is out of its bounds."""
+    for name, declaration in declared(config).items():
+        value = getattr(config, declaration.name)
+        low, high = declaration.metadata["bounds"]
+        if declaration.type == "int" and not low <= value <= high:
+            raise StartupError(f"{prefix}{name} is {value}, but must be {expected(declaration)}")
+
+
+def expected(declaration: Field[Any]) -> str:
+    """What a property takes, in words."""
+    if declaration.type == "bool":
+        return "true or false"
+    if declaration.type != "int":
+        return "a text"
+    low, high = declaration.metadata["bounds"]
+    return f"a number from {low} to {high}"
+
+
+def bounds_text(declaration: Field[Any]) -> str:
+    """The bounds of a property where it has some: ``1 to 8``, ``at least 1``."""
+    low, high = declaration.metadata["bounds"]
+    least, most = declaration.metadata["type_range"]
+    if declaration.type != "int" or (low, high) == (least, most):
+        return ""
+    return f"at least {low}" if high == most else f"{low} to {high}"
+
+
+def may_keep(declaration: Field[Any], value: Any) -> bool:
+    """Whether request 318 may leave the value in the configuration file, for the next start to read."""
+    kept = declaration.metadata["kept"]
+    if isinstance(kept, bool) and (not kept or declaration.type != "int"):
+        return kept
+    low, high = declaration.metadata["bounds"] if isinstance(kept, bool) else kept
+    return bool(low <= value <= high)
 
 
 def show(value: Any) -> str:

@@ -97,6 +97,11 @@ class Buffer:
         self._measure_room()
         return True
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes that are not on disk yet; may be read from another thread."""
+        return len(self._front) + self._writer.pending_bytes
+
     def _free_bytes(self) -> int:
         return self._limits.buffer_bytes - self._writer.pending_bytes
 

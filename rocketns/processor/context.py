@@ -46,6 +46,9 @@ class UnregisterQueue:
         self.capacity = capacity
         self._waiting: deque[UnregisterRequest] = deque()
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
     def submit(self, request: UnregisterRequest) -> bool:
         """Whether there was room."""
         if len(self._waiting) >= self.capacity:

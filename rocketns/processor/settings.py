@@ -86,7 +86,9 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
     for key, value in context.configuration.update(command.body).items():
         log.info("Replace, key: %s, value: %s", key, value)
         context.note([ConfigChanged(key, value)])
-    content = context.configuration.content()
+    if withheld := context.configuration.withheld():
+        log.warning("not written to the file, where only the operator may set it: %s", ", ".join(withheld))
+    content = context.configuration.file_content()
     return Reply(after=partial(context.writer.submit, context.config_file, content, len(content)))
 
 

@@ -101,6 +101,11 @@ class Control:
         if self._inbox:
             self._want_turn()
 
+    @property
+    def waiting_requests(self) -> int:
+        """How many the inbox has."""
+        return len(self._inbox)
+
     def stop(self) -> None:
         """Process nothing more: what waits is dropped, as in Java, and slow requests do not hold up the exit."""
         self._stopped = True
@@ -167,6 +172,10 @@ class Control:
             for event in events:
                 if isinstance(event, MinBrokerIdChanged):
                     self._notify_min_broker_id_changed(event)
+
+    def publish_noted(self) -> None:
+        """Let the world know of effects that no request had."""
+        self._publish(self.context.take_events(), self.clock.now())
 
     def update_fast_lane(self) -> None:
         """Let the reactors answer look-ups, as long as nothing but the tables decides the answers."""

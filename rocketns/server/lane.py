@@ -19,8 +19,6 @@ log = logging.getLogger("rocketns.lane")
 BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
 # Few enough that those beyond connectionsMax are closed before the files in reserve for them run out.
 ACCEPTED_AT_ONCE_MAX = 16
-HIGH_WATER_MARK_BYTES = 64 * 1024  # Netty's defaults
-LOW_WATER_MARK_BYTES = 32 * 1024
 IDLE_CHECK_INTERVAL_MS = 1_000
 
 
@@ -41,8 +39,7 @@ class Lane:
         self._arriving: set[asyncio.Task[object]] = set()
         self._send_buffer_bytes = self.netty.server_socket_snd_buf_size
         self._receive_buffer_bytes = self.netty.server_socket_rcv_buf_size
-        self._high_water_bytes = self.netty.write_buffer_high_water_mark or HIGH_WATER_MARK_BYTES
-        self._low_water_bytes = self.netty.write_buffer_low_water_mark or LOW_WATER_MARK_BYTES
+        self._low_water_bytes, self._high_water_bytes = self.netty.water_marks
         first_ms = self.now_ms() + IDLE_CHECK_INTERVAL_MS
         control.jobs.add("closeIdle", self.close_idle, first_ms=first_ms, every_ms=IDLE_CHECK_INTERVAL_MS)
         first_ms = self.now_ms() + WATCH_INTERVAL_MS
@@ -66,7 +63,7 @@ class Lane:
             # asyncio takes its backlog for the number of connections to accept in one go as well
             self._server = await loop.create_server(lambda: Channel(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX)
             listening.listen(BACKLOG)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError, ValueError) as error:
             raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
         return port
 
@@ -109,8 +106,7 @@ class Lane:
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", channel.address)
 
     def _set_options(self, transport: asyncio.Transport) -> None:
-        low, high = sorted((self._low_water_bytes, self._high_water_bytes))
-        transport.set_write_buffer_limits(high=high, low=low)
+        transport.set_write_buffer_limits(high=self._high_water_bytes, low=self._low_water_bytes)
         connection: socket.socket = transport.get_extra_info("socket")
         if self._send_buffer_bytes > 0:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)

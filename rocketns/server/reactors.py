@@ -33,7 +33,6 @@ LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 MESSAGES_AT_ONCE_MAX = 1024
 DECODED_AT_ONCE_MAX = 512
 QUEUED_BYTES_MAX = 8 * 1024 * 1024  # of frames that control has not decoded
-HIGH_WATER_MARK_BYTES = 64 * 1024  # Netty's default
 
 # What a connection ended of, by messages.Ending; and why, where the reactor decided it.
 ENDINGS = (
@@ -71,7 +70,7 @@ class ReactorLimits:
             limits.incoming_bytes_max,
             min(QUEUED_BYTES_MAX, limits.incoming_bytes_max // 4),
             limits.outgoing_bytes_max,
-            netty.write_buffer_high_water_mark or HIGH_WATER_MARK_BYTES,
+            netty.water_marks[1],
             netty.server_socket_snd_buf_size,
             netty.server_socket_rcv_buf_size,
         )

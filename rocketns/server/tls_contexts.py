@@ -109,6 +109,10 @@ class TlsContexts:
                 self._digests[path] = new
                 self._on_changed(path)
 
+    def reread(self) -> None:
+        """Make the context anew from what the files hold now."""
+        self._reload("SIGHUP, reload the ssl context")
+
     def _on_changed(self, path: str) -> None:
         """Reload when the trust file changed, or certificate and key both have."""
         if path == self._trust:

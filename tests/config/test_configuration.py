@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from rocketns import files
 from rocketns.config import Configuration
+from rocketns.config.refused import CONTROL_CHARACTER
 from rocketns.errors import NoPermission, RequestError, StartupError
+from rocketns.javatext import trim
 
 
 def build(home: Path, text: str | bytes | None = None, **more: dict[str, str]) -> Configuration:
@@ -142,11 +146,45 @@ def test_what_is_written_is_what_is_shown(tmp_path: Path) -> None:
     """B235: the previous file is kept, and a new start reads the same."""
     configuration = build(tmp_path, "# comment\nlistenPort=0\ncustom=1\n")
     configuration.update(b"waitSecondsForService=7")
-    files.replace_with_backup(tmp_path / "given.properties", [configuration.content()])
+    files.replace_with_backup(tmp_path / "given.properties", [configuration.file_content()])
     file = tmp_path / "given.properties"
-    assert file.read_text("utf-8") == configuration.text()
+    assert file.read_text("ascii") == configuration.text()
     assert file.with_name("given.properties.bak").read_text() == "# comment\nlistenPort=0\ncustom=1\n"
     assert Configuration.build(str(file), home=tmp_path).items() == configuration.items()
+
+
+def escaped(text: str) -> str:
+    """Every character as a UTF-16 escape of the properties format."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+# Lone surrogates that stand apart: two that make a pair are one character to Java.
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=20).map(
+    lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(own=TEXTS, key=TEXTS, env=TEXTS)
+@example(own=" # = : \\ \u2028\ud800", key="a b=c:d#!\\", env="x\x00y")
+def test_what_was_set_is_what_the_next_start_reads_and_nothing_else(
+    tmp_path: Path, own: str, key: str, env: str
+) -> None:
+    """B235, B241: any text, in a value and in a key of the operator's file; a refused one changes nothing."""
+    key = f"k{key}"
+    configuration = build(tmp_path, f"{escaped(key)}=1\nlistenPort=0\n")
+    items = configuration.items()
+    expected = items | {key: own, "productEnvName": trim(env)}
+    try:
+        configuration.update(f"{escaped(key)}={escaped(own)}\nproductEnvName={escaped(env)}\n".encode())
+    except RequestError:
+        assert any(CONTROL_CHARACTER.search(text) for text in (own, trim(env)))
+        expected = items
+    assert configuration.items() == expected
+    files.replace_with_backup(tmp_path / "given.properties", [configuration.file_content()])
+    again = Configuration.build(str(tmp_path / "given.properties"), home=tmp_path)
+    assert again.items() == expected
 
 
 @pytest.mark.parametrize(

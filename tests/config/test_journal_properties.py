@@ -30,10 +30,20 @@ def test_properties_are_read_from_the_file(tmp_path: Path) -> None:
     assert config.journal_lookup_clients is True
 
 
-def test_what_is_too_small_to_work_with_is_raised(tmp_path: Path) -> None:
-    config = built(tmp_path, "journalBufferBytes=1\njournalFsyncMs=0\njournalRotationSeconds=-5\n")
-    assert config.journal_buffer_bytes == BUFFER_BYTES_MIN
-    assert config.journal_fsync_ms == config.journal_rotation_seconds == 1
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("journalBufferBytes=1", f"journalBufferBytes is 1, but must be a number from {BUFFER_BYTES_MIN} to"),
+        ("journalFsyncMs=0", "journalFsyncMs is 0, but must be a number from 1 to 60000"),
+        ("journalRotationSeconds=-5", "journalRotationSeconds is -5, but must be"),
+        ("journalRetentionDays=soon", "journalRetentionDays is 'soon', but must be"),
+        ("journalLookupClients=maybe", "journalLookupClients is 'maybe', but must be true or false"),
+    ],
+)
+def test_what_it_cannot_work_with_stops_the_start(tmp_path: Path, text: str, message: str) -> None:
+    """The sentence names the property, its value and what it may be."""
+    with pytest.raises(StartupError, match=re.escape(message)):
+        built(tmp_path, f"{text}\n")
 
 
 @pytest.mark.parametrize("ns", ["a/b", "a%b", "a:1", "x" * 129, "a b", "a=b"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
-from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH
+from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH, PREFIX
+from rocketns.config.refused import BLACK_LIST
+from rocketns.errors import StartupError
 
 # NamesrvConfig and NettyServerConfig of RocketMQ 5.5.0, as request 319 shows them; paths depend on the machine.
 NAMESRV_DEFAULTS = {
@@ -100,10 +103,57 @@ def test_a_bad_escape_is_refused(text: bytes) -> None:
 
 def test_limits_have_their_own_prefix_and_javas_frame_length() -> None:
     limits = Limits()
-    limits.update({"rocketns.connectionsMax": "7", "connectionsMax": "8", "rocketns.inFlightMax": "x"}, {})
+    limits.update({"rocketns.connectionsMax": "7", "connectionsMax": "8"}, {})
     assert (limits.connections_max, limits.in_flight_max, limits.frame_bytes_max) == (7, 1024, FRAME_BYTES_MAX)
-    limits.update({"rocketns.frameBytesMax": "5"}, {FRAME_MAX_LENGTH: "1000"})
-    assert limits.frame_bytes_max == 1000
-    for bad in ("0", "-1", "x", "9" * 30):
-        limits.update({}, {FRAME_MAX_LENGTH: bad})
-    assert limits.frame_bytes_max == 1000
+    limits.update({"rocketns.frameBytesMax": "5"}, {FRAME_MAX_LENGTH: "1024"})
+    assert limits.frame_bytes_max == 1024
+
+
+@pytest.mark.parametrize("bad", ["0", "-1", "x", "1023", "9" * 30])
+def test_a_frame_length_that_serves_nobody_is_refused(bad: str) -> None:
+    """B053: Java's property, which no frame of a look-up fits into then."""
+    with pytest.raises(StartupError, match=f"{FRAME_MAX_LENGTH} is '{bad}', but must be a number from 1024 to"):
+        Limits().update({}, {FRAME_MAX_LENGTH: bad})
+
+
+@pytest.mark.parametrize(("name", "declaration"), properties.declared(Limits).items())
+def test_a_limit_out_of_its_range_is_refused_by_name(name: str, declaration: Any) -> None:
+    """The bounds themselves are taken."""
+    low, high = declaration.metadata["bounds"]
+    for value in (low, high):
+        limits = Limits()
+        limits.update({f"rocketns.{name}": str(value)}, {})
+        assert getattr(limits, declaration.name) == value
+    for value in (low - 1, high + 1, "x", ""):
+        with pytest.raises(StartupError, match=f"^rocketns.{name} is '?{value}'?, but must be a number from {low} to"):
+            Limits().update({f"rocketns.{name}": str(value)}, {})
+
+
+@pytest.mark.parametrize("kind", [NamesrvConfig, NettyServerConfig, Limits, JournalConfig])
+def test_every_default_is_within_its_bounds_and_may_be_kept(kind: type) -> None:
+    config = kind()
+    properties.check(config)
+    for declaration in properties.declared(kind).values():
+        if declaration.metadata["kept"] is not False:
+            assert properties.may_keep(declaration, getattr(config, declaration.name))
+
+
+README = Path(__file__).parents[2].joinpath("README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("kind", "prefix"), [(NamesrvConfig, ""), (NettyServerConfig, ""), (Limits, PREFIX)])
+def test_the_readme_has_the_range_of_every_property_and_what_318_keeps(kind: type, prefix: str) -> None:
+    """The tables show what is declared."""
+    for name, declaration in properties.declared(kind).items():
+        (row,) = [line for line in README.splitlines() if line.startswith(f"| `{prefix}{name}` |")]
+        _, _, _, bounds, doc, felt, *kept = [cell.strip() for cell in row.split("|")]
+        plain = "true, false" if declaration.type == "bool" else "any"
+        assert (bounds, doc) == (properties.bounds_text(declaration) or plain, declaration.metadata["doc"])
+        assert felt in declaration.metadata["effect"].value or felt == "not used"
+        assert kept[0] == ("" if prefix else _kept(name, declaration.metadata["kept"]))
+
+
+def _kept(name: str, kept: bool | tuple[int, int]) -> str:
+    if isinstance(kept, tuple):
+        return f"{kept[0]} to {kept[1]}"
+    return "yes" if kept and name not in BLACK_LIST else "no"

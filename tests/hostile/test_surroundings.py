@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.ports import free_port
 from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
 from interop.harness.wire import Answer, Client, eventually, frame
+from rocketns.logtext import LINE_CHARACTERS_MAX
 from tests.behaviour.calls import get_kv, put_kv, settings, update_settings
 from tests.hostile.conftest import StartServer
 from tests.hostile.watch import MB
@@ -101,11 +103,18 @@ class Piped:
             return False
 
     def make_it_log(self, characters: int) -> None:
-        """Values of a KV configuration are logged as they are."""
-        value = "v" * min(characters, MB)
+        """New topics are logged by name, 100 of a registration, as long as a line may be."""
         with Client(self.port) as client:
-            for _ in range(max(1, characters // MB)):
-                put_kv(client, "ns", "k", value)
+            for number in range(-(-characters // (100 * LINE_CHARACTERS_MAX))):
+                topics = [topic_config(f"{number}-{n}-{'t' * LINE_CHARACTERS_MAX}") for n in range(100)]
+                body = register_body(topics, data_version(number + 1))
+                ext = register_ext("C", "b", "10.0.0.1:10911", 0) | {"bodyCrc32": "0"}
+                assert client.request(codes.REGISTER_BROKER, ext, body).code == codes.SUCCESS
+
+    def make_it_log_a_line(self) -> None:
+        """A KV item is logged with its value."""
+        with Client(self.port) as client:
+            put_kv(client, "ns", "k", "v")
 
 
 @pytest.fixture
@@ -132,8 +141,9 @@ def test_output_that_is_read_late(piped: Piped) -> None:
         piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
         lines = iter(popen.stdout or ())
         lost = next(line for line in lines if b"log records were dropped" in line)
-        assert 0 < int(lost.split(b" - ")[1].split()[0]) <= 2 * WAITING_CHARACTERS_MAX // MB
-        piped.make_it_log(1)
+        logged = 2 * WAITING_CHARACTERS_MAX // LINE_CHARACTERS_MAX
+        assert 0 < int(lost.split(b" - ")[1].split()[0]) <= logged
+        piped.make_it_log_a_line()
         assert any(line.endswith(b"Key: k Value: v\n") for line in lines)
 
 
@@ -161,7 +171,7 @@ def test_output_on_a_full_disk(piped: Piped) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this system")
     with piped.running(["sh", "-c", 'exec "$@" >/dev/full', "sh", *piped.command]) as popen:
-        piped.make_it_log(1)
+        piped.make_it_log_a_line()
         assert piped.answers()
         assert stops(popen)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rocketns.config import JournalConfig
-from rocketns.config.properties import items
+from rocketns.config.properties import bounds_text, declared
 from rocketns.journal import record
 from rocketns.pipeline import arguments
 
@@ -42,9 +43,10 @@ def test_each_exit_status_is_documented(status: int) -> None:
     assert re.search(rf"^\| {status} \|", TEXT, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", sorted(items(JournalConfig())))
-def test_each_property_of_the_journal_is_documented(name: str) -> None:
-    assert f"| `{name}` |" in TEXT
+@pytest.mark.parametrize(("name", "declaration"), declared(JournalConfig).items())
+def test_each_property_of_the_journal_is_documented_with_its_range(name: str, declaration: Any) -> None:
+    bounds = bounds_text(declaration) or ("true, false" if declaration.type == "bool" else "any")
+    assert re.search(rf"^\| `{name}` \| [^|]+ \| {bounds} \| ", TEXT, re.M)
 
 
 @pytest.mark.parametrize("event", record.EVENTS)

@@ -221,3 +221,19 @@ def test_an_error_that_nobody_foresaw(monkeypatch: pytest.MonkeyPatch) -> None:
         assert await current(TlsContexts(config)) is None
 
     asyncio.run(run())
+
+
+def test_a_reread_takes_what_the_files_hold_though_only_one_has_changed(files: Files) -> None:
+    """SIGHUP: Java waits for the key too, which stays where a certificate is only renewed."""
+
+    async def test(contexts: TlsContexts, before: Context | None) -> None:
+        append(files.certificate)
+        assert await after_looking(contexts) is before
+        contexts.reread()
+        assert await current(contexts) not in (before, None)
+        renewed = await current(contexts)
+        files.key.write_bytes(b"no key")
+        contexts.reread()
+        assert await current(contexts) is renewed
+
+    watching(files, test)

@@ -19,6 +19,7 @@ from interop.parity.language import (
     HangUp,
     HowMany,
     Request,
+    SameFile,
     Scenario,
     Send,
     Settle,
@@ -31,6 +32,7 @@ from interop.parity.phrases import (
     ask,
     cluster_info,
     configs,
+    configure,
     delete,
     get,
     own,
@@ -39,6 +41,7 @@ from interop.parity.phrases import (
     registration,
     route,
     route_of,
+    show,
     topic,
     unregister,
     unregistration,
@@ -175,6 +178,27 @@ def _headers() -> Iterator[Scenario]:
         yield closed(f"header-with-bad-utf-8-{name}", "B021", header, "bad-utf-8")
 
 
+def _settings() -> Iterator[Scenario]:
+    """Request 318: what it is refused here, and what is shown but does not reach the file."""
+
+    def refused(name: str, rows: str, text: str, shows: str, code: int) -> Scenario:
+        return _differing(name, rows, configure(text, differs=Differs(shows, r'"code":0,', rf'"code":{code},')))
+
+    for name, text in (("line-break", "a\\nb"), ("zero", "a\\u0000b"), ("escape-sequence", "a\\u001b[2Jb")):
+        yield refused(f"setting-with-a-{name}", "B241", f"productEnvName={text}\n", "control-characters-in-settings", 1)
+    for name in ("rocketns.connectionsMax", "tls.server.mode", "journalNs"):
+        yield refused(f"setting-{name}", "B236 B238", f"{name}=0\n", "operators-properties", 16)
+    yield refused("settings-of-65-kb", "B235", "productEnvName=" + "x" * 65_536, "limits", 1)
+    # What the file says of a property that is set by the request.
+    for name, value in (("clusterTest", "true"), ("scanNotActiveBrokerInterval", "0"), ("bindAddress", "no.such.host")):
+        file = SameFile("namesrv.properties", differs=Differs("settings-that-stay-unwritten", f"(?m)^{name}={value}$",
+                                                              f"(?m)^(?!{name}={value}$){name}="))  # fmt: skip
+        yield _differing(f"unwritten-{name}", "B235 B243", configure(f"{name}={value}\n"), show(), file)
+    file = SameFile("namesrv.properties", differs=Differs("escaped-file", "(?m)^productEnvName=a=b:Ã¼$",
+                                                          r"(?m)^productEnvName=a\\=b\\:\\u00fc$"))  # fmt: skip
+    yield _differing("settings-as-the-next-start-reads-them", "B235", configure("productEnvName=a\\=b:\\u00fc\n"), file)
+
+
 def _order() -> Iterator[Scenario]:
     names = tuple(f"{letter}{number}" for number in range(4) for letter in "zyx")
     in_order = Differs("order-of-lists", r'"topicList":\["', r'\["x0\w+","x1\w+","x2\w+","x3\w+","y0')
@@ -210,6 +234,7 @@ SCENARIOS = (
     *_kv(),
     *_flags(),
     *_order(),
+    *_settings(),
     *_bodies(),
     *_headers(),
     *_unregistering(),

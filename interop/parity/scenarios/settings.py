@@ -97,7 +97,6 @@ TEXTS = (
     ("last-of-two", "B241", "waitSecondsForService=1\nwaitSecondsForService=2\n"),
     ("separators-in-value", "B241", "productEnvName = a=b:c d\n"),
     ("escaped-separator", "B241", "product\\EnvName=x\nproductEnvName\\=y\n"),
-    ("escaped-newline", "B241", "productEnvName=a\\nb\n"),
     ("no-newline-at-end", "B241", "productEnvName=end"),
     ("continuation-at-end", "B241", "productEnvName=end\\"),
     ("only-white-space", "B241", " \n\t\n"),

@@ -1,0 +1,61 @@
+"""Text of peers in log lines: it cannot end a line, steer a terminal, or fill the disk."""
+
+from __future__ import annotations
+
+import logging
+import re
+import traceback
+from types import TracebackType
+
+LINE_CHARACTERS_MAX = 8 * 1024
+STACK_CHARACTERS_MAX = 64 * 1024
+# C0, DEL and C1, the separators of lines and paragraphs, and what changes the direction of writing.
+HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+FRAME = "  File "
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+def escape(text: str) -> str:
+    """The text as one line of visible characters, in the order in which they are."""
+    return HOSTILE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return ESCAPES.get(match[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def one_line(text: str) -> str:
+    """Escaped, and cut at LINE_CHARACTERS_MAX; of what is cut the length is said."""
+    line = escape(text[:LINE_CHARACTERS_MAX])
+    if len(text) <= LINE_CHARACTERS_MAX and len(line) <= LINE_CHARACTERS_MAX:
+        return line
+    return f"{line[:LINE_CHARACTERS_MAX]}… (cut, {len(text)} characters)"
+
+
+def stack_lines(error: BaseException) -> str:
+    """A traceback with line breaks of its own only: messages of exceptions are one line each."""
+    parts = traceback.format_exception(error)
+    text = "\n".join(line for part in parts for line in _lines_of(part))
+    if len(text) <= STACK_CHARACTERS_MAX:
+        return text
+    return f"{text[:STACK_CHARACTERS_MAX]}… (cut, {len(text)} characters)"
+
+
+def _lines_of(part: str) -> list[str]:
+    """An element of `traceback.format_exception`: stack frames, a fixed sentence, or a message."""
+    text = part.removesuffix("\n")
+    is_own = text.startswith((FRAME, "\n"))  # a message begins with the name of its class
+    return [one_line(line) for line in (text.split("\n") if is_own else [text])]
+
+
+class LineFormatter(logging.Formatter):
+    """Escapes the line of every record; a traceback follows it, escaped by `stack_lines`."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return escape(super().formatMessage(record))
+
+    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802
+        return "" if ei[1] is None else stack_lines(ei[1])

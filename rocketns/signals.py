@@ -1,0 +1,82 @@
+"""Signals: SIGTERM and SIGINT stop, SIGQUIT prints what all threads do, SIGHUP re-reads files, the rest do nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+
+from rocketns import __version__
+from rocketns.logtext import one_line
+
+log = logging.getLogger("rocketns.signals")
+
+# Their default is to end the process. Python ignores SIGPIPE and SIGXFSZ already: the writes fail instead.
+IGNORED = (
+    signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGIO, signal.SIGPIPE, signal.SIGXFSZ,
+)  # fmt: skip
+STACK_FRAMES_MAX = 100
+
+
+def ignore_others() -> None:
+    """Before any thread starts: SIGQUIT is left to `print_stacks_at_sigquit`, and what has no meaning does nothing."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGQUIT})
+
+
+def print_stacks_at_sigquit(counts: Callable[[], dict[str, int]]) -> None:
+    """In a thread of its own, which also works while control is busy, and which alone waits for a full pipe."""
+    threading.Thread(target=_wait_for_sigquit, args=(counts,), name="signal-dispatcher", daemon=True).start()
+
+
+def _wait_for_sigquit(counts: Callable[[], dict[str, int]]) -> None:
+    while True:
+        signal.sigwait({signal.SIGQUIT})
+        try:
+            _write(thread_dump(counts()))
+        except Exception:
+            log.exception("the thread dump failed")
+
+
+def thread_dump(counts: dict[str, int]) -> str:
+    """The stacks of all threads, and how much waits where."""
+    now = time.strftime("%Y-%m-%d %H:%M:%S")
+    parts = [f"{now}\nFull thread dump rocketns {__version__}, process {os.getpid()}:\n"]
+    names = {thread.ident: thread for thread in threading.enumerate()}
+    for ident, frame in sys._current_frames().items():
+        thread = names.get(ident)
+        name, native = (thread.name, thread.native_id) if thread else ("?", None)
+        parts.append(f'\n"{name}" nid={native}\n')
+        parts += traceback.format_stack(frame, STACK_FRAMES_MAX)
+    parts.append("\nWaiting and open:\n")
+    parts += [f"  {name}: {number}\n" for name, number in counts.items()]
+    return "".join(one_line(line) + "\n" for line in "".join(parts).splitlines())
+
+
+def _write(text: str) -> None:
+    """To standard output, where Java prints it, whatever the log is written to."""
+    data = memoryview(text.encode("utf-8", "backslashreplace"))
+    while data and sys.stdout is not None:
+        try:
+            data = data[os.write(sys.stdout.fileno(), data) :]
+        except OSError:  # nobody reads it
+            return
+
+
+def reread_at_sighup(reread: Callable[[], None]) -> None:
+    """``reread`` runs on the event loop; what goes wrong there is logged."""
+
+    def on_hangup() -> None:
+        try:
+            reread()
+        except Exception:
+            log.exception("what SIGHUP asks for failed")
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, on_hangup)
