@@ -34,6 +34,12 @@ class Limits:
     outgoing_bytes_max: int = prop(
         64 * 1024 * 1024, "unsent bytes of one connection; beyond it the connection is closed", Effect.START
     )
+    outgoing_bytes_total_max: int = prop(
+        256 * 1024 * 1024,
+        "unsent bytes of all connections; beyond it the connection that holds the most is closed",
+        Effect.START,
+        long=True,
+    )
     in_flight_max: int = prop(1024, "unanswered requests of one connection; beyond it reading pauses", Effect.START)
     reactors: int = prop(
         -1,
