@@ -129,9 +129,9 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef size_t have = connection.input_size, room = SCRATCH_BYTES - have, wanted
     cdef uint8_t *data = reactor.scratch_in
     cdef ssize_t got
-    if have <= COPIED_INPUT_MAX:
+    if 0 < have <= COPIED_INPUT_MAX:
         memcpy(data, connection.input + connection.input_start, have)
-    else:
+    elif have:
         wanted = 4 + <size_t>read_uint32(connection.input + connection.input_start)
         wanted = wanted if wanted > have else have + SCRATCH_BYTES
         wanted = min(wanted, max(have * 2, <size_t>SCRATCH_BYTES))

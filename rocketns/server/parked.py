@@ -53,8 +53,9 @@ class Parked(Generic[Item]):
                 return
             del self._ready[channel]
             if not channel.is_full:
-                yield channel, self._pop(channel)
-                self.resume(channel)
+                item = self._pop(channel)
+                self.resume(channel)  # before: the caller may leave off in between
+                yield channel, item
 
     def _pop(self, channel: Channel) -> Item:
         item, size = self._items[channel].popleft()

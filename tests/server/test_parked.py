@@ -48,6 +48,14 @@ def test_it_goes_on_in_its_order_and_in_turns() -> None:
     assert a not in waiting
 
 
+def test_a_turn_that_ends_early_leaves_the_rest_ready() -> None:
+    a = peer()
+    waiting = parked(a)
+    cast(Peer, a).is_full = False
+    waiting.resume(a)
+    assert [next(waiting.take(9))[1] for _ in range(3)] == [0, 1, 2]
+
+
 def test_a_peer_that_stops_taking_again_waits_again() -> None:
     a = peer()
     waiting = parked(a)
