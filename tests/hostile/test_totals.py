@@ -69,12 +69,14 @@ def test_many_readers_that_never_read(start_server: StartServer) -> None:
     server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
     with server.connect() as client:
         put_kv(client, "ns", "k", "v" * MB)
-    with costs_at_most(server, 2 * total), Witness(server), ExitStack() as stack:
+    with costs_at_most(server, 2 * total) as watch, ExitStack() as stack:
         readers = [stack.enter_context(connect_narrow(server)) for _ in range(peers)]
+        eventually(lambda: watch.fds() >= watch.fds_before + peers)
         for reader in readers:
             ask(reader, "ns")
-        eventually(lambda: peers - sum(is_cut_off(reader) for reader in readers) <= KEPT_MAX)
-        assert peers - sum(is_cut_off(reader) for reader in readers) >= KEPT_MIN
+        with Witness(server, rounds_min=50):
+            eventually(lambda: watch.fds() <= watch.fds_before + KEPT_MAX + 1, 30)
+        assert watch.fds() >= watch.fds_before + KEPT_MIN
 
 
 def test_tiny_requests_of_who_does_not_read(start_server: StartServer) -> None:
