@@ -91,6 +91,7 @@ cdef void answer_in_scratch(
     pthread_mutex_unlock(&reactor.reading)
     if answer.size > 0:
         reactor.out_size += <size_t>answer.size
+        reactor.turn_bytes += <size_t>answer.size
 
 
 cdef void answer_in_output(
@@ -110,6 +111,7 @@ cdef void answer_in_output(
         connection.is_failed, answer.size = True, NO_ROOM
     elif answer.size > 0:
         connection.output_end += <size_t>answer.size
+        reactor.turn_bytes += <size_t>answer.size
 
 
 cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:

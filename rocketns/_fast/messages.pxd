@@ -15,12 +15,15 @@ cdef enum Kind:
     FOREIGN = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [descriptor]
     ADD = 5  # a new connection [descriptor]
     ADOPT = 6  # a connection whose PROXY header was taken off [descriptor; bytes received after it]
-    REPLY = 7  # [requests that are done with; answers]
+    REPLY = 7  # [requests that are done with; answers; `moment` 1: say when they are TAKEN]
     END = 8  # close after what was written
     ABORT = 9  # close at once [cause]
     CLOSE_IDLE = 10  # [milliseconds in `moment`]
     RESUME = 11  # control caught up: frames may be handed over again
     STOP = 12
+    TAKEN = 20  # to control: answers of a connection were taken, for which it waited
+    SHED = 21  # to a reactor: it has the largest holder of too many bytes [kind of bytes]
+    EXCESS = 22  # to control: the same of its loop's connections
 
 # Why a connection ended; the numbers are those of server/reactors.py.
 cdef enum Ending:
@@ -31,6 +34,7 @@ cdef enum Ending:
     ENDED = 4
     TOO_MUCH_UNSENT = 5
     TOO_MUCH_UNFINISHED = 6
+    TOO_MUCH_UNSENT_IN_ALL = 7
 
 cdef struct Message:
     Message *next

@@ -13,6 +13,7 @@ from libc.string cimport memcpy, strdup, strlen
 from rocketns._fast.atomics cimport add, load
 from rocketns._fast.connection cimport drop_input, drop_output
 from rocketns._fast.hashing cimport hash_bytes
+from rocketns._fast.holders cimport hold
 from rocketns._fast.messages cimport CLOSED, FAILED, FOREIGN, OPENED, PEER_CLOSED, Message, new_message, push
 from rocketns._fast.reactor_state cimport id_of
 from rocketns._fast.sockets cimport (
@@ -33,6 +34,7 @@ from rocketns._fast.sockets cimport (
     sockaddr_storage,
     socklen_t,
 )
+from rocketns._fast.stalls cimport unstall
 
 cdef enum:
     PLACES_MIN = 64
@@ -44,8 +46,12 @@ cdef enum:
 
 cdef void forget_connection(Reactor *reactor, Connection *connection) noexcept nogil:
     """Free it and its place; its descriptor is somebody else's or closed."""
-    add(&reactor.shared.incoming_bytes, -<int64_t>connection.input_counted)
-    add(&reactor.shared.outgoing_bytes, -<int64_t>connection.output_counted)
+    cdef int kind
+    for kind in range(2):
+        add(&reactor.shared.held_bytes[kind], -<int64_t>connection.held[kind])
+        hold(&reactor.holders[kind], kind, connection, 0)
+    if connection.is_stalled:
+        unstall(reactor, connection)
     drop_input(connection)
     drop_output(connection)
     free(connection.farewell)

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, strlen
 
-from rocketns._fast.atomics cimport add, load
+from rocketns._fast.atomics cimport add, load, store
 from rocketns._fast.connection cimport Connection, keep_input, output_space, send_output, unsent
 from rocketns._fast.lookup_counts cimport free_counts
 from rocketns._fast.messages cimport (
@@ -20,6 +20,7 @@ from rocketns._fast.messages cimport (
     IDLE,
     REPLY,
     RESUME,
+    SHED,
     STOP,
     Message,
     free_message,
@@ -29,6 +30,7 @@ from rocketns._fast.messages cimport (
 )
 from rocketns._fast.places cimport add_connection, close_connection, is_plain, say_opened
 from rocketns._fast.reactor_state cimport SCRATCH_BYTES, Limits, find_connection, must_wait
+from rocketns._fast.shedding cimport relieve
 from rocketns._fast.sockets cimport (
     EFD_CLOEXEC,
     EFD_NONBLOCK,
@@ -56,12 +58,18 @@ from rocketns._fast.sockets cimport (
     monotonic_ms,
     set_int,
 )
+from rocketns._fast.stalls cimport unstall
 from rocketns._fast.threads cimport pthread_mutex_destroy, pthread_mutex_init
-from rocketns._fast.turns cimport end_connection, finish_turn, receive, resume
+from rocketns._fast.turns cimport end_connection, finish_turn, receive, resume, resume_stalled
 
 cdef enum:
     EVENTS_AT_ONCE = 256
+    # In one round of the loop, so that none of what it serves waits for all of another.
     ACCEPTED_AT_ONCE_MAX = 64
+    OBEYED_AT_ONCE_MAX = 256
+    OBEYED_BYTES_AT_ONCE_MAX = 1024 * 1024
+    PLACES_AT_ONCE_MAX = 4096
+    IDLE_CLOSED_AT_ONCE_MAX = 64
     NO_MEMORY_WAIT_MS = 100
 
 cdef uint64_t LISTENING = <uint64_t>-1
@@ -151,49 +159,70 @@ cdef void adopt(Reactor *reactor, Message *message) noexcept nogil:
     finish_turn(reactor, connection)
 
 
-cdef void reply(Reactor *reactor, Connection *connection, const Message *message) noexcept nogil:
-    """Answers of control, and how many requests they are for."""
+cdef bint add_output(Connection *connection, Message *message) noexcept nogil:
+    """The answers behind what is unsent, or taken over where there is nothing; False where there is no memory."""
     cdef uint8_t *space
+    if connection.output == NULL:
+        connection.output, connection.output_room, connection.output_end = message.data, message.size, message.size
+        message.data = NULL
+        return True
+    space = output_space(connection, message.size)
+    if space == NULL:
+        return False
+    memcpy(space, message.data, message.size)
+    connection.output_end += message.size
+    return True
+
+
+cdef void reply(Reactor *reactor, Connection *connection, Message *message) noexcept nogil:
+    """Answers of control, and how many requests they are for."""
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
+    if message.moment:
+        connection.is_awaited = True
     if message.size:
-        space = output_space(connection, message.size)
-        if space == NULL:
-            connection.is_failed = True
-        else:
-            memcpy(space, message.data, message.size)
-            connection.output_end += message.size
+        if add_output(connection, message):
             connection.active_ms = reactor.now_ms
             connection.is_failed = not send_output(connection)
+        else:
+            connection.is_failed = True
+    if connection.is_stalled and connection.in_flight == 0:
+        unstall(reactor, connection)  # one frame of each connection goes to control, whatever others sent
     resume(reactor, connection)
     finish_turn(reactor, connection)
 
 
+cdef bint close_if_idle(Reactor *reactor, Connection *connection, int64_t now_ms) noexcept nogil:
+    """End it where no byte came for its limit, or where it could not finish closing for a round."""
+    if connection.is_ending:
+        if connection.ending_ms >= now_ms:
+            return False
+        close_connection(reactor, connection, connection.ending)
+        return True
+    if not 0 < connection.idle_ms_max <= now_ms - connection.active_ms:
+        return False
+    close_connection(reactor, connection, IDLE)
+    return True
+
+
+cdef void close_some_idle(Reactor *reactor) noexcept nogil:
+    """A few of the places that are still to be looked at."""
+    cdef int closed = 0
+    for _ in range(PLACES_AT_ONCE_MAX):
+        if reactor.idle_left == 0 or closed == IDLE_CLOSED_AT_ONCE_MAX:
+            return
+        reactor.idle_left -= 1
+        if reactor.connections[reactor.idle_left] != NULL:
+            closed += close_if_idle(reactor, reactor.connections[reactor.idle_left], reactor.idle_at_ms)
+
+
 cdef void close_idle(Reactor *reactor, int64_t now_ms) noexcept nogil:
-    """End connections without a byte for their limit, and those that could not finish closing for a round."""
-    cdef Connection *connection
-    cdef uint32_t place
-    for place in range(reactor.place_count):
-        connection = reactor.connections[place]
-        if connection == NULL:
-            continue
-        if connection.is_ending:
-            if connection.ending_ms < now_ms:
-                close_connection(reactor, connection, connection.ending)
-        elif 0 < connection.idle_ms_max <= now_ms - connection.active_ms:
-            close_connection(reactor, connection, IDLE)
+    """Begin a round over all places; one that is not over goes on where it is."""
+    reactor.idle_at_ms = now_ms
+    if reactor.idle_left == 0:
+        reactor.idle_left = reactor.place_count
+    close_some_idle(reactor)
     if not reactor.is_accepting and reactor.listen_fd >= 0:
         listen_again(reactor, True)
-
-
-cdef void resume_stalled(Reactor *reactor) noexcept nogil:
-    cdef Connection *connection
-    cdef uint32_t place
-    for place in range(reactor.place_count):
-        connection = reactor.connections[place]
-        if connection != NULL and connection.is_stalled:
-            connection.is_stalled = False
-            resume(reactor, connection)
-            finish_turn(reactor, connection)
 
 
 cdef void obey(Reactor *reactor, Message *message) noexcept nogil:
@@ -205,10 +234,16 @@ cdef void obey(Reactor *reactor, Message *message) noexcept nogil:
     elif message.kind == CLOSE_IDLE:
         close_idle(reactor, message.moment)
     elif message.kind == RESUME:
+        reactor.may_resume = True
         resume_stalled(reactor)
+    elif message.kind == SHED:
+        store(&reactor.shared.asked[message.number], 0)
+        relieve(reactor, message.number)
     elif message.kind == STOP:
         reactor.is_stopping = True
     else:
+        if message.kind == REPLY:
+            add(&reactor.shared.replied_bytes, -<int64_t>message.size)
         connection = find_connection(reactor, message.connection)
         if connection == NULL:
             return
@@ -221,15 +256,32 @@ cdef void obey(Reactor *reactor, Message *message) noexcept nogil:
             close_connection(reactor, connection, ENDED)
 
 
-cdef void obey_all(Reactor *reactor) noexcept nogil:
-    cdef Message *message = take_all(&reactor.from_control)
-    cdef Message *next
-    while message != NULL:
-        next = message.next
+cdef void obey_some(Reactor *reactor) noexcept nogil:
+    """A bounded part of what control said; the rest waits for the next round."""
+    cdef Message *message
+    cdef size_t obeyed_bytes = 0
+    cdef int obeyed = 0
+    if reactor.orders == NULL:
+        reactor.orders = take_all(&reactor.from_control)
+    while reactor.orders != NULL and obeyed < OBEYED_AT_ONCE_MAX and obeyed_bytes < OBEYED_BYTES_AT_ONCE_MAX:
+        message = reactor.orders
+        reactor.orders = message.next
+        obeyed += 1
+        obeyed_bytes += message.size
         obey(reactor, message)
         free_message(message)
         add(&reactor.obeyed, 1)
-        message = next
+
+
+cdef bint has_work(const Reactor *reactor) noexcept nogil:
+    """Whether something was left for this round."""
+    return reactor.orders != NULL or reactor.may_resume or reactor.idle_left != 0
+
+
+cdef int wait_ms(const Reactor *reactor) noexcept nogil:
+    if has_work(reactor):
+        return 0
+    return -1 if reactor.is_accepting else NO_MEMORY_WAIT_MS
 
 
 cdef void run_reactor(Reactor *reactor) noexcept nogil:
@@ -238,22 +290,31 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
     cdef Connection *connection
     cdef uint32_t place
     cdef int count, each
+    cdef bint woken = False, was_left
     while not reactor.is_stopping:
-        count = epoll_wait(reactor.epoll_fd, events, EVENTS_AT_ONCE, -1 if reactor.is_accepting else NO_MEMORY_WAIT_MS)
+        was_left = has_work(reactor)
+        count = epoll_wait(reactor.epoll_fd, events, EVENTS_AT_ONCE, wait_ms(reactor))
         reactor.now_ms = load(&reactor.shared.clock_ms)
         if reactor.now_ms < 0:
             reactor.now_ms = monotonic_ms()
-        if not reactor.is_accepting and count == 0:
+        if not reactor.is_accepting and count == 0 and not was_left:
             listen_again(reactor, True)
         for each in range(count):
             if events[each].data.u64 == WOKEN:
-                obey_all(reactor)
+                woken = True
             elif events[each].data.u64 == LISTENING:
                 accept_some(reactor)
             else:
                 connection = find_connection(reactor, events[each].data.u64)
                 if connection != NULL:
                     on_event(reactor, connection, events[each].events)
+        if woken or reactor.orders != NULL:
+            obey_some(reactor)
+            woken = False
+        if reactor.may_resume:
+            resume_stalled(reactor)
+        if reactor.idle_left:
+            close_some_idle(reactor)
     for place in range(reactor.place_count):
         if reactor.connections[place] != NULL:
             close_connection(reactor, reactor.connections[place], ENDED)
@@ -296,16 +357,21 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     return reactor
 
 
-cdef void free_reactor(Reactor *reactor) noexcept nogil:
-    """After its loop ended: the messages it did not read go too, and the descriptors in them."""
-    cdef Message *message = take_all(&reactor.from_control)
-    cdef Message *next
-    while message != NULL:
-        next = message.next
+cdef void free_orders(Reactor *reactor) noexcept nogil:
+    cdef Message *message
+    while reactor.orders != NULL:
+        message = reactor.orders
+        reactor.orders = message.next
         if message.kind == ADD or message.kind == ADOPT:
             close(message.number)
         free_message(message)
-        message = next
+
+
+cdef void free_reactor(Reactor *reactor) noexcept nogil:
+    """After its loop ended: the messages it did not read go too, and the descriptors in them."""
+    free_orders(reactor)
+    reactor.orders = take_all(&reactor.from_control)
+    free_orders(reactor)
     close(reactor.epoll_fd)
     close(reactor.from_control.wake_fd)
     pthread_mutex_destroy(&reactor.reading)
@@ -313,6 +379,8 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     free_counts(&reactor.counts)
     free(reactor.scratch_in)
     free(reactor.scratch_out)
+    free(reactor.holders[0].heap)
+    free(reactor.holders[1].heap)
     free(reactor.connections)
     free(reactor.free_places)
     free(reactor)

@@ -4,8 +4,9 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from rocketns._fast.connection cimport Connection, unsent
+from rocketns._fast.holders cimport Holders
 from rocketns._fast.lookup_counts cimport Counts
-from rocketns._fast.messages cimport Queue
+from rocketns._fast.messages cimport Message, Queue
 from rocketns._fast.route_request cimport Layout
 from rocketns._fast.routes cimport READERS_MAX
 from rocketns._fast.slots cimport Routes
@@ -21,8 +22,9 @@ cdef struct Limits:
     uint32_t frame_bytes_max
     uint32_t in_flight_max
     int64_t connections_max
-    int64_t incoming_bytes_max
+    int64_t held_bytes_max[2]  # of each kind of holders.pxd, all connections together
     int64_t queued_bytes_max
+    int64_t first_frames_bytes_max  # of what control has waiting, for a connection that has no frame there
     size_t outgoing_bytes_max
     size_t high_water_bytes
     int send_buffer_bytes
@@ -40,8 +42,10 @@ cdef struct Shared:
     Reactor *reactors[READERS_MAX]
     int reactor_count
     int64_t connections
-    int64_t incoming_bytes
-    int64_t outgoing_bytes
+    int64_t held_bytes[2]  # of each kind of holders.pxd, those of control's loop among them
+    int64_t largest_of_loop[2]  # what the largest holder of control's loop has
+    int64_t asked[2]  # not 0: an owner was asked to close its largest holder, and has not begun
+    int64_t replied_bytes  # of control's answers that no reactor has looked at
     int64_t queued_bytes
     int64_t stalled
     int64_t enabled
@@ -61,6 +65,15 @@ cdef struct Reactor:
     int64_t now_ms
     pthread_mutex_t reading
     Queue from_control
+    Message *orders  # taken from the queue, not yet obeyed
+    Connection *first_stalled
+    Connection *last_stalled
+    bint may_resume  # control caught up: those that are stalled go on
+    bint is_resuming
+    uint32_t idle_left  # places below this one are still to be looked at for idle connections
+    int64_t idle_at_ms
+    size_t turn_bytes
+    Holders holders[2]
     Connection **connections
     uint32_t place_count
     uint32_t place_room

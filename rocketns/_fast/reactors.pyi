@@ -14,7 +14,9 @@ class ReactorLimits(Protocol):
     connections_max: int
     incoming_bytes_max: int
     queued_bytes_max: int
+    first_frames_bytes_max: int
     outgoing_bytes_max: int
+    outgoing_bytes_total_max: int
     high_water_bytes: int
     send_buffer_bytes: int
     receive_buffer_bytes: int
@@ -62,8 +64,22 @@ class Reactors:
     def has_more(self) -> bool:
         """Whether `take` left some."""
 
-    def reply(self, connection: int, done: int, data: bytes | bytearray | memoryview) -> None:
-        """``data`` goes out, and ``done`` requests are no longer in flight. Nothing happens where it is gone."""
+    def reply(
+        self, connection: int, done: int, data: bytes | bytearray | memoryview, awaits_taken: bool = False
+    ) -> None:
+        """``data`` goes out, and ``done`` requests are no longer in flight. Nothing happens where it is gone.
+
+        With ``awaits_taken`` a message says when the peer took its answers, up to the high-water mark.
+        """
+
+    def hold_here(self, kind: int, delta: int, largest: int) -> None:
+        """Bytes that connections of control's loop hold: the change, and what the largest of them holds.
+
+        ``kind`` 0 is input that is not worked off, 1 unsent answers.
+        """
+
+    def is_to_close_here(self, kind: int) -> bool:
+        """Whether too many bytes are held, and control's loop has the connection that holds the most."""
 
     def end(self, connection: int) -> None:
         """Close after what was written."""
@@ -112,6 +128,14 @@ class Reactors:
     @property
     def outgoing_bytes(self) -> int:
         """Bytes of answers that their peers have not taken yet."""
+
+    @property
+    def replied_bytes(self) -> int:
+        """Bytes of answers of control that the reactors have not looked at."""
+
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes of frames that control has not decoded."""
 
     @property
     def connections(self) -> int:

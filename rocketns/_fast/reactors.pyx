@@ -12,6 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from rocketns._fast.atomics cimport add, load, store
+from rocketns._fast.holders cimport INPUT, OUTPUT
 from rocketns._fast.lookup_counts cimport Count, Counts, free_counts, make_counts
 from rocketns._fast.messages cimport (
     ABORT,
@@ -19,6 +20,7 @@ from rocketns._fast.messages cimport (
     CLOSE_IDLE,
     CLOSED,
     END,
+    EXCESS,
     FOREIGN,
     FRAME,
     OPENED,
@@ -36,6 +38,7 @@ from rocketns._fast.messages cimport (
 from rocketns._fast.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor_state cimport FRAME_COST_BYTES
 from rocketns._fast.routes cimport READERS_MAX, RouteSlots
+from rocketns._fast.shedding cimport LOOP, ask_to_close, who_is_to_close
 from rocketns._fast.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 from rocketns._fast.threads cimport (
     pthread_mutex_destroy,
@@ -126,8 +129,10 @@ cdef class Reactors:
         self.shared.limits.frame_bytes_max = limits.frame_bytes_max
         self.shared.limits.in_flight_max = limits.in_flight_max
         self.shared.limits.connections_max = limits.connections_max
-        self.shared.limits.incoming_bytes_max = limits.incoming_bytes_max
+        self.shared.limits.held_bytes_max[INPUT] = limits.incoming_bytes_max
+        self.shared.limits.held_bytes_max[OUTPUT] = limits.outgoing_bytes_total_max
         self.shared.limits.queued_bytes_max = limits.queued_bytes_max
+        self.shared.limits.first_frames_bytes_max = limits.first_frames_bytes_max
         self.shared.limits.outgoing_bytes_max = limits.outgoing_bytes_max
         self.shared.limits.high_water_bytes = limits.high_water_bytes
         self.shared.limits.send_buffer_bytes = limits.send_buffer_bytes
@@ -204,11 +209,11 @@ cdef class Reactors:
         return self.waiting != NULL
 
     cdef int tell(self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data,
-                  size_t size) except -1:
+                  size_t size, int64_t moment=0) except -1:
         cdef Message *message = new_message(kind, connection)
         if message == NULL:
             raise MemoryError
-        message.number = argument
+        message.number, message.moment = argument, moment
         if size:
             message.data = <uint8_t *>malloc(size)
             if message.data == NULL:
@@ -216,6 +221,8 @@ cdef class Reactors:
                 raise MemoryError
             memcpy(message.data, data, size)
             message.size = size
+        if kind == REPLY:
+            add(&self.shared.replied_bytes, <int64_t>size)
         add(&self.shared.reactors[number].told, 1)
         push(&self.shared.reactors[number].from_control, message)
         return 0
@@ -237,9 +244,20 @@ cdef class Reactors:
             raise ValueError(f"no connection {connection}")
         return number
 
-    def reply(self, uint64_t connection, int done, const unsigned char[::1] data):
+    def reply(self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False):
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
-        self.tell(self.reactor_of(connection), REPLY, connection, done, start, <size_t>data.shape[0])
+        cdef size_t size = <size_t>data.shape[0]
+        self.tell(self.reactor_of(connection), REPLY, connection, done, start, size, awaits_taken)
+
+    def hold_here(self, int kind, int64_t delta, int64_t largest):
+        cdef int64_t held = add(&self.shared.held_bytes[kind], delta)
+        store(&self.shared.largest_of_loop[kind], largest)
+        if held > self.shared.limits.held_bytes_max[kind]:
+            ask_to_close(&self.shared, kind, who_is_to_close(&self.shared, kind))
+
+    def is_to_close_here(self, int kind):
+        store(&self.shared.asked[kind], 0)
+        return who_is_to_close(&self.shared, kind) == LOOP
 
     def end(self, uint64_t connection):
         self.tell(self.reactor_of(connection), END, connection, 0, NULL, 0)
@@ -302,11 +320,19 @@ cdef class Reactors:
 
     @property
     def incoming_bytes(self):
-        return load(&self.shared.incoming_bytes)
+        return load(&self.shared.held_bytes[INPUT])
 
     @property
     def outgoing_bytes(self):
-        return load(&self.shared.outgoing_bytes)
+        return load(&self.shared.held_bytes[OUTPUT])
+
+    @property
+    def replied_bytes(self):
+        return load(&self.shared.replied_bytes)
+
+    @property
+    def queued_bytes(self):
+        return load(&self.shared.queued_bytes)
 
     @property
     def connections(self):

@@ -10,13 +10,14 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from rocketns._fast.answers cimport answer, send_scratch
-from rocketns._fast.atomics cimport add, load, store
-from rocketns._fast.connection cimport keep_input, make_input_room, unsent
+from rocketns._fast.atomics cimport add, load
+from rocketns._fast.connection cimport drop_input, keep_input, make_input_room, unsent
+from rocketns._fast.holders cimport INPUT, OUTPUT, hold
 from rocketns._fast.messages cimport (
     FRAME,
     MALFORMED_FRAME,
     PEER_CLOSED,
-    TOO_MUCH_UNFINISHED,
+    TAKEN,
     TOO_MUCH_UNSENT,
     Message,
     new_message,
@@ -24,6 +25,7 @@ from rocketns._fast.messages cimport (
 )
 from rocketns._fast.places cimport close_connection
 from rocketns._fast.reactor_state cimport FRAME_COST_BYTES, SCRATCH_BYTES, Shared, id_of, must_wait
+from rocketns._fast.shedding cimport relieve
 from rocketns._fast.sockets cimport (
     EPOLL_CTL_MOD,
     EPOLLIN,
@@ -33,23 +35,40 @@ from rocketns._fast.sockets cimport (
     epoll_event,
     recv,
 )
+from rocketns._fast.stalls cimport is_crowded, stall, unstall
 from rocketns._fast.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 
 cdef enum:
+    # What other connections wait for in a turn: frames, and bytes of answers and of frames for control.
     TURN_FRAMES_MAX = 256
-    RECEIVED_AT_ONCE_MAX = 128 * 1024  # look-ups of other connections wait for no more than this
+    TURN_BYTES_MAX = 256 * 1024
+    RECEIVED_AT_ONCE_MAX = 128 * 1024
+    COPIED_INPUT_MAX = 4096  # so much that waits is received behind in the scratch, so that no room is kept for it
+    FIRST_FRAME_BYTES_MAX = 256 * 1024
+    RESUMED_AT_ONCE_MAX = 64
+
+
+cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) noexcept nogil:
+    """Whether control takes a frame now. Of a connection that has none there it takes one, whatever others sent."""
+    cdef int64_t queued = load(&reactor.shared.queued_bytes)
+    if (
+        connection.in_flight == 0
+        and size <= FIRST_FRAME_BYTES_MAX
+        and queued <= reactor.shared.limits.first_frames_bytes_max
+    ):
+        return True
+    if reactor.first_stalled != NULL and not reactor.is_resuming:
+        return False  # others wait already
+    return not is_crowded(reactor)
 
 
 cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
-    """Give a frame to control; False where control has too many bytes waiting. Takes the input buffer if it can."""
+    """Give a frame to control; False where it must wait. Takes the input buffer if it can."""
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input and size == connection.input_size
-    if load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max:
-        connection.is_stalled = True
-        store(&reactor.shared.stalled, 1)
-        if load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max:
-            return False
-        connection.is_stalled = False  # control caught up just now, and may not have seen it
+    if not may_hand_over(reactor, connection, size):
+        stall(reactor, connection)
+        return False
     message = new_message(FRAME, id_of(reactor, connection))
     if message != NULL:
         message.data = frame if is_whole_input else <uint8_t *>malloc(size)
@@ -59,11 +78,12 @@ cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, si
         return False
     if is_whole_input:
         connection.input = NULL
-        connection.input_size = connection.input_room = 0
+        connection.input_start = connection.input_size = connection.input_room = 0
     else:
         memcpy(message.data, frame, size)
     message.size = size
     connection.in_flight += 1
+    reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
     push(&reactor.shared.to_control, message)
     return True
@@ -82,6 +102,7 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
     if connection.is_detecting and size >= <size_t>reactor.shared.limits.detection_bytes:
         connection.is_detecting = False
     connection.has_frames = False
+    reactor.turn_bytes = 0
     while not connection.is_detecting and not must_wait(reactor, connection):
         length = frame_size(data + at, size - at, reactor.shared.limits.frame_bytes_max)
         if length == NEED_MORE:
@@ -89,7 +110,7 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
         if length == MALFORMED:
             end_connection(reactor, connection, MALFORMED_FRAME)
             break
-        if frames == TURN_FRAMES_MAX:
+        if frames == TURN_FRAMES_MAX or reactor.turn_bytes >= TURN_BYTES_MAX:
             connection.has_frames = True
             break
         frames += 1
@@ -105,18 +126,20 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
 
 cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
     """One `recv`, and what it completes. A frame that is being collected gets room as its bytes come."""
-    cdef size_t have = connection.input_size, room = SCRATCH_BYTES, wanted
+    cdef size_t have = connection.input_size, room = SCRATCH_BYTES - have, wanted
     cdef uint8_t *data = reactor.scratch_in
     cdef ssize_t got
-    if have:
-        wanted = 4 + <size_t>read_uint32(connection.input) if have >= 4 else 0
+    if 0 < have <= COPIED_INPUT_MAX:
+        memcpy(data, connection.input + connection.input_start, have)
+    elif have:
+        wanted = 4 + <size_t>read_uint32(connection.input + connection.input_start)
         wanted = wanted if wanted > have else have + SCRATCH_BYTES
         wanted = min(wanted, max(have * 2, <size_t>SCRATCH_BYTES))
         if not make_input_room(connection, wanted):
             connection.is_failed = True
             return
         data, room = connection.input, min(wanted - have, <size_t>RECEIVED_AT_ONCE_MAX)
-    got = recv(connection.fd, data + (have if data == connection.input else 0), room, MSG_DONTWAIT)
+    got = recv(connection.fd, data + have, room, MSG_DONTWAIT)
     if got <= 0:
         if got == 0:
             connection.is_failed, connection.ending = True, PEER_CLOSED
@@ -124,26 +147,49 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
             connection.is_failed = True
         return
     connection.active_ms = reactor.now_ms
-    if have:
+    if data == connection.input:
         connection.input_size += <size_t>got
+    elif have:
+        drop_input(connection)
     take_frames(reactor, connection, data, have + <size_t>got)
 
 
 cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil:
     if connection.input_size and not must_wait(reactor, connection):
-        take_frames(reactor, connection, connection.input, connection.input_size)
+        take_frames(reactor, connection, connection.input + connection.input_start, connection.input_size)
 
 
-cdef void shed(Reactor *reactor) noexcept nogil:
-    """Too many bytes of unfinished frames: the connection of this reactor that holds the most goes."""
-    cdef Connection *largest = NULL
-    cdef uint32_t place
-    for place in range(reactor.place_count):
-        if reactor.connections[place] != NULL:
-            if largest == NULL or reactor.connections[place].input_size > largest.input_size:
-                largest = reactor.connections[place]
-    if largest != NULL and largest.input_size:
-        close_connection(reactor, largest, TOO_MUCH_UNFINISHED)
+cdef void resume_stalled(Reactor *reactor) noexcept nogil:
+    """Let a few that wait hand over, who waited longest first, as long as control has room."""
+    cdef Connection *connection
+    for _ in range(RESUMED_AT_ONCE_MAX):
+        connection = reactor.first_stalled
+        if connection == NULL or is_crowded(reactor):
+            reactor.may_resume = False
+            return
+        unstall(reactor, connection)
+        reactor.is_resuming = True
+        resume(reactor, connection)
+        reactor.is_resuming = False
+        finish_turn(reactor, connection)
+
+
+cdef inline void count_held(Reactor *reactor, Connection *connection, int kind, size_t size) noexcept nogil:
+    if size != connection.held[kind]:
+        add(&reactor.shared.held_bytes[kind], <int64_t>size - <int64_t>connection.held[kind])
+        connection.held[kind] = size
+        if not hold(&reactor.holders[kind], kind, connection, size):
+            connection.is_failed = True
+
+
+cdef void say_taken(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Control waits for that before it answers more of the connection's requests."""
+    cdef Message *message = new_message(TAKEN, id_of(reactor, connection))
+    if message == NULL:
+        connection.is_failed = True
+        return
+    connection.is_awaited = False
+    push(&reactor.shared.to_control, message)
 
 
 cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -151,14 +197,14 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef Shared *shared = reactor.shared
     cdef epoll_event event
     cdef uint32_t wanted = 0
+    cdef int kind
     if reactor.out_size:
         send_scratch(reactor, connection)
-    if connection.input_size != connection.input_counted:
-        add(&shared.incoming_bytes, <int64_t>connection.input_size - <int64_t>connection.input_counted)
-        connection.input_counted = connection.input_size
-    if unsent(connection) != connection.output_counted:
-        add(&shared.outgoing_bytes, <int64_t>unsent(connection) - <int64_t>connection.output_counted)
-        connection.output_counted = unsent(connection)
+    # What lies before the input and the output takes memory as well.
+    count_held(reactor, connection, INPUT, connection.input_start + connection.input_size)
+    count_held(reactor, connection, OUTPUT, connection.output_end)
+    if connection.is_awaited and unsent(connection) <= shared.limits.high_water_bytes:
+        say_taken(reactor, connection)
     if unsent(connection) > shared.limits.outgoing_bytes_max:
         connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
     if connection.is_failed or (connection.is_ending and unsent(connection) == 0):
@@ -172,5 +218,6 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         event.events, event.data.u64 = wanted, id_of(reactor, connection)
         epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
         connection.armed = wanted
-    if load(&shared.incoming_bytes) > shared.limits.incoming_bytes_max:
-        shed(reactor)
+    for kind in range(2):
+        if load(&shared.held_bytes[kind]) > shared.limits.held_bytes_max[kind]:
+            relieve(reactor, kind)

@@ -18,7 +18,7 @@ PREFIX = "rocketns."
 FRAME_MAX_LENGTH = "com.rocketmq.remoting.frameMaxLength"
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 FRAME_BYTES_MIN = 1024  # a look-up with its answer; a registration needs more
-BYTES_MAX = 1 << 40
+BYTES_MIN, BYTES_MAX = 1 << 20, 1 << 40
 REACTORS_MAX = 8
 KV_BYTES_MAX = 1 << 30
 
@@ -36,7 +36,7 @@ class Limits:
         "bytes of unfinished frames; beyond it the connection that holds the most is closed",
         Effect.START,
         long=True,
-        low=1024 * 1024,
+        low=BYTES_MIN,
         high=BYTES_MAX,
     )
     outgoing_bytes_max: int = prop(
@@ -44,6 +44,14 @@ class Limits:
         "unsent bytes of one connection; beyond it the connection is closed",
         Effect.START,
         low=64 * 1024,
+    )
+    outgoing_bytes_total_max: int = prop(
+        256 * 1024 * 1024,
+        "unsent bytes of all connections; beyond it the connection that holds the most is closed",
+        Effect.START,
+        long=True,
+        low=BYTES_MIN,
+        high=BYTES_MAX,
     )
     in_flight_max: int = prop(
         1024, "unanswered requests of one connection; beyond it reading pauses", Effect.START, low=1, high=1_000_000

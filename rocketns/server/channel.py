@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rocketns.channel")
 
+INPUT, OUTPUT = 0, 1  # kinds of bytes that a connection holds
+
 # Answers are joined up to here and sent together; more of them go out before the turn is over.
 JOINED_BYTES_MAX = 64 * 1024
 
@@ -69,6 +71,7 @@ class Channel(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         cause = Cause.CHANNEL_EXCEPTION if error and self._cause is Cause.CHANNEL_CLOSE else self._cause
         self._drop_incoming(len(self._buffer))
+        self._lane.hold(OUTPUT, self, 0)
         self._transport = None
         self._lane.closed(self, cause)
 
@@ -81,9 +84,8 @@ class Channel(asyncio.Protocol):
         return self._transport is None
 
     @property
-    def unfinished_bytes(self) -> int:
-        """What came of a frame that is not complete, or of frames that must wait."""
-        return len(self._buffer)
+    def is_full(self) -> bool:
+        return self._writing_paused and self.is_open
 
     @property
     def unsent_bytes(self) -> int:
@@ -175,18 +177,16 @@ class Channel(asyncio.Protocol):
         return self._writing_paused or self.in_flight >= self._lane.limits.in_flight_max
 
     def _hold_to_limits(self) -> None:
-        if self._lane.incoming_bytes > self._lane.limits.incoming_bytes_max:
-            self._lane.hold_to_incoming_bytes()
+        self._lane.hold_to(INPUT)
         if self._transport is not None and self._must_wait():
             self._transport.pause_reading()
 
     def _add_incoming(self, data: bytes) -> None:
         self._buffer += data
-        self._lane.incoming_bytes += len(data)
 
     def _drop_incoming(self, size: int) -> None:
-        self._lane.incoming_bytes -= size
         del self._buffer[:size]
+        self._lane.hold(INPUT, self, len(self._buffer))
 
     def write(self, frame: bytes) -> None:
         """Add an answer; it is sent with the next `flush`, or now if much has come together."""
@@ -214,6 +214,9 @@ class Channel(asyncio.Protocol):
             return
         if self.unsent_bytes > self._lane.limits.outgoing_bytes_max:
             self.abort(self._cause, "too many unsent bytes")
+            return
+        self._lane.hold(OUTPUT, self, self.unsent_bytes)
+        self._lane.hold_to(OUTPUT)
 
     def _read_on(self) -> None:
         assert self._transport is not None
@@ -227,6 +230,8 @@ class Channel(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._writing_paused = False
+        self._lane.hold(OUTPUT, self, self.unsent_bytes)
+        self._lane.control.resume(self)
         self.last_active_ms = self._lane.now_ms()  # a write counts for the idle limit when the peer took it
         if self.is_open and not self._must_wait():
             self._read_on()
@@ -245,4 +250,5 @@ class Channel(asyncio.Protocol):
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
             self._cause = cause
             self._drop_incoming(len(self._buffer))
+            self._lane.hold(OUTPUT, self, 0)
             self._transport.abort()

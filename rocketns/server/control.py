@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 from rocketns.config import Configuration
 from rocketns.errors import GoAway, RequestError, SystemBusy
@@ -21,6 +22,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.eventlog import log_events
 from rocketns.server.inbox import Inbox
 from rocketns.server.jobs import Jobs
+from rocketns.server.parked import Parked
 from rocketns.server.peer import Channel, FastLane
 from rocketns.server.product import ProductRoutes
 from rocketns.server.publisher import Publisher
@@ -33,6 +35,7 @@ FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # After so long sockets are looked at again, whatever turnRequestsMax would still allow.
 TURN_MS_MAX = 10
+REQUEST_BYTES = 512  # of a decoded request beside its fields and its body
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
@@ -60,6 +63,7 @@ class Control:
         self._inbox: Inbox[Channel, RemotingCommand] = Inbox(
             configuration.namesrv, configuration.limits.incoming_bytes_max
         )
+        self._parked: Parked[RemotingCommand] = Parked(configuration.limits.incoming_bytes_max // 4)
         self._turn_is_due = False
         self._stopped = False
         self._add_jobs(configuration, clock.now().ms)
@@ -98,7 +102,7 @@ class Control:
             if channel.has_ended:  # it did while its requests waited; a broker registered by one of them goes too
                 self.on_channel_closed(channel, Cause.CHANNEL_CLOSE)
         self.apply_unregistrations()
-        if self._inbox:
+        if self._inbox or self._parked.has_ready:
             self._want_turn()
 
     @property
@@ -114,7 +118,7 @@ class Control:
         """Process what waits, for one turn; the channels that it came over."""
         touched: set[Channel] = set()
         ends_ms = self.clock.now().ms + TURN_MS_MAX
-        for channel, command in self._inbox.take(self._turn_requests_max):
+        for channel, command in self._next_requests():
             now = self.clock.now()
             reply = dispatch.process(self.context, command, channel, now)
             self._publish(self.context.take_events(), now)
@@ -128,6 +132,37 @@ class Control:
             if self.clock.now().ms >= ends_ms:
                 break
         return touched
+
+    def _next_requests(self) -> Iterator[tuple[Channel, RemotingCommand]]:
+        """First what waited for its peer to take answers. What has to wait for that counts as work, too."""
+        waiting = chain(self._parked.take(self._turn_requests_max // 2 or 1), self._unparked())
+        while self.fast_lane is None or not self.fast_lane.is_behind:
+            following = next(waiting, None)
+            if following is None:
+                return
+            yield following
+
+    def _unparked(self) -> Iterator[tuple[Channel, RemotingCommand]]:
+        for channel, command in self._inbox.take(self._turn_requests_max):
+            if channel.is_full or channel in self._parked:
+                self._park(channel, command)
+            else:
+                yield channel, command
+
+    def _park(self, channel: Channel, command: RemotingCommand) -> None:
+        self._parked.park(channel, command, _size_of(command))
+        if not channel.is_full:
+            self._parked.resume(channel)
+        if self._parked.is_over:
+            largest = self._parked.largest()
+            largest.in_flight -= self._parked.drop(largest)
+            largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, as it takes no answers")
+
+    def resume(self, channel: Channel) -> None:
+        """Answers of the connection were taken: its requests that waited for that go on."""
+        self._parked.resume(channel)
+        if self._parked.has_ready:
+            self._want_turn()
 
     def _answer(self, channel: Channel, command: RemotingCommand, reply: Reply) -> None:
         channel.in_flight -= 1
@@ -205,6 +240,7 @@ class Control:
 
     def on_channel_closed(self, channel: Channel, cause: Cause) -> None:
         """BrokerHousekeepingService: a broker whose connection ended is unregistered."""
+        self.resume(channel)
         self._submit_unregistration(liveness.closed_channel(self.context.tables, channel, cause))
 
     def scan_not_active_broker(self) -> None:
@@ -230,3 +266,9 @@ class Control:
             request.cluster, request.addr, request.broker_name, request.broker_id, str(accepted).lower(),
         )  # fmt: skip
         self._want_turn()
+
+
+def _size_of(command: RemotingCommand) -> int:
+    """What a decoded request takes in memory, in bytes, roughly."""
+    fields = command.ext_fields or {}
+    return REQUEST_BYTES + len(command.data or b"") + sum(len(k) + len(v or "") for k, v in fields.items())

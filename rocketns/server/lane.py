@@ -9,9 +9,10 @@ import socket
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
 from rocketns.routeinfo.events import Cause
-from rocketns.server.channel import Channel
+from rocketns.server.channel import INPUT, OUTPUT, Channel
 from rocketns.server.control import Control
-from rocketns.server.reactors import ReactorLane
+from rocketns.server.holders import Holders
+from rocketns.server.reactors import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, ReactorLane
 from rocketns.server.tls_contexts import WATCH_INTERVAL_MS, TlsContexts
 
 log = logging.getLogger("rocketns.lane")
@@ -30,7 +31,7 @@ class Lane:
         self.configuration = configuration
         self.netty = configuration.netty
         self.limits = configuration.limits
-        self.incoming_bytes = 0
+        self._holders: tuple[Holders[Channel], Holders[Channel]] = (Holders(), Holders())
         self.channels: set[Channel] = set()
         self.tls = TlsContexts(configuration.read_tls)
         self._closing: set[Channel] = set()
@@ -70,6 +71,7 @@ class Lane:
     def _start_reactors(self, listening: socket.socket) -> None:
         slots = self.control.publisher.slots
         self.reactors = ReactorLane(self.configuration, self.control, slots, self.tls.mode, self._take_foreign)
+        self.reactors.close_largest = self.hold_to
         self.control.fast_lane = self.reactors
         self.reactors.start(listening)
         self.control.update_fast_lane()
@@ -124,12 +126,37 @@ class Lane:
         log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", channel.address)
         self.control.on_channel_closed(channel, cause)
 
-    def hold_to_incoming_bytes(self) -> None:
-        """Over the limit, end the connection that holds the most: what others send in small pieces gets through."""
-        while self.incoming_bytes > self.limits.incoming_bytes_max:
-            largest = max(self.channels, key=lambda channel: channel.unfinished_bytes)
-            assert largest.unfinished_bytes, "incoming_bytes is the sum of all"
-            largest.abort(Cause.CHANNEL_CLOSE, "it holds the most of too many bytes of unfinished frames")
+    @property
+    def incoming_bytes(self) -> int:
+        """What came of frames that are not complete, or must wait."""
+        return self._holders[INPUT].total
+
+    def hold(self, kind: int, channel: Channel, size: int) -> int:
+        """The connection holds so many bytes from now on: `INPUT` is what it sent, `OUTPUT` answers that wait.
+
+        How many more that is.
+        """
+        holders = self._holders[kind]
+        changed = holders.hold(channel, size)
+        if changed and self.reactors is not None:
+            self.reactors.reactors.hold_here(kind, changed, holders.largest()[1])
+        return changed
+
+    def hold_to(self, kind: int) -> None:
+        """Over the limit, end the connection that holds the most, if it is here: what others send gets through."""
+        while self._is_to_close(kind):
+            largest, _ = self._holders[kind].largest()
+            assert largest is not None, "the total is the sum of all"
+            if kind == OUTPUT and self.hold(OUTPUT, largest, largest.unsent_bytes) < 0:
+                continue  # its peer took some meanwhile
+            largest.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT if kind == OUTPUT else TOO_MUCH_UNFINISHED)
+
+    def _is_to_close(self, kind: int) -> bool:
+        if self.reactors is not None:
+            return self.reactors.reactors.is_to_close_here(kind)
+        limits = self.limits
+        most = limits.outgoing_bytes_total_max if kind == OUTPUT else limits.incoming_bytes_max
+        return self._holders[kind].total > most
 
     def close_idle(self) -> None:
         """End connections without a byte for their limit, and those that could not finish closing for a round."""

@@ -22,6 +22,10 @@ class Channel(Protocol):
     @property
     def has_ended(self) -> bool: ...
 
+    @property
+    def is_full(self) -> bool:
+        """Whether its peer leaves answers above the high-water mark untaken: its further requests wait."""
+
     def write(self, frame: bytes) -> None:
         """Add an answer; what is written to a closed connection vanishes."""
 
@@ -34,6 +38,10 @@ class Channel(Protocol):
 
 class FastLane(Protocol):
     """Who may answer look-ups beside control."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so many answers wait for it that no more should be made."""
 
     def allow(self, allowed: bool) -> None:
         """False hands every look-up over to control from now on."""

@@ -1,7 +1,8 @@
 """The reactors' connections as control sees them (compiled side: rocketns/_fast/reactors.pyx).
 
 What `Reactors.take` gives of each kind: OPENED the peer's address, FRAME a request's frame, CLOSED why (`ENDINGS`),
-FOREIGN the descriptor of a connection that begins with TLS or a PROXY header.
+FOREIGN the descriptor of a connection that begins with TLS or a PROXY header, TAKEN nothing, EXCESS the kind of bytes
+of which the asyncio lane has the connection with the most.
 """
 
 from __future__ import annotations
@@ -26,13 +27,18 @@ from rocketns.server.control import Control
 
 log = logging.getLogger("rocketns.reactors")
 
-OPENED, FRAME, CLOSED, FOREIGN = 1, 2, 3, 4
+OPENED, FRAME, CLOSED, FOREIGN, TAKEN, EXCESS = 1, 2, 3, 4, 20, 22
 # Topic, client where clients are told apart, language, protocol version, look-ups, and how many found no route.
 LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 
 MESSAGES_AT_ONCE_MAX = 1024
 DECODED_AT_ONCE_MAX = 512
 QUEUED_BYTES_MAX = 8 * 1024 * 1024  # of frames that control has not decoded
+REPLIED_BYTES_MAX = 16 * 1024 * 1024  # of answers that reactors have not looked at; control waits beyond it
+JOINED_BYTES_MAX = 64 * 1024  # answers are joined up to here and sent together
+
+TOO_MUCH_UNFINISHED = "over the limit for unfinished frames (incomingBytesMax), and this connection holds the most"
+TOO_MUCH_UNSENT = "over the limit for unsent answers (outgoingBytesTotalMax), and this connection holds the most"
 
 # What a connection ended of, by messages.Ending; and why, where the reactor decided it.
 ENDINGS = (
@@ -42,7 +48,8 @@ ENDINGS = (
     (Cause.CHANNEL_CLOSE, "malformed frame"),
     (Cause.CHANNEL_CLOSE, ""),
     (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
-    (Cause.CHANNEL_CLOSE, "it holds the most of too many bytes of unfinished frames"),
+    (Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED),
+    (Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT),
 )
 
 
@@ -55,7 +62,9 @@ class ReactorLimits:
     connections_max: int
     incoming_bytes_max: int
     queued_bytes_max: int
+    first_frames_bytes_max: int
     outgoing_bytes_max: int
+    outgoing_bytes_total_max: int
     high_water_bytes: int
     send_buffer_bytes: int
     receive_buffer_bytes: int
@@ -69,7 +78,9 @@ class ReactorLimits:
             limits.connections_max,
             limits.incoming_bytes_max,
             min(QUEUED_BYTES_MAX, limits.incoming_bytes_max // 4),
+            limits.incoming_bytes_max // 4,
             limits.outgoing_bytes_max,
+            limits.outgoing_bytes_total_max,
             netty.water_marks[1],
             netty.server_socket_snd_buf_size,
             netty.server_socket_rcv_buf_size,
@@ -80,11 +91,15 @@ class ReactorChannel:
     """A peer by identity, like `rocketns.server.channel.Channel`; its socket is a reactor's."""
 
     __slots__ = (
+        "_awaited",
         "_cause",
+        "_high_water_bytes",
         "_id",
         "_reactors",
         "_replies",
+        "_reply_bytes",
         "_taken",
+        "_untaken",
         "address",
         "frames",
         "has_ended",
@@ -93,10 +108,14 @@ class ReactorChannel:
         "was_ended_here",
     )
 
-    def __init__(self, reactors: Reactors, connection: int, address: str) -> None:
+    def __init__(self, reactors: Reactors, connection: int, address: str, high_water_bytes: int) -> None:
         self._reactors = reactors
         self._id = connection
+        self._high_water_bytes = high_water_bytes
         self._replies: list[bytes] = []
+        self._reply_bytes = 0
+        self._untaken = 0  # bytes of answers given to the reactor, of which it has not said that the peer took them
+        self._awaited = 0  # of these, those that it was asked about
         self._taken = 0
         self.frames: deque[bytes | memoryview] | None = None  # an empty one takes 600 bytes
         self._cause: Cause | None = None
@@ -111,15 +130,38 @@ class ReactorChannel:
         self._taken += 1
 
     def write(self, frame: bytes) -> None:
-        """Add an answer; it is sent with the next `flush`."""
+        """Add an answer; it is sent with the next `flush`, or now if much has come together."""
         self._replies.append(frame)
+        self._reply_bytes += len(frame)
+        if self._reply_bytes >= JOINED_BYTES_MAX:
+            self.flush()
+
+    @property
+    def is_full(self) -> bool:
+        return self.is_open and self._untaken + self._reply_bytes > self._high_water_bytes
 
     def flush(self) -> None:
         """Send the answers added so far, and let the reactor read on for as many requests."""
         done, self._taken = self._taken - self.in_flight, self.in_flight
         replies, self._replies = self._replies, []
+        self._untaken += self._reply_bytes
+        self._reply_bytes = 0
         if self.is_open and (done or replies):
-            self._reactors.reply(self._id, done, replies[0] if len(replies) == 1 else b"".join(replies))
+            self._give(done, replies[0] if len(replies) == 1 else b"".join(replies))
+
+    def _give(self, done: int, answers: bytes) -> None:
+        """Half of the high-water mark ahead, so that a peer that takes its answers need not wait for the news."""
+        awaits = not self._awaited and self._untaken > self._high_water_bytes // 2
+        if awaits:
+            self._awaited = self._untaken
+        self._reactors.reply(self._id, done, answers, awaits)
+
+    def answers_were_taken(self) -> None:
+        """Those that the reactor was asked about."""
+        self._untaken -= self._awaited
+        self._awaited = 0
+        if self.is_full:
+            self._give(0, b"")
 
     def close(self, why: str) -> None:
         """End the connection after what was already written."""
@@ -160,6 +202,8 @@ class ReactorLane:
         self._control = control
         self._netty = configuration.netty
         self._take_foreign = take_foreign
+        self._high_water_bytes = configuration.netty.water_marks[1]
+        self.close_largest: Callable[[int], None] | None = None
         self._channels: dict[int, ReactorChannel] = {}
         self._threads: list[threading.Thread] = []
         self._socket: socket.socket | None = None
@@ -206,6 +250,11 @@ class ReactorLane:
                 self._opened(connection, str(content))
             elif kind == CLOSED:
                 self._closed(connection, int(content))
+            elif kind == TAKEN:
+                self._answers_were_taken(self._channels[connection])
+            elif kind == EXCESS:
+                assert self.close_largest is not None
+                self.close_largest(int(content))
             else:
                 self._take_foreign(socket.socket(fileno=int(content)))
         for _ in range(DECODED_AT_ONCE_MAX):
@@ -238,8 +287,13 @@ class ReactorLane:
         self.reactors.done_with(len(frame))
         self._request(channel, frame)
 
+    def _answers_were_taken(self, channel: ReactorChannel) -> None:
+        channel.answers_were_taken()
+        if not channel.is_full:
+            self._control.resume(channel)
+
     def _opened(self, connection: int, address: str) -> None:
-        self._channels[connection] = ReactorChannel(self.reactors, connection, address)
+        self._channels[connection] = ReactorChannel(self.reactors, connection, address, self._high_water_bytes)
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
     def _closed(self, connection: int, ending: int) -> None:
@@ -268,6 +322,10 @@ class ReactorLane:
         else:
             self.lookups_handed_over += request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
             self._control.submit(channel, request, len(frame))
+
+    @property
+    def is_behind(self) -> bool:
+        return self.reactors.replied_bytes > REPLIED_BYTES_MAX
 
     def allow(self, allowed: bool) -> None:
         """Whether look-ups may be answered without control. Called after whatever may have changed a property."""

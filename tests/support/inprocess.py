@@ -89,14 +89,13 @@ class TimedServer:
     @property
     def incoming_bytes(self) -> int:
         """Bytes of frames that are not complete, or must wait."""
-        lane = self.controller.lane.incoming_bytes
-        return lane if self.reactors is None else lane + self.reactors.incoming_bytes
+        return self.controller.lane.incoming_bytes if self.reactors is None else self.reactors.incoming_bytes
 
     @property
     def outgoing_bytes(self) -> int:
         """Bytes of answers that wait because their peers do not read."""
         lane = sum(channel.unsent_bytes for channel in self.controller.lane.channels)
-        return lane if self.reactors is None else lane + self.reactors.outgoing_bytes
+        return lane if self.reactors is None else max(lane, self.reactors.outgoing_bytes)
 
     def _show_time(self) -> None:
         if self.reactors is not None:

@@ -1,0 +1,1 @@
+"""Nothing of holders.pyx is for Python callers."""

@@ -1,0 +1,1 @@
+"""Nothing of shedding.pyx is for Python callers."""

@@ -1,0 +1,161 @@
+"""Bytes of all connections together: beyond a total the connection that holds the most is closed, wherever it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from contextlib import ExitStack
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.wire import Client, eventually
+from tests.behaviour.calls import put_kv
+from tests.behaviour.conftest import Names
+from tests.behaviour.test_overload import unread_bytes
+from tests.fast.clients import CLIENTS, look_up
+from tests.hostile.conftest import StartServer
+from tests.hostile.test_limits import LIST, UNFINISHED, is_cut_off, is_ended, requests, try_to_send
+from tests.hostile.watch import MB, Watch, costs_at_most
+from tests.hostile.witness import Witness
+
+SMALL_BUFFER = 16 * 1024  # of a socket, so that answers wait in the server and not in the kernel
+KEPT_MIN, KEPT_MAX = 27, 37  # of peers with 1 MB each in 32 MB: some of it may lie in the kernel
+WIDE = 800  # brokers of one topic: its answer is some 100 KB
+TURN_MAX = 384 * 1024  # bytes that one connection is sent in one turn, its last answer included
+
+
+def connect_narrow(server: NameServer) -> Client:
+    """A connection whose peer takes few bytes while it does not read."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
+    raw.connect(("127.0.0.1", server.port))
+    client = Client(server.port)
+    client.socket.close()
+    client.socket = raw
+    raw.settimeout(client.timeout_s)
+    return client
+
+
+def ask(client: Client, namespace: str, count: int = 1) -> None:
+    client.send(requests(codes.GET_KVLIST_BY_NAMESPACE, count, namespace=namespace))
+
+
+def test_unsent_answers_of_all_connections(start_server: StartServer) -> None:
+    """Beyond outgoingBytesTotalMax the connection with the most unsent bytes is closed, and no other."""
+    total = 32 * MB
+    server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
+    with server.connect() as client:
+        put_kv(client, "small", "k", "v" * MB)
+        for n in range(8):
+            put_kv(client, "large", f"k{n}", "v" * MB)
+    watch = Watch(server)
+    with costs_at_most(server, 2 * total), Witness(server), ExitStack() as stack:
+        greedy = stack.enter_context(connect_narrow(server))
+        ask(greedy, "large")
+        eventually(lambda: watch.peak_growth() > 8 * MB)
+        modest = [stack.enter_context(connect_narrow(server)) for _ in range(28)]
+        for client in modest:
+            ask(client, "small")
+        eventually(lambda: is_cut_off(greedy))
+        assert [client.receive().code for client in modest] == [codes.SUCCESS] * len(modest)
+
+
+def test_many_readers_that_never_read(start_server: StartServer) -> None:
+    """However many they are, their answers take no more than outgoingBytesTotalMax."""
+    total, peers = 32 * MB, 100
+    server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
+    with server.connect() as client:
+        put_kv(client, "ns", "k", "v" * MB)
+    with costs_at_most(server, 2 * total) as watch, ExitStack() as stack:
+        readers = [stack.enter_context(connect_narrow(server)) for _ in range(peers)]
+        eventually(lambda: watch.fds() >= watch.fds_before + peers)
+        for reader in readers:
+            ask(reader, "ns")
+        with Witness(server, rounds_min=50):
+            eventually(lambda: watch.fds() <= watch.fds_before + KEPT_MAX + 1, 30)
+        assert watch.fds() >= watch.fds_before + KEPT_MIN
+
+
+def test_tiny_requests_of_who_does_not_read(start_server: StartServer) -> None:
+    """Requests of a connection whose answers are not taken wait: it holds one answer, not one for each request."""
+    peers, size = 8, MB
+    server = start_server({"serverSocketSndBufSize": SMALL_BUFFER})
+    with server.connect() as client:
+        put_kv(client, "ns", "k", "v" * size)
+    with costs_at_most(server, peers * 2 * size + 16 * MB), ExitStack() as stack:
+        readers = [stack.enter_context(connect_narrow(server)) for _ in range(peers)]
+        with Witness(server, rounds_min=200):
+            for reader in readers:
+                ask(reader, "ns", 100)
+        for reader in readers:
+            assert sorted(reader.receive().opaque for _ in range(100)) == list(range(100))
+
+
+def test_the_largest_of_all_goes(start_server: StartServer) -> None:
+    """Who holds the most unfinished bytes is closed, and not one that happens to share a reactor with the last."""
+    limit, large, small, pairs = 32 * MB, 4 * MB, MB, 7
+    server = start_server({"rocketns.incomingBytesMax": limit})
+    with costs_at_most(server, 2 * limit), ExitStack() as stack:
+        attackers, honest = [], []
+        for _ in range(pairs):
+            attackers.append(stack.enter_context(server.connect()))
+            honest.append(stack.enter_context(server.connect()))
+        watch = Watch(server)
+        for client in attackers:
+            try_to_send(client, UNFINISHED + bytes(large))
+        eventually(lambda: watch.peak_growth() > (pairs * large - MB))
+        for client in honest:
+            try_to_send(client, UNFINISHED + bytes(small))
+        eventually(lambda: any(is_ended(client) for client in attackers + honest))
+        with Witness(server):
+            pass
+        assert sum(is_ended(client) for client in honest) == 0
+        assert sum(is_ended(client) for client in attackers) == 1
+
+
+def test_the_rest_of_a_frame_keeps_no_large_buffer(start_server: StartServer) -> None:
+    """After a burst of requests that ends within a frame only what is left of it is kept."""
+    server = start_server()
+    burst, peers = requests(9999, 500), 300
+    with costs_at_most(server, 16 * MB), ExitStack() as stack:
+        clients = [stack.enter_context(server.connect()) for _ in range(peers)]
+        for client in clients:
+            client.send(burst[:2])
+        with Witness(server):
+            pass
+        for client in clients:
+            client.send(burst[2:] + burst[:2])
+            for _ in range(500):
+                client.receive()
+
+
+def test_a_turn_is_bounded_by_bytes(start_server: StartServer) -> None:
+    """Pipelines of look-ups with large answers leave others a turn after each few of them, not after hundreds."""
+    server = start_server()
+    names, floods = Names(), 40
+    wide, narrow = names.topic("wide"), names.topic("narrow")
+    with ExitStack() as stack:
+        brokers = stack.enter_context(server.connect())
+        for n in range(WIDE):
+            body = register_body([topic_config(wide), topic_config(narrow if n == 0 else "other")])
+            ext = register_ext(names.cluster, f"b{n}", addr=f"10.1.{n >> 8}.{n & 255}:1", body=body)
+            assert brokers.request(codes.REGISTER_BROKER, ext, body).code == codes.SUCCESS
+        flooders = [stack.enter_context(server.connect()) for _ in range(floods)]
+        others = [stack.enter_context(server.connect()) for _ in range(2)]
+        for client in [*flooders, *others]:
+            client.request(LIST)
+        os.kill(server.pid, signal.SIGSTOP)  # so that everything is there when the server looks
+        for client in flooders:
+            client.send(b"".join(look_up(CLIENTS[0], wide, n) for n in range(60)))
+        for client in others:
+            client.send(look_up(CLIENTS[0], narrow, 1))
+        os.kill(server.pid, signal.SIGCONT)
+        for client in others:
+            client.receive()
+        sent = sum(unread_bytes(client) for client in flooders)
+    print(f"{sent / MB:.1f} MB sent to others first", file=sys.__stderr__)
+    bound = 2 * floods * TURN_MAX if server.mode == ReactorServer.mode else floods * 60 * 100_000
+    assert sent <= bound, f"{sent / MB:.1f} MB went to others first, {bound / MB:.1f} MB allowed"

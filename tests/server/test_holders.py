@@ -1,0 +1,30 @@
+"""Who holds the most bytes: known after every change, exactly as long as few hold as much."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocketns.server.holders import COMPARED_MAX, Holders
+
+CHANGES = st.lists(st.tuples(st.integers(0, 20), st.one_of(st.just(0), st.integers(0, 1 << 24))), max_size=200)
+
+
+@given(CHANGES)
+def test_the_largest_is_known(changes: list[tuple[int, int]]) -> None:
+    holders: Holders[int] = Holders()
+    held: dict[int, int] = {}
+    for key, size in changes:
+        assert holders.hold(key, size) == size - held.get(key, 0)
+        held[key] = size
+        key_found, most = holders.largest()
+        assert most == max(held.values())
+        assert key_found is None if most == 0 else held[key_found or 0] == most
+        assert holders.total == sum(held.values())
+
+
+def test_of_many_that_hold_as_much_it_is_one_with_half_of_the_most() -> None:
+    holders: Holders[int] = Holders()
+    for key in range(COMPARED_MAX + 1):
+        holders.hold(key, 600 + key)
+    assert holders.largest() == (COMPARED_MAX - 1, 600 + COMPARED_MAX - 1)
