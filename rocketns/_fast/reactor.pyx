@@ -155,6 +155,8 @@ cdef void reply(Reactor *reactor, Connection *connection, const Message *message
     """Answers of control, and how many requests they are for."""
     cdef uint8_t *space
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
+    if connection.in_flight == 0:
+        connection.is_stalled = False  # see hand_over
     if message.size:
         space = output_space(connection, message.size)
         if space == NULL:
@@ -254,6 +256,8 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
                 connection = find_connection(reactor, events[each].data.u64)
                 if connection != NULL:
                     on_event(reactor, connection, events[each].events)
+        if count < EVENTS_AT_ONCE:  # so nothing that was ready has been left out
+            add(&reactor.rounds, 1)
     for place in range(reactor.place_count):
         if reactor.connections[place] != NULL:
             close_connection(reactor, reactor.connections[place], ENDED)

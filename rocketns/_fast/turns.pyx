@@ -41,13 +41,19 @@ cdef enum:
 
 
 cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
-    """Give a frame to control; False where control has too many bytes waiting. Takes the input buffer if it can."""
+    """Give a frame to control; False where control has too many bytes waiting. Takes the input buffer if it can.
+
+    One frame of a connection may always wait there, so that no connection waits for the many of another.
+    """
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input and size == connection.input_size
-    if load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max:
+    cdef int64_t waiting_max = reactor.shared.limits.queued_bytes_max
+    if connection.in_flight == 0:
+        waiting_max = reactor.shared.limits.incoming_bytes_max
+    if load(&reactor.shared.queued_bytes) > waiting_max:
         connection.is_stalled = True
         store(&reactor.shared.stalled, 1)
-        if load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max:
+        if load(&reactor.shared.queued_bytes) > waiting_max:
             return False
         connection.is_stalled = False  # control caught up just now, and may not have seen it
     message = new_message(FRAME, id_of(reactor, connection))
