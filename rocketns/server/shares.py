@@ -14,13 +14,15 @@ Key = TypeVar("Key", bound=Hashable)
 # Debts remembered at most. Beyond it all are forgotten.
 DEBTS_MAX = 10_000
 DEBTS_SWEPT_MIN = 64
+STEP_NS = 20_000
 
 
 class Shares(Generic[Key]):
     """Keys that want a turn. A newcomer starts at the present, so it neither waits behind everyone nor hoards credit.
 
-    ``_now`` is virtual time: the tag of the key served last. A key's debt is the virtual time until which it has had
-    its share. Debts are forgotten when ``_now`` reaches them, or when nobody wants a turn.
+    ``_now`` is virtual time: the tag of the key served last, but at most STEP_NS after the beginning of its turn. So a
+    newcomer with something small passes those who wait with something large. A key's debt is the virtual time until
+    which it has had its share. Debts are forgotten when ``_now`` reaches them, or when nobody wants a turn.
     """
 
     def __init__(self) -> None:
@@ -46,8 +48,9 @@ class Shares(Generic[Key]):
     def next(self) -> Key:
         """Whose turn it is. Call `charge` when the turn is over. IndexError where nobody wants one."""
         key = self._first()
-        self._now, estimate_ns = self._wanting.pop(key)
-        self._debts[key] = self._now - estimate_ns
+        tag, estimate_ns = self._wanting.pop(key)
+        self._debts[key] = tag - estimate_ns
+        self._now = max(self._now, tag - max(0, estimate_ns - STEP_NS))
         heapq.heappop(self._heap)
         return key
 

@@ -131,6 +131,17 @@ def test_a_small_frame_goes_before_large_ones() -> None:
     assert serve(waiting)[0] == "host99"
 
 
+def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
+    """Also where others have been served meanwhile, each at a higher cost than its size told."""
+    waiting = inbox()
+    for number in range(50):
+        waiting.submit(f"host{number}", frame(body=7_000))
+    for _ in range(10):
+        serve(waiting, 20 * MS)
+    waiting.submit("host99", frame(body=700))
+    assert serve(waiting)[0] == "host99"
+
+
 def test_large_frames_are_not_starved_by_newcomers() -> None:
     """Small frames of ever new connections go before a large one only for as long as it is expected to take."""
     waiting = inbox()
