@@ -77,7 +77,7 @@ class NamesrvController:
 
     def run_due_jobs(self) -> None:
         """Run the periodic jobs whose time has come."""
-        self.control.jobs.run_due(self.clock.now().ms)
+        self.control.run_due_jobs()
 
     def _start_journal(self) -> None:
         """Where ``journalPath`` names a folder. Nothing was processed yet: control has not had its turn."""

@@ -315,6 +315,8 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
             resume_stalled(reactor)
         if reactor.idle_left:
             close_some_idle(reactor)
+        if count < EVENTS_AT_ONCE:  # so nothing that was ready has been left out
+            add(&reactor.rounds, 1)
     for place in range(reactor.place_count):
         if reactor.connections[place] != NULL:
             close_connection(reactor, reactor.connections[place], ENDED)

@@ -88,6 +88,7 @@ cdef struct Reactor:
     Counts counts
     int64_t told
     int64_t obeyed
+    int64_t rounds
     int64_t answered
     int64_t absent
 

@@ -118,6 +118,14 @@ class Reactors:
         """End the loops, which close all connections."""
 
     @property
+    def rounds(self) -> list[int]:
+        """For each reactor: how many times it has served all sockets that were ready."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether nothing waits for `take`."""
+
+    @property
     def is_settled(self) -> bool:
         """For tests: whether everything that was told was done, and nothing came that was not taken."""
 

@@ -312,10 +312,18 @@ cdef class Reactors:
         self.tell_all(STOP, 0)
 
     @property
+    def rounds(self):
+        return [load(&self.shared.reactors[number].rounds) for number in range(self.count)]
+
+    @property
     def is_settled(self):
         for number in range(self.count):
             if load(&self.shared.reactors[number].obeyed) != load(&self.shared.reactors[number].told):
                 return False
+        return self.is_taken
+
+    @property
+    def is_taken(self):
         return self.waiting == NULL and is_empty(&self.shared.to_control)
 
     @property

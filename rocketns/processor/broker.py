@@ -29,7 +29,7 @@ from rocketns.protocol.registration import (
 from rocketns.routeinfo import registration, topics
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.repetition import Sender, repeated_body
-from rocketns.routeinfo.unregistration import UnregisterRequest
+from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
 log = logging.getLogger("rocketns.broker")
 
@@ -49,6 +49,9 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
     fingerprint = body_fingerprint(
         command.data, compressed=header.compressed, version=command.version, crc32=header.body_crc32
     )
+    leaving = context.unregister_queue.take_of(header.cluster_name, header.broker_addr)
+    if leaving:  # it left, and comes back before that was applied
+        context.note(unregister_brokers(context.tables, leaving, now.ms))
     body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
     if body is None:
         _check_crc(header, command, peer)

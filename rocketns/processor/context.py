@@ -58,9 +58,18 @@ class UnregisterQueue:
 
     def take_all(self) -> list[UnregisterRequest]:
         """The batch, in the order of arrival."""
-        batch = list(self._waiting)
-        self._waiting.clear()
-        return batch
+        return self.take(len(self._waiting))
+
+    def take(self, most: int) -> list[UnregisterRequest]:
+        """The first of the batch."""
+        return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
+    def take_of(self, cluster: str | None, addr: str | None) -> list[UnregisterRequest]:
+        """What the broker at an address asked for itself."""
+        own = [one for one in self._waiting if one.entry is None and (one.cluster, one.addr) == (cluster, addr)]
+        for request in own:
+            self._waiting.remove(request)
+        return own
 
 
 @dataclass(slots=True)

@@ -40,6 +40,21 @@ PROCESSORS: dict[int, Processor] = {
     RequestCode.BROKER_HEARTBEAT: broker.broker_heartbeat,
 }
 
+# Requests that do more than answer: these take effect even when their peer is gone.
+HAVE_EFFECT = frozenset({
+    RequestCode.PUT_KV_CONFIG,
+    RequestCode.DELETE_KV_CONFIG,
+    RequestCode.REGISTER_BROKER,
+    RequestCode.UNREGISTER_BROKER,
+    RequestCode.WIPE_WRITE_PERM_OF_BROKER,
+    RequestCode.DELETE_TOPIC_IN_NAMESRV,
+    RequestCode.REGISTER_TOPIC_IN_NAMESRV,
+    RequestCode.UPDATE_NAMESRV_CONFIG,
+    RequestCode.QUERY_DATA_VERSION,
+    RequestCode.ADD_WRITE_PERM_OF_BROKER,
+    RequestCode.BROKER_HEARTBEAT,
+})  # fmt: skip
+
 
 def process(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
     """Answer one request. Never raises: an unforeseen error is logged with its stack and answered SYSTEM_ERROR."""

@@ -214,6 +214,7 @@ class _Registration:
         self.tables.broker_live_table[self.key] = BrokerLiveInfo(
             self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, self.accepted_body(wrapper)
         )
+        self.tables.owners.add(asked.channel)
         self.result.events.append(
             BrokerRegistered(
                 self.key.cluster,

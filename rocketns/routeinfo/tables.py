@@ -33,7 +33,7 @@ class BrokerAddrInfo(NamedTuple):
 class BrokerLiveInfo:
     """A live broker: times in milliseconds of the caller's clock; ``channel`` owns it.
 
-    ``accepted`` is what `repetition` needs of the last registration.
+    ``accepted`` is what `repetition` needs of the last registration. ``grace_ms`` is for what the server itself missed.
     """
 
     last_update_ms: int
@@ -42,9 +42,10 @@ class BrokerLiveInfo:
     channel: Channel | None
     ha_server_addr: str | None
     accepted: AcceptedBody | None = field(default=None, compare=False, repr=False)
+    grace_ms: int = field(default=0, compare=False, repr=False)
 
     def expires_before(self, now_ms: int) -> bool:
-        return self.last_update_ms + self.timeout_ms < now_ms
+        return self.last_update_ms + self.timeout_ms + self.grace_ms < now_ms
 
 
 @dataclass(slots=True)
@@ -53,7 +54,8 @@ class RouteTables:
 
     ``removals`` counts what `remove_queue_data` removed: while it stands still, no topic lost a broker.
     ``changed_groups`` are the names of broker groups that may have changed, and ``static_topics`` topics that got a
-    queue mapping; both since the one who shows them to others cleared them.
+    queue mapping; both since the one who shows them to others cleared them. ``owners`` are the open connections over
+    which a broker registered.
     """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
@@ -65,6 +67,7 @@ class RouteTables:
     removals: int = field(default=0, compare=False)
     changed_groups: set[str] = field(default_factory=set, compare=False)
     static_topics: set[str] = field(default_factory=set, compare=False)
+    owners: set[Channel | None] = field(default_factory=set, compare=False)
 
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""
@@ -75,7 +78,7 @@ class RouteTables:
         entry = self.live(cluster, addr)
         if entry is None:
             return []
-        gap_ms, entry.last_update_ms = now_ms - entry.last_update_ms, now_ms
+        gap_ms, entry.last_update_ms, entry.grace_ms = now_ms - entry.last_update_ms, now_ms, 0
         return [BrokerHeartbeat(cluster, addr, gap_ms)]
 
     def put_filter_servers(self, key: BrokerAddrInfo, servers: list[str | None]) -> None:

@@ -42,8 +42,7 @@ def unregister_brokers(tables: RouteTables, batch: Iterable[UnregisterRequest], 
     for request in batch:
         _unregister(tables, request, now_ms, outcome)
     events = outcome.events
-    for broker_name, cause in outcome.removed.items():
-        events += _delete_topics(tables, broker_name, cause)
+    events += _delete_topics(tables, outcome.removed)
     for broker_name, cause in outcome.reduced.items():
         events += _wipe_acting_group(tables, broker_name, cause)
     for broker_name, addr in outcome.left_as_min.items():
@@ -109,11 +108,17 @@ def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:
             del tables.cluster_addr_table[cluster]
 
 
-def _delete_topics(tables: RouteTables, broker_name: str, cause: Cause) -> list[Event]:
-    topics = [topic for topic, _ in tables.topics_of_broker(broker_name)]
-    for topic in topics:
-        tables.remove_queue_data(topic, broker_name)
-    return [TopicsDeleted(broker_name, topics, cause)] if topics else []
+def _delete_topics(tables: RouteTables, removed: dict[str, Cause]) -> list[Event]:
+    """All topics are looked at once, however many brokers leave."""
+    topics: dict[str, list[str]] = {broker_name: [] for broker_name in removed}
+    for topic, queues in tables.topic_queue_table.items() if removed else ():
+        if not topics.keys().isdisjoint(queues):
+            for broker_name in topics.keys() & queues.keys():
+                topics[broker_name].append(topic)
+    for broker_name, gone in topics.items():
+        for topic in gone:
+            tables.remove_queue_data(topic, broker_name)
+    return [TopicsDeleted(name, gone, removed[name]) for name, gone in topics.items() if gone]
 
 
 def _wipe_acting_group(tables: RouteTables, broker_name: str, cause: Cause) -> list[Event]:

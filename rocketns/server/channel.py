@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from rocketns._fast.wire import next_frame
 from rocketns.errors import MalformedFrame, TlsError
-from rocketns.protocol import command
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
 from rocketns.server.handshake import Handshake
+from rocketns.server.peer import host_of
 from rocketns.server.tls import TlsStream
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Channel(asyncio.Protocol):
         "_transport",
         "_writing_paused",
         "address",
+        "host",
         "idle_ms_max",
         "in_flight",
         "last_active_ms",
@@ -58,7 +59,7 @@ class Channel(asyncio.Protocol):
         self._reading = False
         self._writing_paused = False
         self._cause = Cause.CHANNEL_CLOSE
-        self.address = "?"
+        self.address = self.host = "?"
         self.in_flight = 0
         self.idle_ms_max = 0
         self.last_active_ms = 0
@@ -108,7 +109,8 @@ class Channel(asyncio.Protocol):
         """Take off what comes before the frames. The reading of frames waits for its end."""
         taken = handshake.take(self._buffer)
         self._drop_incoming(taken)
-        self.address = handshake.source or self.address
+        if handshake.source:
+            self.address, self.host = handshake.source, host_of(handshake.source)
         if handshake.is_plain:
             self._handshake = None
             self._go_to_a_reactor()
@@ -152,29 +154,23 @@ class Channel(asyncio.Protocol):
             size = next_frame(self._buffer, taken, self._lane.limits.frame_bytes_max)
             if size == NEED_MORE:
                 break
-            if size == MALFORMED or not self._submit(bytes(memoryview(self._buffer)[taken : taken + size])):
+            if size == MALFORMED:
                 self.close("malformed frame")
                 break
+            self._lane.control.submit(self, bytes(memoryview(self._buffer)[taken : taken + size]))
             taken += size
         self._reading = False
         self._drop_incoming(min(taken, len(self._buffer)))
         self._hold_to_limits()
 
-    def _submit(self, frame: bytes) -> bool:
-        try:
-            request = command.decode(frame)
-        except MalformedFrame as error:
-            log.info("decode error, close %s: %s", self.address, error)
-            return False
-        except Exception:
-            log.exception("decode exception, close %s", self.address)
-            return False
-        if not request.is_response:
-            self._lane.control.submit(self, request, len(frame))
-        return True
-
     def _must_wait(self) -> bool:
-        return self._writing_paused or self.in_flight >= self._lane.limits.in_flight_max
+        """Where requests are in flight, the `flush` that follows their answers reads on."""
+        if self._writing_paused or self.in_flight >= self._lane.limits.in_flight_max:
+            return True
+        return self.in_flight > 0 and self._lane.control.is_full
+
+    def release(self, size: int) -> None:
+        """Nothing to do: `flush` reads on."""
 
     def _hold_to_limits(self) -> None:
         self._lane.hold_to(INPUT)
@@ -239,6 +235,7 @@ class Channel(asyncio.Protocol):
     def close(self, why: str) -> None:
         """End the connection after what was already written."""
         self._drop_incoming(len(self._buffer))
+        self._send()
         if self._transport is not None and not self._transport.is_closing():
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
             self._transport.write(b"" if self._tls is None else self._tls.end())

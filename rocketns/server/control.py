@@ -4,38 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Container
 from functools import partial
-from itertools import chain
 
 from rocketns.config import Configuration
-from rocketns.errors import GoAway, RequestError, SystemBusy
+from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import client, dispatch
 from rocketns.processor.context import NamesrvContext, Now
+from rocketns.protocol import command
 from rocketns.protocol.codes import V5_3_1, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_reply, encode_request
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import Cause, Event, MinBrokerIdChanged
+from rocketns.routeinfo.liveness import ExpiredBroker
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.clock import Clock
 from rocketns.server.eventlog import log_events
-from rocketns.server.inbox import Inbox
+from rocketns.server.inbox import Inbox, Waiting
 from rocketns.server.jobs import Jobs
 from rocketns.server.parked import Parked
+from rocketns.server.peek import UNKNOWN
 from rocketns.server.peer import Channel, FastLane
 from rocketns.server.product import ProductRoutes
 from rocketns.server.publisher import Publisher
 from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.stall import SETTLE_MS, StallWatch
 
 log = logging.getLogger("rocketns.control")
 
 FIRST_SCAN_MS = 5_000
 FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
-# After so long sockets are looked at again, whatever turnRequestsMax would still allow.
-TURN_MS_MAX = 10
-REQUEST_BYTES = 512  # of a decoded request beside its fields and its body
+# After so long a turn ends, whatever turnRequestsMax would still allow: sockets, signals and timers are looked at.
+TURN_US_MAX = 5_000
+# What waits of one kind beside requests is worked off in pieces of so many.
+UNREGISTERED_AT_ONCE_MAX = 32
+EXPIRED_AT_ONCE_MAX = 64
+# Frames that wait undecoded, beyond which only connections of which none waits are read.
+WAITING_BYTES_MAX = 8 * 1024 * 1024
+FRAME_COST_BYTES = 256  # what a frame counts for beside its own bytes, as for the reactors
+KEPT_OF_THE_GONE = dispatch.HAVE_EFFECT | {UNKNOWN}
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
@@ -60,13 +70,21 @@ class Control:
         self._serialize_type = SerializeType[configuration.serialize_type]
         self._product = ProductRoutes(client, configuration.product_name_servers, self._serialize_type)
         self._turn_requests_max = configuration.limits.turn_requests_max
-        self._inbox: Inbox[Channel, RemotingCommand] = Inbox(
-            configuration.namesrv, configuration.limits.incoming_bytes_max
-        )
-        self._parked: Parked[RemotingCommand] = Parked(configuration.limits.incoming_bytes_max // 4)
+        limits = configuration.limits
+        self._waiting_bytes_max = min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4)
+        self._inbox: Inbox[Channel] = Inbox(configuration.namesrv, limits.incoming_bytes_max, lambda one: one.host)
+        self._parked = Parked(limits.incoming_bytes_max // 4)
+        self._overdue: deque[ExpiredBroker] = deque()
+        self.stalls = StallWatch(clock.now().ms, context.tables)
         self._turn_is_due = False
         self._stopped = False
         self._add_jobs(configuration, clock.now().ms)
+
+    def run_due_jobs(self) -> None:
+        """Run the periodic jobs whose time has come, after a look at how late they are."""
+        now_ms = self.clock.now().ms
+        self.stalls.check(now_ms, self.jobs.next_due_ms())
+        self.jobs.run_due(now_ms)
 
     def _add_jobs(self, configuration: Configuration, now_ms: int) -> None:
         interval_ms = configuration.namesrv.scan_not_active_broker_interval
@@ -75,17 +93,16 @@ class Control:
         self.jobs.add("printAllPeriodically", self.context.kv_config.print_all, first_ms=now_ms + FIRST_KV_PRINT_MS,
                       every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
 
-    def submit(self, channel: Channel, command: RemotingCommand, size: int) -> None:
-        """Take a request that came as ``size`` bytes; what does not fit its queue is answered at once."""
+    def submit(self, channel: Channel, frame: bytes | memoryview) -> None:
+        """Take a whole frame, which waits for its turn undecoded."""
         channel.in_flight += 1
-        if self.going_away and command.version > V5_3_1:
-            self._answer(channel, command, dispatch.reply_of(GO_AWAY))
-            channel.flush()
-        elif self._inbox.submit(command.code, channel, command, size):
-            self._want_turn()
-        else:
-            self._answer(channel, command, dispatch.reply_of(OVERLOAD))
-            channel.flush()
+        self._inbox.submit(channel, frame)
+        self._want_turn()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits that only connections of which nothing waits should be read."""
+        return self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox) > self._waiting_bytes_max
 
     def _want_turn(self) -> None:
         if not self._turn_is_due and not self._stopped:
@@ -97,12 +114,12 @@ class Control:
         self._turn_is_due = False
         if self._stopped:
             return
-        for channel in self._process_some():
+        for channel in self._serve_some():
             channel.flush()
             if channel.has_ended:  # it did while its requests waited; a broker registered by one of them goes too
                 self.on_channel_closed(channel, Cause.CHANNEL_CLOSE)
         self.apply_unregistrations()
-        if self._inbox or self._parked.has_ready:
+        if self._inbox or self.context.unregister_queue:
             self._want_turn()
 
     @property
@@ -114,82 +131,127 @@ class Control:
         """Process nothing more: what waits is dropped, as in Java, and slow requests do not hold up the exit."""
         self._stopped = True
 
-    def _process_some(self) -> set[Channel]:
-        """Process what waits, for one turn; the channels that it came over."""
+    def _serve_some(self) -> set[Channel]:
+        """Decode, process and answer what waits, for one turn; the channels that it came over.
+
+        Each connection is charged what its frames cost.
+        """
         touched: set[Channel] = set()
-        ends_ms = self.clock.now().ms + TURN_MS_MAX
-        for channel, command in self._next_requests():
-            now = self.clock.now()
-            reply = dispatch.process(self.context, command, channel, now)
-            self._publish(self.context.take_events(), now)
-            if self.context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
-                self._answer_from_product(channel, command, reply)
-            elif reply.after is not None:
-                reply.after(partial(self._answer_written, channel, command, reply))
+        now_ns = self.clock.spent_ns()
+        ends_ns = now_ns + TURN_US_MAX * 1000
+        for _ in range(min(self._turn_requests_max, len(self._inbox))):
+            if not self._inbox or self._is_behind:
+                break
+            channel, waiting = self._inbox.take()
+            if channel.is_full:
+                self._park(channel, waiting)
             else:
-                self._answer(channel, command, reply)
+                self._serve(channel, waiting)
             touched.add(channel)
-            if self.clock.now().ms >= ends_ms:
+            began_ns, now_ns = now_ns, self.clock.spent_ns()
+            self._inbox.charge(now_ns - began_ns)
+            if now_ns >= ends_ns:
                 break
         return touched
 
-    def _next_requests(self) -> Iterator[tuple[Channel, RemotingCommand]]:
-        """First what waited for its peer to take answers. What has to wait for that counts as work, too."""
-        waiting = chain(self._parked.take(self._turn_requests_max // 2 or 1), self._unparked())
-        while self.fast_lane is None or not self.fast_lane.is_behind:
-            following = next(waiting, None)
-            if following is None:
-                return
-            yield following
+    @property
+    def _is_behind(self) -> bool:
+        """Whether reactors have so many answers to send that no more should be made."""
+        return self.fast_lane is not None and self.fast_lane.is_behind
 
-    def _unparked(self) -> Iterator[tuple[Channel, RemotingCommand]]:
-        for channel, command in self._inbox.take(self._turn_requests_max):
-            if channel.is_full or channel in self._parked:
-                self._park(channel, command)
-            else:
-                yield channel, command
-
-    def _park(self, channel: Channel, command: RemotingCommand) -> None:
-        self._parked.park(channel, command, _size_of(command))
-        if not channel.is_full:
-            self._parked.resume(channel)
+    def _park(self, channel: Channel, waiting: Waiting) -> None:
+        """The peer does not take its answers: this frame and those behind it wait until it has."""
+        for one in [waiting, *self._inbox.drop(channel)]:
+            self._release(channel, one)
+            self._parked.park(channel, one)
+        if not channel.is_full:  # the answers were taken just now
+            self.resume(channel)
         if self._parked.is_over:
             largest = self._parked.largest()
-            largest.in_flight -= self._parked.drop(largest)
+            largest.in_flight -= len(self._parked.take(largest))
             largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, as it takes no answers")
 
     def resume(self, channel: Channel) -> None:
-        """Answers of the connection were taken: its requests that waited for that go on."""
-        self._parked.resume(channel)
-        if self._parked.has_ready:
+        """Answers of the connection were taken, or it is gone: its requests go on."""
+        if frames := self._parked.take(channel):
+            self._inbox.put_back(channel, frames)
             self._want_turn()
 
-    def _answer(self, channel: Channel, command: RemotingCommand, reply: Reply) -> None:
-        channel.in_flight -= 1
-        if not command.is_oneway and channel.is_open:
-            channel.write(self._encode(reply, command))
+    def _release(self, channel: Channel, waiting: Waiting) -> None:
+        """Once for each frame: it no longer counts among those for which the reactors have to wait."""
+        if not waiting.is_released:
+            waiting.is_released = True
+            channel.release(waiting.size)
 
-    def _encode(self, reply: Reply, command: RemotingCommand) -> bytes:
-        """The answer's frame; where it has none (a header of 16 MiB), that of an error."""
+    def _serve(self, channel: Channel, waiting: Waiting) -> None:
+        self._release(channel, waiting)
+        request = self._decode(channel, waiting.frame)
+        if request is None or request.is_response:
+            channel.in_flight -= 1
+        elif waiting.is_refused:
+            self._answer(channel, request, dispatch.reply_of(OVERLOAD))
+        elif self.going_away and request.version > V5_3_1:
+            self._answer(channel, request, dispatch.reply_of(GO_AWAY))
+        elif channel.is_open or request.code in dispatch.HAVE_EFFECT:
+            self._process(channel, request)
+        else:  # nobody is there to read the answer
+            channel.in_flight -= 1
+
+    def _decode(self, channel: Channel, frame: bytes | memoryview) -> RemotingCommand | None:
+        """The request; None where its connection is closed instead, and nothing behind the frame counts."""
         try:
-            return encode_reply(reply, command.opaque, self._serialize_type)
+            return command.decode(frame)
+        except MalformedFrame as error:
+            why = f"decode error: {error}"
         except Exception:
-            log.exception("the answer to request code %d cannot be encoded", command.code)
-            return encode_reply(TOO_LARGE, command.opaque, self._serialize_type)
+            log.exception("decode exception, close %s", channel.address)
+            why = "decode exception"
+        channel.close(why)
+        self._drop(channel)
+        return None
 
-    def _answer_written(self, channel: Channel, command: RemotingCommand, reply: Reply, failure: str | None) -> None:
+    def _drop(self, channel: Channel, keeps: Container[int] = ()) -> None:
+        for waiting in self._inbox.drop(channel, keeps):
+            channel.in_flight -= 1
+            self._release(channel, waiting)
+
+    def _process(self, channel: Channel, request: RemotingCommand) -> None:
+        now = self.clock.now()
+        reply = dispatch.process(self.context, request, channel, now)
+        self._publish(self.context.take_events(), now)
+        if self.context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
+            self._answer_from_product(channel, request, reply)
+        elif reply.after is not None:
+            reply.after(partial(self._answer_written, channel, request, reply))
+        else:
+            self._answer(channel, request, reply)
+
+    def _answer_written(self, channel: Channel, request: RemotingCommand, reply: Reply, failure: str | None) -> None:
         """The reply waited for the disk; where that failed, ``failure`` is answered."""
-        self._answer(channel, command, reply if failure is None else dispatch.reply_of(RequestError(failure)))
+        self._answer(channel, request, reply if failure is None else dispatch.reply_of(RequestError(failure)))
         channel.flush()
 
-    def _answer_from_product(self, channel: Channel, command: RemotingCommand, reply: Reply) -> None:
+    def _answer(self, channel: Channel, request: RemotingCommand, reply: Reply) -> None:
+        channel.in_flight -= 1
+        if not request.is_oneway and channel.is_open:
+            channel.write(self._encode(reply, request))
+
+    def _encode(self, reply: Reply, request: RemotingCommand) -> bytes:
+        """The answer's frame; where it has none (a header of 16 MiB), that of an error."""
+        try:
+            return encode_reply(reply, request.opaque, self._serialize_type)
+        except Exception:
+            log.exception("the answer to request code %d cannot be encoded", request.code)
+            return encode_reply(TOO_LARGE, request.opaque, self._serialize_type)
+
+    def _answer_from_product(self, channel: Channel, request: RemotingCommand, reply: Reply) -> None:
         """Cluster-test mode: ask the product environment, and answer ``reply`` where it does not know either."""
 
         def answer(found: Reply | None) -> None:
-            self._answer(channel, command, found or reply)
+            self._answer(channel, request, found or reply)
             channel.flush()
 
-        self._product.ask(command, answer)
+        self._product.ask(request, answer)
 
     def _publish(self, events: list[Event], now: Now) -> None:
         """Let the world know, before the broker that caused it is answered.
@@ -232,25 +294,48 @@ class Control:
             self._client.invoke_oneway(addr, frame)
 
     def apply_unregistrations(self) -> None:
-        """BatchUnregistrationService: everything that waits, as one batch."""
-        batch = self.context.unregister_queue.take_all()
+        """BatchUnregistrationService: what waits, as one batch; of many the first, and the rest after the next turn."""
+        batch = self.context.unregister_queue.take(UNREGISTERED_AT_ONCE_MAX)
         if batch:
             now = self.clock.now()
             self._publish(unregister_brokers(self.context.tables, batch, now.ms), now)
 
     def on_channel_closed(self, channel: Channel, cause: Cause) -> None:
-        """BrokerHousekeepingService: a broker whose connection ended is unregistered."""
+        """BrokerHousekeepingService: a broker whose connection ended is unregistered.
+
+        Of its waiting requests those are dropped whose only result would be an answer.
+        """
         self.resume(channel)
+        self._drop(channel, KEPT_OF_THE_GONE)
         self._submit_unregistration(liveness.closed_channel(self.context.tables, channel, cause))
 
     def scan_not_active_broker(self) -> None:
-        """Close the connections of overdue brokers and unregister them."""
+        """Close the connections of overdue brokers and unregister them; of many the first, the others soon after."""
+        if not self.stalls.may_expire():
+            self.jobs.postpone("scanNotActiveBroker", self.clock.now().ms + SETTLE_MS)
+            return
         log.info("start scanNotActiveBroker")
-        for expired in liveness.expired_brokers(self.context.tables, self.clock.now().ms):
-            log.warning("The broker channel expired, %s %dms", expired.key, expired.entry.timeout_ms)
-            if isinstance(expired.entry.channel, Channel):
-                expired.entry.channel.abort(Cause.EXPIRED)
-            self._submit_unregistration(expired.request)
+        self._overdue = deque(liveness.expired_brokers(self.context.tables, self.clock.now().ms))
+        self._expire_some()
+
+    def _expire_some(self) -> None:
+        tables, now_ms = self.context.tables, self.clock.now().ms
+        for _ in range(min(EXPIRED_AT_ONCE_MAX, len(self._overdue))):
+            expired = self._overdue.popleft()
+            entry = expired.entry
+            if tables.broker_live_table.get(expired.key) is entry and entry.expires_before(now_ms):
+                self._expire(expired)
+        if self._overdue and not self._stopped:
+            asyncio.get_running_loop().call_soon(self._expire_some)
+
+    def _expire(self, expired: ExpiredBroker) -> None:
+        channel = expired.entry.channel
+        if isinstance(channel, Channel):
+            if channel.in_flight:  # what waits may be its heartbeat
+                return
+            channel.abort(Cause.EXPIRED)
+        log.warning("The broker channel expired, %s %dms", expired.key, expired.entry.timeout_ms)
+        self._submit_unregistration(expired.request)
 
     def _submit_unregistration(self, request: UnregisterRequest | None) -> None:
         if request is None:
@@ -266,9 +351,3 @@ class Control:
             request.cluster, request.addr, request.broker_name, request.broker_id, str(accepted).lower(),
         )  # fmt: skip
         self._want_turn()
-
-
-def _size_of(command: RemotingCommand) -> int:
-    """What a decoded request takes in memory, in bytes, roughly."""
-    fields = command.ext_fields or {}
-    return REQUEST_BYTES + len(command.data or b"") + sum(len(k) + len(v or "") for k, v in fields.items())

@@ -36,6 +36,12 @@ class Jobs:
                 job.due_ms += job.every_ms * ((now_ms - job.due_ms) // job.every_ms + 1)
                 self._run(job)
 
+    def postpone(self, name: str, due_ms: int) -> None:
+        """The job's next run is at this instant, and its rate goes on from there."""
+        for job in self._jobs:
+            if job.name == name:
+                job.due_ms = due_ms
+
     def next_due_ms(self) -> int:
         """The instant at which `run_due` is wanted next. There is always a job."""
         return min(job.due_ms for job in self._jobs)

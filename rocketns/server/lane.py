@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from itertools import islice
 
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
@@ -12,7 +13,9 @@ from rocketns.routeinfo.events import Cause
 from rocketns.server.channel import INPUT, OUTPUT, Channel
 from rocketns.server.control import Control
 from rocketns.server.holders import Holders
+from rocketns.server.peer import host_of
 from rocketns.server.reactors import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, ReactorLane
+from rocketns.server.stall import Stall
 from rocketns.server.tls_contexts import WATCH_INTERVAL_MS, TlsContexts
 
 log = logging.getLogger("rocketns.lane")
@@ -21,6 +24,7 @@ BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
 # Few enough that those beyond connectionsMax are closed before the files in reserve for them run out.
 ACCEPTED_AT_ONCE_MAX = 16
 IDLE_CHECK_INTERVAL_MS = 1_000
+CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
 
 
 class Lane:
@@ -44,7 +48,16 @@ class Lane:
         first_ms = self.now_ms() + IDLE_CHECK_INTERVAL_MS
         control.jobs.add("closeIdle", self.close_idle, first_ms=first_ms, every_ms=IDLE_CHECK_INTERVAL_MS)
         first_ms = self.now_ms() + WATCH_INTERVAL_MS
+        control.stalls.forgive, control.stalls.has_read_all = self._forgive, self._has_read_all
         control.jobs.add("FileWatchService", self.tls.check_files, first_ms=first_ms, every_ms=WATCH_INTERVAL_MS)
+
+    def _forgive(self, stall: Stall) -> int:
+        for channel in self.channels:
+            channel.last_active_ms += stall.missed_ms
+        return len(self.channels) if self.reactors is None else self.reactors.forgive(stall)
+
+    def _has_read_all(self) -> bool:
+        return self.reactors is None or self.reactors.has_read_all()
 
     def now_ms(self) -> int:
         return self.control.clock.now().ms
@@ -98,6 +111,7 @@ class Lane:
         """A connection was accepted: over the limit it is closed at once."""
         peer = transport.get_extra_info("peername")
         channel.address = f"{peer[0]}:{peer[1]}" if peer else "?"
+        channel.host = host_of(channel.address)
         channel.last_active_ms = self.now_ms()
         channel.idle_ms_max = self.netty.server_channel_max_idle_time_seconds * 1000
         self.channels.add(channel)
@@ -163,13 +177,13 @@ class Lane:
         if self.reactors is not None:
             self.reactors.close_idle()
             self.control.update_fast_lane()
-        for channel in self._closing & self.channels:
+        for channel in list(islice(self._closing & self.channels, CLOSED_AT_ONCE_MAX)):
             channel.abort(Cause.CHANNEL_CLOSE, "its last answers were not taken")
         now_ms = self.now_ms()
-        for channel in list(self.channels):
-            if 0 < channel.idle_ms_max <= now_ms - channel.last_active_ms:
-                log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", channel.address)
-                channel.abort(Cause.CHANNEL_IDLE)
+        idle = (one for one in self.channels if 0 < one.idle_ms_max <= now_ms - one.last_active_ms and one.is_open)
+        for channel in list(islice(idle, CLOSED_AT_ONCE_MAX)):
+            log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", channel.address)
+            channel.abort(Cause.CHANNEL_IDLE)
         self._closing = {channel for channel in self.channels if not channel.is_open}
 
     async def stop(self) -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from typing import Protocol, runtime_checkable
 
 from rocketns.routeinfo.events import Cause
 
+_MAPPED = bytes(10) + b"\xff\xff"  # of an IPv4 address as IPv6
+
 
 @runtime_checkable
 class Channel(Protocol):
-    """A peer by identity. ``in_flight`` counts its requests that control has not answered."""
+    """A peer by identity. ``in_flight`` counts its requests that control has not answered.
+
+    ``host`` is its address without the port: connections of one host share one account of control's time.
+    """
 
     address: str
+    host: str
     in_flight: int
 
     def __hash__(self) -> int: ...
@@ -32,8 +40,25 @@ class Channel(Protocol):
     def flush(self) -> None:
         """Send the answers added so far."""
 
+    def release(self, size: int) -> None:
+        """A frame of ``size`` bytes no longer waits for control."""
+
+    def close(self, why: str) -> None:
+        """End the connection after what was already written."""
+
     def abort(self, cause: Cause, why: str = "") -> None:
         """End the connection at once; ``cause`` is what the broker on it is unregistered for."""
+
+
+def host_of(address: str) -> str:
+    """The host of ``host:port``. Of IPv6 the first 64 bits, as one subscriber has all the rest."""
+    host = address.rpartition(":")[0]
+    if ":" not in host:
+        return host
+    with contextlib.suppress(OSError):
+        packed = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])
+        return socket.inet_ntoa(packed[12:]) if packed.startswith(_MAPPED) else packed[:8].hex()
+    return host
 
 
 class FastLane(Protocol):

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import socket
 import threading
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,11 +18,13 @@ from rocketns._fast.reactors import Reactors
 from rocketns._fast.routes import RouteSlots
 from rocketns.config import Configuration
 from rocketns.config.tls import TlsMode
-from rocketns.errors import MalformedFrame
-from rocketns.protocol import command, proxy
-from rocketns.protocol.codes import LanguageCode, RequestCode, SerializeType
+from rocketns.protocol import proxy
+from rocketns.protocol.codes import LanguageCode, SerializeType
 from rocketns.routeinfo.events import Cause
-from rocketns.server.control import Control
+from rocketns.server.control import WAITING_BYTES_MAX, Control
+from rocketns.server.peek import seems_look_up
+from rocketns.server.peer import host_of
+from rocketns.server.stall import IdleAllowance, Stall
 
 log = logging.getLogger("rocketns.reactors")
 
@@ -31,9 +32,8 @@ OPENED, FRAME, CLOSED, FOREIGN, TAKEN, EXCESS = 1, 2, 3, 4, 20, 22
 # Topic, client where clients are told apart, language, protocol version, look-ups, and how many found no route.
 LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 
-MESSAGES_AT_ONCE_MAX = 1024
-DECODED_AT_ONCE_MAX = 512
-QUEUED_BYTES_MAX = 8 * 1024 * 1024  # of frames that control has not decoded
+MESSAGES_AT_ONCE_MAX = 128
+TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers looked at
 REPLIED_BYTES_MAX = 16 * 1024 * 1024  # of answers that reactors have not looked at; control waits beyond it
 JOINED_BYTES_MAX = 64 * 1024  # answers are joined up to here and sent together
 
@@ -77,7 +77,7 @@ class ReactorLimits:
             limits.in_flight_max,
             limits.connections_max,
             limits.incoming_bytes_max,
-            min(QUEUED_BYTES_MAX, limits.incoming_bytes_max // 4),
+            min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4),
             limits.incoming_bytes_max // 4,
             limits.outgoing_bytes_max,
             limits.outgoing_bytes_total_max,
@@ -101,8 +101,8 @@ class ReactorChannel:
         "_taken",
         "_untaken",
         "address",
-        "frames",
         "has_ended",
+        "host",
         "in_flight",
         "is_open",
         "was_ended_here",
@@ -117,9 +117,9 @@ class ReactorChannel:
         self._untaken = 0  # bytes of answers given to the reactor, of which it has not said that the peer took them
         self._awaited = 0  # of these, those that it was asked about
         self._taken = 0
-        self.frames: deque[bytes | memoryview] | None = None  # an empty one takes 600 bytes
         self._cause: Cause | None = None
         self.address = address
+        self.host = host_of(address)
         self.in_flight = 0
         self.is_open = True
         self.was_ended_here = False
@@ -128,6 +128,10 @@ class ReactorChannel:
     def took_frame(self) -> None:
         """Every frame counts as in flight at the reactor until a `flush` that finds it answered."""
         self._taken += 1
+
+    def release(self, size: int) -> None:
+        """The reactors may hand over as many bytes more."""
+        self._reactors.done_with(size)
 
     def write(self, frame: bytes) -> None:
         """Add an answer; it is sent with the next `flush`, or now if much has come together."""
@@ -207,9 +211,10 @@ class ReactorLane:
         self._channels: dict[int, ReactorChannel] = {}
         self._threads: list[threading.Thread] = []
         self._socket: socket.socket | None = None
-        self._turns: deque[ReactorChannel] = deque()
         self._goes_on = False
         self._allowed = False
+        self._allowance = IdleAllowance()
+        self._rounds_wanted: list[int] = []
         self.lookups_handed_over = 0
         self.reactors = Reactors(
             slots,
@@ -241,11 +246,20 @@ class ReactorLane:
             self._threads.append(thread)
 
     def _take(self) -> None:
-        """Take what came, then decode one frame of each connection in turn: none waits for the many of another."""
+        """Take what came, for a bounded time."""
+        ends_ns = self._control.clock.spent_ns() + TAKING_US_MAX * 1000
+        self._take_some()
+        while self.reactors.has_more and self._control.clock.spent_ns() < ends_ns:
+            self._take_some()
+        if self.reactors.has_more and not self._goes_on:
+            self._goes_on = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _take_some(self) -> None:
         for kind, connection, content in self.reactors.take(MESSAGES_AT_ONCE_MAX):
             if kind == FRAME:
                 assert not isinstance(content, str | int)
-                self._queue(self._channels[connection], content)
+                self._request(self._channels[connection], content)
             elif kind == OPENED:
                 self._opened(connection, str(content))
             elif kind == CLOSED:
@@ -257,35 +271,11 @@ class ReactorLane:
                 self.close_largest(int(content))
             else:
                 self._take_foreign(socket.socket(fileno=int(content)))
-        for _ in range(DECODED_AT_ONCE_MAX):
-            if not self._turns:
-                break
-            self._decode_next()
-        if (self._turns or self.reactors.has_more) and not self._goes_on:
-            self._goes_on = True
-            asyncio.get_running_loop().call_soon(self._go_on)
 
     def _go_on(self) -> None:
         self._goes_on = False
         if self._socket is not None:
             self._take()
-
-    def _queue(self, channel: ReactorChannel, frame: bytes | memoryview) -> None:
-        if channel.frames is None:
-            channel.frames = deque()
-            self._turns.append(channel)
-        channel.frames.append(frame)
-
-    def _decode_next(self) -> None:
-        channel = self._turns.popleft()
-        assert channel.frames, "only channels with frames take turns"
-        frame = channel.frames.popleft()
-        if channel.frames:
-            self._turns.append(channel)
-        else:
-            channel.frames = None
-        self.reactors.done_with(len(frame))
-        self._request(channel, frame)
 
     def _answers_were_taken(self, channel: ReactorChannel) -> None:
         channel.answers_were_taken()
@@ -305,23 +295,12 @@ class ReactorLane:
         self._control.on_channel_closed(channel, cause)
 
     def _request(self, channel: ReactorChannel, frame: bytes | memoryview) -> None:
+        if channel.was_ended_here:  # nothing behind that counts
+            channel.release(len(frame))
+            return
         channel.took_frame()
-        if channel.was_ended_here:
-            return  # nothing behind that counts
-        try:
-            request = command.decode(frame)
-        except MalformedFrame as error:
-            channel.close(f"decode error: {error}")
-            return
-        except Exception:
-            log.exception("decode exception, close %s", channel.address)
-            channel.close("decode exception")
-            return
-        if request.is_response:
-            channel.flush()
-        else:
-            self.lookups_handed_over += request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC
-            self._control.submit(channel, request, len(frame))
+        self.lookups_handed_over += seems_look_up(frame)
+        self._control.submit(channel, frame)
 
     @property
     def is_behind(self) -> bool:
@@ -336,7 +315,19 @@ class ReactorLane:
 
     def close_idle(self) -> None:
         """End connections without a byte for their limit."""
-        self.reactors.close_idle(self._control.clock.now().ms)
+        self.reactors.close_idle(self._allowance.reduce(self._control.clock.now().ms))
+
+    def forgive(self, stall: Stall) -> int:
+        """After a stall: how many connections' idle limits are moved."""
+        self._allowance.add(stall, self._idle_ms_max)
+        self._rounds_wanted = [rounds + 2 for rounds in self.reactors.rounds]  # the one under way may be older
+        return self.reactors.connections
+
+    def has_read_all(self) -> bool:
+        """Whether all that waited in sockets at the last `forgive` has come to control. Wakes idle reactors."""
+        came = all(seen >= wanted for seen, wanted in zip(self.reactors.rounds, self._rounds_wanted, strict=False))
+        self.reactors.close_idle(0)
+        return came and self.reactors.is_taken
 
     def adopt(self, connection: socket.socket, address: str, received: bytes) -> None:
         """Carry on a connection whose PROXY header was taken off; the socket object may be closed afterwards."""

@@ -14,12 +14,12 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.processor import dispatch
 from rocketns.protocol.command import Reply
-from rocketns.server import reactors
+from rocketns.server import control
 from tests.soak.live import LiveServer
 
 ATTACKERS = 120
 FLOOD = b"".join(frame(json_header(206, {}, opaque=n), bytes(16_000)) for n in range(300))
-WAITING_AT_LEAST = reactors.QUEUED_BYTES_MAX
+WAITING_AT_LEAST = control.WAITING_BYTES_MAX
 
 
 def start(run: Callable[[], object]) -> threading.Thread:

@@ -71,7 +71,7 @@ def test_many_readers_that_never_read(start_server: StartServer) -> None:
         put_kv(client, "ns", "k", "v" * MB)
     with costs_at_most(server, 2 * total) as watch, ExitStack() as stack:
         readers = [stack.enter_context(connect_narrow(server)) for _ in range(peers)]
-        eventually(lambda: watch.fds() >= watch.fds_before + peers)
+        eventually(lambda: watch.fds() >= watch.fds_before + peers - 1)  # the one that put may have been counted
         for reader in readers:
             ask(reader, "ns")
         with Witness(server, rounds_min=50):

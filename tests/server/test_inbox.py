@@ -1,123 +1,241 @@
-"""The queues in front of the processors: bounded, fair between look-ups and the rest, and between connections."""
+"""The frames that wait for control: bounded like Java's two queues, in order, and in turn by what each has cost."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interop.harness.wire import frame as frame_of
+from interop.harness.wire import json_header
 from rocketns.config import NamesrvConfig
 from rocketns.server.inbox import Inbox
 
 ROUTE, OTHER = 105, 106
 PLENTY = 10**9
+MS = 1_000_000
+HEADERS = {ROUTE: json_header(ROUTE), OTHER: json_header(OTHER)}
+HEAD = len(frame_of(HEADERS[OTHER]))
 
 
-def inbox(client: int = 10, default: int = 10, bytes_max: int = PLENTY) -> Inbox[str, Any]:
+def host_of(key: str) -> str:
+    """Connections are named by their host and a number."""
+    return key.rstrip("0123456789")
+
+
+def inbox(client: int = 100, default: int = 100, bytes_max: int = PLENTY) -> Inbox[str]:
     config = NamesrvConfig(client_request_thread_pool_queue_capacity=client, default_thread_pool_queue_capacity=default)
-    return Inbox(config, bytes_max)
+    return Inbox(config, bytes_max, host_of)
+
+
+def frame(number: int = 0, body: int = 0, code: int = OTHER) -> bytes:
+    """So many bytes of body, which tell it from others."""
+    return frame_of(HEADERS[code], bytes([number]) * body)
+
+
+def serve(waiting: Inbox[str], cost_ns: int = MS) -> Any:
+    """One frame: its connection, its bytes, and whether it is refused."""
+    key, one = waiting.take()
+    waiting.charge(cost_ns)
+    return key, one.frame, one.is_refused
+
+
+def order(waiting: Inbox[str], costs: dict[str, int]) -> list[str]:
+    """Whose frames are served until none is left; a frame costs what its host or connection is said to cost."""
+    served = []
+    while waiting:
+        key, _ = waiting.take()
+        waiting.charge(costs.get(key, MS))
+        served.append(key)
+    return served
 
 
 def test_one_connection_is_served_in_its_order() -> None:
+    """Look-ups and the rest alike."""
     waiting = inbox()
-    for number in range(5):
-        assert waiting.submit(ROUTE, "a", number, 1)
-    assert len(waiting) == 5
-    assert list(waiting.take(3)) == [("a", 0), ("a", 1), ("a", 2)]
-    assert list(waiting.take(99)) == [("a", 3), ("a", 4)]
-    assert (len(waiting), list(waiting.take(99))) == (0, [])
+    frames = [frame(number, 1, (ROUTE, OTHER)[number % 2]) for number in range(6)]
+    for one in frames:
+        assert waiting.submit("a", one)
+    assert len(waiting) == 6
+    assert [serve(waiting) for _ in frames] == [("a", one, False) for one in frames]
+    assert (len(waiting), waiting.bytes) == (0, 0)
 
 
-def test_look_ups_and_the_rest_take_turns() -> None:
-    """B078: neither starves the other."""
+@pytest.mark.parametrize("hosts", [("a", "b"), ("a1", "a2")], ids=["two hosts", "one host"])
+def test_who_costs_much_is_served_less(hosts: tuple[str, str]) -> None:
+    """Two of one size; the frames of one cost ten times as much, so ten of the other go first."""
+    dear, cheap = hosts
     waiting = inbox()
-    for number in range(6):
-        waiting.submit(ROUTE, "a", f"r{number}", 1)
-    for number in range(2):
-        waiting.submit(OTHER, "a", f"o{number}", 1)
-    assert sorted(item for _, item in waiting.take(4)) == ["o0", "o1", "r0", "r1"]
-    assert [item for _, item in waiting.take(4)] == ["r2", "r3", "r4", "r5"]
+    for _ in range(30):
+        waiting.submit(dear, frame())
+        waiting.submit(cheap, frame())
+    served = order(waiting, {dear: 10 * MS})
+    assert served.index(cheap) <= 1
+    assert 2 <= served[:30].count(dear) <= 4
 
 
-def test_turns_go_on_where_they_ended() -> None:
-    waiting = inbox(client=100, default=100)
-    for number in range(10):
-        waiting.submit(ROUTE, "a", number, 1)
-        waiting.submit(OTHER, "b", number, 1)
-    taken = [next(waiting.take(1))[0] for _ in range(10)]
-    assert Counter(taken) == {"a": 5, "b": 5}
-
-
-def test_connections_take_turns() -> None:
-    """Who asks for much delays the others by one request each."""
+def test_a_newcomer_waits_for_one_frame() -> None:
+    """It starts at the present: it pays nothing for the past, and others who have used more wait."""
     waiting = inbox()
-    for number in range(5):
-        waiting.submit(ROUTE, "greedy", number, 1)
-    waiting.submit(ROUTE, "b", "one", 1)
-    waiting.submit(ROUTE, "c", "one", 1)
-    assert [key for key, _ in waiting.take(99)] == ["greedy", "b", "c", "greedy", "greedy", "greedy", "greedy"]
+    for _ in range(50):
+        waiting.submit("old", frame())
+    for _ in range(20):
+        serve(waiting)
+    waiting.submit("new", frame())
+    assert serve(waiting)[0] == "new"
+
+
+def test_who_was_silent_has_saved_nothing() -> None:
+    """A connection that asked for nothing for long takes turns like any other."""
+    waiting = inbox()
+    for _ in range(200):
+        waiting.submit("busy", frame())
+        serve(waiting)
+    for _ in range(20):
+        waiting.submit("silent", frame())
+        waiting.submit("busy", frame())
+    served = order(waiting, {})
+    assert 4 <= served[:10].count("busy") <= 6
+
+
+def test_more_connections_are_not_more_time() -> None:
+    """A host with 40 connections, each new for its frame, gets as much as a host with one."""
+    waiting = inbox()
+    for number in range(40):
+        waiting.submit(f"many{number}", frame())
+    for _ in range(40):
+        waiting.submit("one", frame())
+    served = order(waiting, {})
+    assert 15 <= served[:40].count("one") <= 25
+
+
+def test_a_connection_that_comes_back_keeps_its_debt_by_its_host() -> None:
+    """A dear frame, a new connection, another dear frame: the other host goes first."""
+    waiting = inbox()
+    waiting.submit("greedy1", frame())
+    waiting.submit("modest", frame())
+    waiting.submit("modest", frame())
+    assert serve(waiting, 100 * MS)[0] == "greedy1"
+    waiting.submit("greedy2", frame())
+    assert order(waiting, {}) == ["modest", "modest", "greedy2"]
+
+
+def test_a_small_frame_goes_before_large_ones() -> None:
+    """Before anything was measured, size tells what a frame will cost."""
+    waiting = inbox()
+    for number in range(50):
+        waiting.submit(f"host{number}", frame(body=1_000_000))
+    waiting.submit("host99", frame(body=500))
+    assert serve(waiting)[0] == "host99"
+
+
+def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
+    """Also where others have been served meanwhile, each at a higher cost than its size told."""
+    waiting = inbox()
+    for number in range(50):
+        waiting.submit(f"host{number}", frame(body=7_000))
+    for _ in range(10):
+        serve(waiting, 20 * MS)
+    waiting.submit("host99", frame(body=700))
+    assert serve(waiting)[0] == "host99"
+
+
+def test_large_frames_are_not_starved_by_newcomers() -> None:
+    """Small frames of ever new connections go before a large one only for as long as it is expected to take."""
+    waiting = inbox()
+    waiting.submit("large1", frame(body=1_000_000))
+    before = 0
+    for number in range(1_000):
+        waiting.submit(f"large{number + 2}", frame())
+        key, _ = waiting.take()
+        waiting.charge(20_000)
+        if key == "large1":
+            break
+        before += 1
+    assert 100 < before < 300
 
 
 @pytest.mark.parametrize(("full", "other"), [(ROUTE, OTHER), (OTHER, ROUTE)])
 def test_a_full_queue_refuses_and_the_other_one_does_not(full: int, other: int) -> None:
-    """B077, B078."""
+    """B077, B078. A refused frame waits for its turn and keeps its header only."""
     waiting = inbox(client=3, default=3)
-    assert [waiting.submit(full, "a", number, 1) for number in range(5)] == [True, True, True, False, False]
-    assert waiting.submit(other, "a", "x", 1)
-    list(waiting.take(2))
-    assert waiting.submit(full, "a", "again", 1)
+    taken = [waiting.submit("a", frame(number, 100, full)) for number in range(5)]
+    assert taken == [True, True, True, False, False]
+    assert waiting.submit("a", frame(code=other))
+    served = [serve(waiting) for _ in range(5)]
+    assert served[3:] == [("a", frame(body=100, code=full)[:HEAD], True)] * 2
+    assert waiting.submit("a", frame(code=full))
 
 
 @pytest.mark.parametrize("capacity", [3, 0, -1])
 def test_a_full_queue_still_takes_the_first_request_of_a_connection(capacity: int) -> None:
     """Who asks one thing at a time is always heard."""
     waiting = inbox(client=capacity, default=capacity)
-    for number in range(5):
-        waiting.submit(ROUTE, "greedy", number, 1)
-    assert waiting.submit(ROUTE, "modest", "first", 1)
-    assert not waiting.submit(ROUTE, "modest", "second", 1)
+    for _ in range(5):
+        waiting.submit("greedy", frame(code=ROUTE))
+    assert waiting.submit("modest", frame(code=ROUTE))
+    assert not waiting.submit("modest", frame(code=ROUTE))
 
 
 def test_bytes_are_limited_in_all() -> None:
-    waiting = inbox(bytes_max=100)
-    assert waiting.submit(ROUTE, "a", 1, 60)
-    assert not waiting.submit(OTHER, "b", 2, 41)
-    assert waiting.submit(OTHER, "b", 3, 40)
-    assert [item for _, item in waiting.take(1)] in ([1], [3])
-    assert list(waiting.take(9))
-    assert waiting.submit(ROUTE, "a", 4, 100)
+    waiting = inbox(bytes_max=1_000)
+    assert waiting.submit("a", frame(body=1_000 - 3 * HEAD))
+    assert not waiting.submit("b", frame(body=HEAD + 1))
+    assert waiting.submit("b", frame())
+    while waiting:
+        serve(waiting)
+    assert waiting.submit("a", frame(body=1_000 - HEAD))
 
 
-codes, keys = st.sampled_from([ROUTE, OTHER]), st.sampled_from("abc")
-steps = st.lists(st.one_of(st.tuples(codes, keys, st.integers(1, 40)), st.integers(0, 4)), max_size=60)
+def test_what_is_dropped_does_not_wait() -> None:
+    """The rest of the connection keeps its order, and its room in the queues is free again."""
+    waiting = inbox(client=2, default=2)
+    for number, code in enumerate([ROUTE, OTHER, ROUTE, OTHER]):
+        waiting.submit("gone", frame(number, 1, code))
+    waiting.submit("other", frame())
+    dropped = waiting.drop("gone", {OTHER})
+    assert [one.frame[HEAD:] for one in dropped] == [b"\x00", b"\x02"]
+    assert [serve(waiting)[:2] for _ in range(3)].count(("gone", frame(1, 1))) == 1
+    assert (len(waiting), waiting.bytes) == (0, 0)
+    assert waiting.drop("gone") == []
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from([ROUTE, OTHER]), st.sampled_from(["a1", "a2", "b"]), st.integers(1, 300)),
+        st.integers(0, 10 * MS),
+        st.sampled_from(["a1", "a2", "b"]),
+    ),
+    max_size=80,
+)
 
 
 @given(steps, st.integers(0, 5), st.integers(0, 5))
-def test_whatever_is_accepted_comes_out_once_and_in_order(steps: list[Any], client: int, default: int) -> None:
-    """For each connection and kind; and no limit is exceeded by more than one request of each connection."""
-    waiting = inbox(client, default, bytes_max=100)
-    accepted: dict[tuple[int, str], list[int]] = {(code, key): [] for code in (ROUTE, OTHER) for key in "abc"}
-    sizes: dict[int, int] = {}
+def test_whatever_comes_is_served_once_and_in_order(steps: list[Any], client: int, default: int) -> None:
+    """Of each connection, unless it is dropped; and no limit is exceeded by more than a request of each connection."""
+    waiting = inbox(client, default, bytes_max=1_000)
+    sent: dict[str, list[tuple[int, bool]]] = {"a1": [], "a2": [], "b": []}
 
-    def check_out(key: str, item: tuple[int, int]) -> None:
-        code, number = item
-        assert accepted[code, key].pop(0) == number
-        del sizes[number]
+    def check_one(cost_ns: int) -> None:
+        key, one, refused = serve(waiting, cost_ns)
+        number, was_refused = sent[key].pop(0)
+        assert refused == was_refused
+        assert refused or one[HEAD] == number
 
     for number, step in enumerate(steps):
         if isinstance(step, int):
-            for key, item in waiting.take(step):
-                check_out(key, item)
-        elif waiting.submit(step[0], step[1], (step[0], number), step[2]):
-            accepted[step[0], step[1]].append(number)
-            sizes[number] = step[2]
-        assert len(waiting) == len(sizes)
-        assert sum(sizes.values()) <= 100
-        for code, capacity in ((ROUTE, client), (OTHER, default)):
-            assert sum(len(accepted[code, key]) for key in "abc") <= max(capacity, 0) + 3
-    for key, item in waiting.take(1_000):
-        check_out(key, item)
-    assert not sizes
+            if waiting:
+                check_one(step)
+        elif isinstance(step, str):
+            assert len(waiting.drop(step)) == len(sent[step])
+            sent[step].clear()
+        else:
+            code, key, size = step
+            sent[key].append((number, not waiting.submit(key, frame(number, size, code))))
+        assert len(waiting) == sum(map(len, sent.values()))
+        assert waiting.bytes <= 1_000 + HEAD * len(waiting)
+    while waiting:
+        check_one(MS)
+    assert not any(sent.values())

@@ -1,0 +1,42 @@
+"""The request code of a frame, guessed without decoding its header."""
+
+from __future__ import annotations
+
+import re
+
+from rocketns.protocol.codes import RequestCode, SerializeType
+
+UNKNOWN = -1
+# A longer header is not looked into.
+HEADER_BYTES_MAX = 4_096
+_HEAD = 8
+_CODE = re.compile(rb'"code":([0-9]{1,5})[,}]')
+
+_JSON_LOOK_UP = b'"code":%d,' % RequestCode.GET_ROUTEINFO_BY_TOPIC
+_LOOK_UP_ENDS = _HEAD + 256
+_BINARY_LOOK_UP = RequestCode.GET_ROUTEINFO_BY_TOPIC.to_bytes(2, "big")
+
+
+def seems_look_up(frame: bytes | memoryview) -> bool:
+    """Whether the frame is a route look-up as clients write it. Nothing but which queue it counts for depends on it."""
+    if isinstance(frame, memoryview):  # far larger than a look-up
+        return False
+    return frame.find(_JSON_LOOK_UP, _HEAD, _LOOK_UP_ENDS) > 0 or frame.startswith(_BINARY_LOOK_UP, _HEAD)
+
+
+def request_code(frame: bytes | memoryview) -> int:
+    """The code, or UNKNOWN. A code that is given is the header's own, unless the header is malformed or has none.
+
+    ``frame`` is one that `next_frame` found whole.
+    """
+    end = _HEAD + int.from_bytes(frame[5:8], "big")
+    if frame[4] == SerializeType.ROCKETMQ:
+        return int.from_bytes(frame[_HEAD : _HEAD + 2], "big", signed=True) if end >= _HEAD + 2 else UNKNOWN
+    if end > HEADER_BYTES_MAX:
+        return UNKNOWN
+    header = bytes(frame[_HEAD:end])
+    found = _CODE.search(header)
+    # Two keys of that name, or one with escapes in it: which of them counts is for the decoder to say.
+    if found is None or header.count(b"code") != 1 or b"\\" in header:
+        return UNKNOWN
+    return int(found[1])

@@ -1,0 +1,89 @@
+"""Who goes next when several want the same thread: the one that will have used the least time after its turn.
+
+Self-clocked fair queueing (Golestani 1994). Costs are nanoseconds that the caller measured.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+# Debts remembered at most. Beyond it all are forgotten.
+DEBTS_MAX = 10_000
+DEBTS_SWEPT_MIN = 64
+STEP_NS = 20_000
+
+
+class Shares(Generic[Key]):
+    """Keys that want a turn. A newcomer starts at the present, so it neither waits behind everyone nor hoards credit.
+
+    ``_now`` is virtual time: the tag of the key served last, but at most STEP_NS after the beginning of its turn. So a
+    newcomer with something small passes those who wait with something large. A key's debt is the virtual time until
+    which it has had its share. Debts are forgotten when ``_now`` reaches them, or when nobody wants a turn.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._debts: dict[Key, int] = {}
+        self._wanting: dict[Key, tuple[int, int]] = {}  # tag, estimate
+        self._heap: list[tuple[int, int, Key]] = []
+        self._entries = 0
+        self._sweep_at = DEBTS_SWEPT_MIN
+
+    def __len__(self) -> int:
+        return len(self._wanting)
+
+    def want(self, key: Key, estimate_ns: int) -> None:
+        """The key wants a turn that will take about so long. A lower estimate than before moves it forward."""
+        tag = max(self._debts.get(key, 0), self._now) + estimate_ns
+        wanted = self._wanting.get(key)
+        if wanted is None or tag < wanted[0]:
+            self._wanting[key] = (tag, estimate_ns)
+            self._entries += 1
+            heapq.heappush(self._heap, (tag, self._entries, key))
+
+    def next(self) -> Key:
+        """Whose turn it is. Call `charge` when the turn is over. IndexError where nobody wants one."""
+        key = self._first()
+        tag, estimate_ns = self._wanting.pop(key)
+        self._debts[key] = tag - estimate_ns
+        self._now = max(self._now, tag - max(0, estimate_ns - STEP_NS))
+        heapq.heappop(self._heap)
+        return key
+
+    @property
+    def next_estimate_ns(self) -> int:
+        return self._wanting[self._first()][1]
+
+    def charge(self, key: Key, cost_ns: int) -> None:
+        """What its turn has cost."""
+        debt = self._debts.pop(key, self._now) + cost_ns
+        if not self._wanting:
+            self._debts.clear()
+            self._heap.clear()
+        if debt > self._now:
+            self._debts[key] = debt
+        if len(self._debts) > self._sweep_at:
+            self._forget_paid()
+
+    def withdraw(self, key: Key) -> None:
+        """The key wants no turn any more. Its debt stays."""
+        self._wanting.pop(key, None)
+
+    def _first(self) -> Key:
+        """The key with the smallest tag; entries of keys that were served or moved meanwhile are dropped."""
+        while True:
+            tag, _, key = self._heap[0]
+            wanted = self._wanting.get(key)
+            if wanted is not None and wanted[0] == tag:
+                return key
+            heapq.heappop(self._heap)
+
+    def _forget_paid(self) -> None:
+        self._debts = {key: debt for key, debt in self._debts.items() if debt > self._now}
+        if len(self._debts) > DEBTS_MAX:
+            self._debts.clear()
+        self._sweep_at = max(DEBTS_SWEPT_MIN, 2 * len(self._debts))

@@ -1,0 +1,45 @@
+"""SIGSTOP for longer than the heartbeat time-out: no broker that goes on sending is lost."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import ExitStack
+
+from interop.harness import codes
+from interop.harness.wire import Client, eventually, frame, json_header
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.behaviour.views import group
+from tests.hostile.conftest import StartServer
+
+BROKERS = 60
+TIMEOUT_S = 1.5
+SCAN_MS = 500
+FIRST_SCAN_S = 5.0
+
+
+def send_heartbeat(connection: Client, names: Names) -> None:
+    """It waits in the socket until the server goes on."""
+    fields = {"clusterName": names.cluster, "brokerName": names.broker, "brokerAddr": names.addr()}
+    connection.send(frame(json_header(codes.BROKER_HEARTBEAT, fields)))
+
+
+def test_a_server_that_was_stopped_keeps_its_brokers(start_server: StartServer) -> None:
+    """The first scan is due while the process is stopped. Real time has to pass for that."""
+    server = start_server({"scanNotActiveBrokerInterval": SCAN_MS})
+    started = time.monotonic()
+    brokers = [Names() for _ in range(BROKERS)]
+    with ExitStack() as stack:
+        connections = [stack.enter_context(server.connect()) for _ in brokers]
+        for connection, names in zip(connections, brokers, strict=True):
+            registered(connection, names, heartbeatTimeoutMillis=int(TIMEOUT_S * 1000))
+        server.process.signal(signal.SIGSTOP)
+        for connection, names in zip(connections, brokers, strict=True):
+            send_heartbeat(connection, names)
+        eventually(lambda: time.monotonic() > started + FIRST_SCAN_S + 2 * TIMEOUT_S)
+        server.process.signal(signal.SIGCONT)
+        server.process.wait_for("start scanNotActiveBroker")
+        with server.connect() as client:
+            assert sum(group(client, names.broker) is None for names in brokers) == 0
+        assert "The name server did not run for up to" in server.process.text()

@@ -1,0 +1,108 @@
+"""What control does in a turn, and what it leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext
+from interop.harness.wire import eventually, frame, json_header
+from rocketns.processor import dispatch
+from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.routeinfo.events import Cause
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import configs, registered
+from tests.behaviour.views import group
+from tests.timed.conftest import TimedServerFactory
+from tests.timed.steps import SECOND, channel_of, pass_time, wait_for_connections
+
+
+@pytest.fixture
+def reactors() -> int:
+    """What happens in one turn of the loop is the matter here, and its connections are the loop's own."""
+    return 0
+
+
+@pytest.fixture
+def processed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The codes of all requests that are processed."""
+    seen: list[int] = []
+    process = dispatch.process
+
+    def watched(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
+        seen.append(command.code)
+        return process(context, command, peer, now)
+
+    monkeypatch.setattr(dispatch, "process", watched)
+    return seen
+
+
+def registration(names: Names) -> bytes:
+    body = register_body(configs(names, ["T", "U"]), None)
+    fields = register_ext(names.cluster, names.broker, names.addr(), 0, body)
+    return frame(json_header(codes.REGISTER_BROKER, fields), body)
+
+
+def unregistration(names: Names) -> bytes:
+    fields = {"clusterName": names.cluster, "brokerName": names.broker, "brokerAddr": names.addr(), "brokerId": "0"}
+    return frame(json_header(codes.UNREGISTER_BROKER, fields))
+
+
+def test_reads_of_a_gone_connection_are_dropped(
+    timed_server: TimedServerFactory, names: Names, processed: list[int]
+) -> None:
+    """Requests that change something keep their order."""
+    server = timed_server(**{"rocketns.turnRequestsMax": 1})
+    reads = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 50
+    with server.connect() as client:
+        channel = channel_of(server, client)
+
+        def receive_and_lose() -> None:
+            channel.data_received(reads + registration(names) + reads + unregistration(names) + reads)
+            channel.abort(Cause.CHANNEL_CLOSE)
+
+        server.call(receive_and_lose)
+        wait_for_connections(server, 0)
+        eventually(lambda: server.call(lambda: channel.in_flight) == 0)
+    assert processed == [codes.REGISTER_BROKER, codes.UNREGISTER_BROKER]
+
+
+def test_a_broker_that_leaves_and_comes_back_at_once_stays(timed_server: TimedServerFactory, names: Names) -> None:
+    """However many other unregistrations wait."""
+    server = timed_server(**{"rocketns.turnRequestsMax": 1_000})
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names)
+        others = b"".join(unregistration(Names()) for _ in range(100))
+        broker.send(others + unregistration(names) + registration(names))
+        assert [broker.receive().code for _ in range(102)] == [codes.SUCCESS] * 102
+        eventually(lambda: server.call(lambda: len(server.controller.context.unregister_queue)) == 0)
+        assert group(client, names.broker) is not None
+
+
+def test_no_broker_expires_while_a_request_of_it_waits(timed_server: TimedServerFactory, names: Names) -> None:
+    """B190: that may be its heartbeat. Afterwards it expires at the next scan."""
+    server = timed_server()
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names, heartbeatTimeoutMillis=1_000)
+        channel = channel_of(server, broker)
+        channel.in_flight += 1
+        pass_time(server, 6 * SECOND)
+        assert group(client, names.broker) is not None
+        channel.in_flight -= 1
+        pass_time(server, 5 * SECOND)
+        eventually(lambda: group(client, names.broker) is None)
+
+
+def test_many_brokers_expire_in_pieces_and_all_of_them(timed_server: TimedServerFactory) -> None:
+    """B190: more than one piece of the scan, and of the unregistrations, holds."""
+    server = timed_server()
+    brokers = [Names() for _ in range(150)]
+    with server.connect() as client:
+        connections = [server.connect() for _ in brokers]
+        for connection, names in zip(connections, brokers, strict=True):
+            registered(connection, names, heartbeatTimeoutMillis=1_000)
+        pass_time(server, 5 * SECOND)
+        eventually(lambda: all(group(client, names.broker) is None for names in brokers))
+        for connection in connections:
+            connection.close()
