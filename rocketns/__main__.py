@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rocketns import cli
+from rocketns._fast.allocation import give_back_large_blocks
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
@@ -77,6 +78,7 @@ async def _serve(configuration: Configuration) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    give_back_large_blocks()
     controller = NamesrvController(configuration)
     await controller.start()
     _spare_the_collector()
