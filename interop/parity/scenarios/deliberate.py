@@ -77,6 +77,9 @@ def _nulls() -> Iterator[Scenario]:
     nulls = GOOD.replace(b'"topicQueueMappingInfoMap":{}', b'"topicQueueMappingInfoMap":null')
     live = HowMany(version_query(), '"changed":"false"', differs=none("null-mappings"))
     yield _differing("registration-with-null-mappings", "B162", register(body=nulls), live)
+    for name, value in (("a-null-mapping", b"null"), ("an-empty-text-as-mapping", b'""')):
+        one = GOOD.replace(b'"topicQueueMappingInfoMap":{}', b'"topicQueueMappingInfoMap":{"M":' + value + b"}")
+        yield _differing(f"registration-with-{name}", "B162", register(body=one), live)
 
 
 def _unregistering() -> Iterator[Scenario]:

@@ -114,8 +114,6 @@ def _static() -> Iterator[Scenario]:
         "null-queues": {own("T"): {"bname": own("a"), "currIdMap": None}},
         "no-queues": mapping_of("T", queues={}),
         "other-name": mapping_of("T", "other"),
-        "null": {own("T"): None},  # type: ignore[dict-item]
-        "empty-text": {own("T"): ""},  # type: ignore[dict-item]
         "no-name": {own("T"): {"topic": own("T")}},
         "unknown-topic": mapping_of("X"),
         "numbers-in-quotes": mapping_of("T", epoch="8", totalQueues="9"),  # type: ignore[arg-type]
