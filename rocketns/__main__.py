@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from rocketns import cli, signals
+from rocketns._fast.allocation import give_back_large_blocks
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
@@ -81,6 +82,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    give_back_large_blocks()
     controller = NamesrvController(configuration)
     signals.reread_at_sighup(partial(_reread, controller, log_writer))
     await controller.start()

@@ -30,7 +30,15 @@ class RequestError(RocketnsError):
 
 
 class BodyDecodeError(RequestError):
-    """A request body that Java's decoder refuses."""
+    """A request body that Java's decoder refuses. ``java_class`` is what Java throws."""
+
+    java_class = "com.alibaba.fastjson2.JSONException"
+
+
+class NullRefused(BodyDecodeError):
+    """A null that Java's concurrent maps refuse."""
+
+    java_class = "java.lang.NullPointerException"
 
 
 class SystemBusy(RequestError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cache, lru_cache
 
 INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
@@ -14,17 +14,36 @@ _BLANKS = "".join(map(chr, range(0x21)))
 HASHED_CHARACTERS_MAX = 256  # broker names have at most 127
 
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")  # the longest long has 19 digits
+_SHORT_CHARACTERS_MAX = 64
 
 
 def parse_long(text: str, low: int = LONG_MIN, high: int = LONG_MAX) -> int | None:
     """Long.parseLong: an optional sign and digits of any script, nothing around them; None where Java throws."""
+    if len(text) > _SHORT_CHARACTERS_MAX:
+        text = _without_zeros(text)
+        if len(text) > _SHORT_CHARACTERS_MAX:
+            return None
     match = _INTEGER.fullmatch(text if text.isascii() else _with_ascii_digits(text))
     number = int(match[1] + match[2]) if match else None
     return number if number is not None and low <= number <= high else None
 
 
-def _with_ascii_digits(text: str) -> str:
+@cache
+def _zeros() -> str:
     """Character.digit, by which Java reads a digit, knows every decimal digit that is one UTF-16 code unit."""
+    units = map(chr, range(1 << 16))
+    return "".join(unit for unit in units if unit.isdecimal() and unicodedata.decimal(unit) == 0)
+
+
+def _without_zeros(text: str) -> str:
+    """Without leading zeros but one: a number may have millions, and none of them costs a step in Python."""
+    sign = text[:1] if text[:1] in ("+", "-") else ""
+    digits = text[len(sign) :].lstrip(_zeros())
+    return sign + "0" + digits if digits != text[len(sign) :] else text
+
+
+def _with_ascii_digits(text: str) -> str:
+    """Decimal digits of any script as those of ASCII, as far as Java knows them."""
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() and c <= "\uffff" else c for c in text)
 
 

@@ -41,7 +41,10 @@ FOR_OLD_PEERS = (
 )
 BARE_KEY = re.compile(r"[{,]-?\d+:")
 EXCEPTION = re.compile(r'"remark":"((?:java|javax|com|org|io)(?:\.\w+)*\.\w*(?:Exception|Error)\b(?:[^"\\]|\\.)*)"')
-DECODE_FAILURE = re.compile(r"org\.apache\.rocketmq\.remoting\.exception\.RemotingCommandException: [^,:]+,")
+DECODE_FAILURE = re.compile(
+    r"org\.apache\.rocketmq\.remoting\.exception\.RemotingCommandException: [^,:]+,"
+    r"|com\.alibaba\.fastjson2\.JSONException: "
+)
 REMARK = re.compile(r'"remark":"((?:[^"\\]|\\.)+)"')
 TIMESTAMP = re.compile(r'"timestamp":(\d{13})\b')
 OPAQUE = re.compile(r'"opaque":-?\d+')

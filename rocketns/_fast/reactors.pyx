@@ -47,16 +47,10 @@ from rocketns._fast.threads cimport (
     pthread_mutex_unlock,
 )
 
-cdef extern from "<malloc.h>" nogil:
-    int mallopt(int option, int value)
-    const int M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
-
 REACTORS_MAX = READERS_MAX
 
 cdef enum:
     COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied, but lent by its owner
-    MMAP_BYTES_MIN = 4 * 1024 * 1024
-    TRIM_BYTES_MIN = 4 * 1024 * 1024
 
 
 cdef class Frame:
@@ -105,9 +99,6 @@ cdef class Reactors:
         self.slots, self.count = slots, count
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
-        # Fixed, or glibc would come to take the largest frames from its heaps too, and leave holes there.
-        mallopt(M_MMAP_THRESHOLD, MMAP_BYTES_MIN)
-        mallopt(M_TRIM_THRESHOLD, TRIM_BYTES_MIN)
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         self.shared.routes = &slots.routes
         self.shared.clock_ms = -1

@@ -12,7 +12,7 @@ Queues = TypeVar("Queues")
 Parsed = tuple[tuple[int, int, int], dict[str, Queues], dict[str, str], list[str], int]
 
 def parse_json(
-    body: bytes | memoryview,
+    body: bytes | bytearray | memoryview,
     queue_data: Callable[[int, int, int, int], Queues],
     slots: RouteSlots | None = None,
     broker_name: str | None = None,
@@ -25,7 +25,7 @@ def parse_json(
     """
 
 def parse_compressed(
-    inflated: bytes | memoryview,
+    inflated: bytes | bytearray | memoryview,
     mappings: bool,
     queue_data: Callable[[int, int, int, int], Queues],
     slots: RouteSlots | None = None,

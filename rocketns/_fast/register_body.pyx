@@ -37,7 +37,8 @@ from rocketns._fast.slots cimport Routes, Slot, find_entry, find_next_slot
 
 cdef enum:
     LENGTH_BYTES = 4
-    BLOCKS_MAX = 500_000
+    BLOCKS_MAX = 100_000
+    FILTER_SERVERS_MAX = 10_000
     DEFAULT_QUEUE_NUMS = 16
     DEFAULT_PERM = 6
     KINDS = 32
@@ -271,6 +272,8 @@ cdef class _Body:
             if not scan_text(cursor, &text):
                 return False
             self.filters.append(text_of(&text))
+            if len(self.filters) > FILTER_SERVERS_MAX:
+                return False
 
     cdef bint read_table(self, Cursor *cursor) except -1:
         cdef Topic topic
@@ -283,6 +286,8 @@ cdef class _Body:
             if more != MEMBER:
                 return more == NO_MORE
             if not scan_topic(cursor, &topic) or not self.add_topic(&topic):
+                return False
+            if self.topics + self.known > BLOCKS_MAX:
                 return False
 
     cdef bint read_wrapper(self, Cursor *cursor) except -1:

@@ -31,6 +31,7 @@ cdef enum:
     V4_9_4 = 401
     TOPIC_BYTES_MAX = 1024
     PAIRS_MAX = 64
+    HEADER_VALUES_MAX = 65_536  # values are counted in control; in a header of fewer bytes there are not more
     LANGUAGES = 14
     FIXED_BYTES = 21  # of a binary header: code, language, version, opaque, flag and two lengths
 
@@ -237,7 +238,7 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
     cdef uint32_t word = read_uint32(frame + 4)
     cdef size_t header_length = word & HEADER_LENGTH_MASK
     cdef bint recognised
-    if header_length > size - HEAD_BYTES:
+    if header_length > size - HEAD_BYTES or header_length > HEADER_VALUES_MAX:
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + header_length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from rocketns.errors import BodyDecodeError, RequestError
+from rocketns.errors import RequestError
 from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol import bodies
 from rocketns.protocol.codes import (
@@ -176,9 +176,6 @@ def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _
 
 def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
     """REGISTER_TOPIC_IN_NAMESRV."""
-    try:
-        queue_datas = decode_queue_datas(command.body)
-    except BodyDecodeError as error:
-        raise BodyDecodeError(f"com.alibaba.fastjson2.JSONException: {error.remark}") from error
+    queue_datas = decode_queue_datas(command.body)
     context.note(topics.register_topic(context.tables, command.ext("topic"), queue_datas))
     return Reply()

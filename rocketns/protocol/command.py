@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from construct import ConstructError
-
+from rocketns._fast import binary_header
 from rocketns.errors import BodyDecodeError, MalformedFrame
-from rocketns.protocol import fastjson, spec
+from rocketns.protocol import fastjson
+from rocketns.protocol.bounds import EXT_PAIRS_MAX, Allowance
 from rocketns.protocol.codes import LanguageCode, SerializeType
 from rocketns.protocol.lenient import NumberText
 
-# Headers are decoded while they are read, before their connection has to wait for its turn.
-LENIENT_HEADER_BYTES_MAX = 16 * 1024
+HEAD_BYTES = 8  # total length, then one word of serialize type and header length
+_HEADER_LENGTH_BITS = 24
 
 FLAG_RESPONSE = 1 << 0
 FLAG_ONEWAY = 1 << 1
@@ -81,39 +81,44 @@ class Reply:
 
 def decode(frame: bytes | memoryview) -> RemotingCommand:
     """A whole frame, length field included, whose size `next_frame` found. MalformedFrame where Java closes."""
+    if len(frame) < HEAD_BYTES:
+        raise MalformedFrame("the frame is shorter than its head")
+    word = int.from_bytes(frame[4:HEAD_BYTES], "big")
+    header_length = word & (1 << _HEADER_LENGTH_BITS) - 1
+    if HEAD_BYTES + header_length > len(frame):
+        raise MalformedFrame("the header is longer than the frame")
+    match word >> _HEADER_LENGTH_BITS:
+        case SerializeType.JSON:
+            return _decode_json(frame, HEAD_BYTES + header_length)
+        case SerializeType.ROCKETMQ:
+            return _decode_binary(frame, header_length)
+        case unknown:
+            raise MalformedFrame(f"no serialize type {unknown}")
+
+
+def _decode_json(frame: bytes | memoryview, body_start: int) -> RemotingCommand:
+    header = bytes(frame[HEAD_BYTES:body_start])
     try:
-        head = spec.FRAME_HEAD.parse(bytes(frame[:8]))
-        body_start = 8 + head.header_length
-        if body_start > len(frame):
-            raise MalformedFrame("the header is longer than the frame")
-        if head.serialize_type == SerializeType.ROCKETMQ:
-            return _decode_binary(bytes(frame[8:]), head.header_length)
-        header = bytes(frame[8:body_start])
-        command = fastjson.read(header, _command_of, numeric_keys=False, lenient_bytes_max=LENIENT_HEADER_BYTES_MAX)
-    except ConstructError as error:
-        raise MalformedFrame(f"header: {error}") from error
+        command = fastjson.read(header, _command_of, numeric_keys=False, allowance=Allowance.of_header())
     except BodyDecodeError as error:
         raise MalformedFrame(f"JSON header: {error}") from error
     command.data = frame[body_start:] if body_start < len(frame) else None
     return command
 
 
-def _decode_binary(data: bytes, header_length: int) -> RemotingCommand:
-    header = spec.BINARY_HEADER.parse(data, header_length=header_length)
-    pairs = header.ext or ()
-    # a zero length is Java's null: such a value is as good as absent, such a key can never be asked for
-    ext = {_utf8(p.key): _utf8(p.value) or None for p in pairs if p.key} if header.ext_length > 0 else None
-    body_length = len(data) - header_length
-    body = data[header.end : header.end + body_length]
-    if len(body) < body_length:
+def _decode_binary(frame: bytes | memoryview, header_length: int) -> RemotingCommand:
+    try:
+        code, language, version, opaque, flag, ext, end = binary_header.parse(
+            frame, HEAD_BYTES, header_length, EXT_PAIRS_MAX
+        )
+    except ValueError as error:
+        raise MalformedFrame(f"binary header: {error}") from error
+    body_length = len(frame) - HEAD_BYTES - header_length
+    if len(frame) - end < body_length:
         raise MalformedFrame("the header's fields reach into the body")
-    return RemotingCommand(
-        header.code, header.version, header.opaque, header.flag, ext, body or None, _language(header.language)
-    )
-
-
-def _utf8(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
+    # Java reads so many bytes as the header leaves, from where the fields ended.
+    body = frame[end : end + body_length] if body_length else None
+    return RemotingCommand(code, version, opaque, flag, ext, body, _language(language))
 
 
 def _language(code: int) -> str | None:
@@ -127,6 +132,8 @@ def _command_of(value: Any) -> RemotingCommand:
     ext = fastjson.as_object(fields.get("extFields"))
     ext_texts = None if ext is None else {key: fastjson.exact_text(item) for key, item in ext.items()}
     _check_enum(fields.get("serializeTypeCurrentRPC"), len(SerializeType))
+    _check_body(fields.get("body"))
+    _check_suspended(fields.get("suspended"))
     return RemotingCommand(
         code=fastjson.as_int(fields.get("code")),
         version=fastjson.as_int(fields.get("version")),
@@ -136,6 +143,20 @@ def _command_of(value: Any) -> RemotingCommand:
         data=None,
         language=_check_enum(fields.get("language", "JAVA"), len(LanguageCode)),
     )
+
+
+def _check_body(value: Any) -> None:
+    """Java's class has a member ``body`` for bytes, which is then replaced: a list of numbers, and no other text."""
+    if isinstance(value, list):
+        for item in value:
+            fastjson.as_int(item)
+    elif value is not None and value != "":
+        raise BodyDecodeError("the member body is no list of numbers")
+
+
+def _check_suspended(value: Any) -> None:
+    """A boolean that nobody reads; a list of one stands for it."""
+    fastjson.as_bool(value[0] if isinstance(value, list) and len(value) == 1 else value)
 
 
 def _check_enum(value: Any, ordinals: int) -> str | None:

@@ -5,12 +5,21 @@ Sources: RemotingCommand.encode and encodeHeader, RocketMQSerializable.rocketMQP
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 
-from rocketns.protocol import fastjson, spec
+from rocketns.protocol import fastjson
 from rocketns.protocol.codes import V5_5_0, LanguageCode, SerializeType
 from rocketns.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Reply, next_request_id
+
+HEADER_BYTES_MAX = (1 << 24) - 1
+
+# `rocketns.protocol.spec` has the layouts.
+_HEAD = struct.Struct(">iI")
+_BEFORE_REMARK = struct.Struct(">hBhii")
+_LENGTH = struct.Struct(">i")
+_KEY_LENGTH = struct.Struct(">h")
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,17 +44,13 @@ class _Header:
         return fastjson.dumps(fields)
 
     def _binary(self) -> bytes:
-        ext = (self.ext_fields or {}).items()
-        fields = {
-            "code": self.code,
-            "language": LanguageCode.JAVA,
-            "version": V5_5_0,
-            "opaque": self.opaque,
-            "flag": self.flag,
-            "remark": _utf8(self.remark or ""),
-            "ext": [{"key": _utf8(key), "value": _utf8(value)} for key, value in ext if value is not None],
-        }
-        return bytes(spec.BINARY_HEADER.build(fields, header_length=spec.HEADER_MAX))
+        remark = _utf8(self.remark or "")
+        pairs = [(_utf8(key), _utf8(text)) for key, text in (self.ext_fields or {}).items() if text is not None]
+        ext = b"".join(
+            part for key, text in pairs for part in (_KEY_LENGTH.pack(len(key)), key, _LENGTH.pack(len(text)), text)
+        )
+        fixed = _BEFORE_REMARK.pack(self.code, LanguageCode.JAVA, V5_5_0, self.opaque, self.flag)
+        return b"".join((fixed, _LENGTH.pack(len(remark)), remark, _LENGTH.pack(len(ext)), ext))
 
 
 def _utf8(text: str) -> bytes:
@@ -68,5 +73,7 @@ def encode_request(
 
 
 def _frame(header: bytes, body: bytes, serialize_type: SerializeType) -> bytes:
-    fields = {"length": 4 + len(header) + len(body), "serialize_type": serialize_type, "header_length": len(header)}
-    return b"".join((spec.FRAME_HEAD.build(fields), header, body))
+    if len(header) > HEADER_BYTES_MAX:
+        raise ValueError(f"a header of {len(header)} bytes, at most {HEADER_BYTES_MAX}")
+    word = serialize_type << 24 | len(header)
+    return b"".join((_HEAD.pack(4 + len(header) + len(body), word), header, body))

@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 
 import orjson
 
+from rocketns._fast import json_beans, json_shape
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import lenient
+from rocketns.protocol.bounds import Allowance
 from rocketns.protocol.jsonnumbers import as_bool as as_bool
 from rocketns.protocol.jsonnumbers import as_int as as_int
 from rocketns.protocol.jsonnumbers import as_long as as_long
@@ -23,10 +25,6 @@ from rocketns.protocol.lenient import NumberText
 
 SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWriter.Feature.BrowserCompatible)
 
-# Inserting quotes inside a string always makes the text invalid (a digit would follow its end), so this pass can
-# turn a refused text into an accepted one only where the digits really were a key.
-NUMERIC_KEYS_MAX = 200_000
-_NUMERIC_KEY = re.compile(rb"([{,]\s*)(-?\d+)(\s*:)")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 Value = TypeVar("Value")
@@ -45,38 +43,52 @@ def read(
     build: Callable[[Any], Value],
     *,
     numeric_keys: bool = True,
-    lenient_bytes_max: int = lenient.LENIENT_BYTES_MAX,
+    allowance: Allowance | None = None,
 ) -> Value:
     """What ``build`` makes of the value of a JSON text. If it meets an InexactNumber it is called a second time."""
-    how: dict[str, Any] = {"numeric_keys": numeric_keys, "lenient_bytes_max": lenient_bytes_max}
+    allowance = allowance or Allowance()
     try:
-        return build(loads(data, **how))
+        return build(loads(data, numeric_keys=numeric_keys, allowance=allowance))
     except InexactNumber:
-        return build(loads_lenient(data, **how))
+        return build(loads_lenient(data, numeric_keys=numeric_keys, allowance=allowance))
 
 
-def loads(data: bytes, *, numeric_keys: bool = True, lenient_bytes_max: int = lenient.LENIENT_BYTES_MAX) -> Any:
+def loads(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
     """The value of a JSON text as fastjson2 takes it. JsonSyntaxError where fastjson2 throws.
 
     ``numeric_keys`` says whether keys may be numbers without quotes: in maps of beans, but not in beans and not in
-    maps of strings. Text longer than ``lenient_bytes_max`` is only taken if it is JSON but for such keys.
+    maps of strings. ``allowance`` bounds the number of values, and the bytes of text that is not JSON but for such
+    keys; what is used is taken off it.
     """
+    allowance = allowance or Allowance()
+    _take_values(data, allowance)
     try:
         return orjson.loads(data)
     except ValueError:
         pass
-    if numeric_keys:
+    quoted = json_shape.quote_numeric_keys(data) if numeric_keys else None
+    if quoted is not None:
         try:
-            return orjson.loads(_NUMERIC_KEY.sub(rb'\1"\2"\3', data, count=NUMERIC_KEYS_MAX))
+            return orjson.loads(quoted)
         except ValueError:
             pass
-    return loads_lenient(data, numeric_keys=numeric_keys, lenient_bytes_max=lenient_bytes_max)
+    return loads_lenient(data, numeric_keys=numeric_keys, allowance=allowance)
 
 
-def loads_lenient(data: bytes, *, numeric_keys: bool = True, lenient_bytes_max: int = lenient.LENIENT_BYTES_MAX) -> Any:
+def _take_values(data: bytes, allowance: Allowance) -> None:
+    """Before any object is made: each takes time and some 20 times the bytes that stand for it."""
+    values = json_shape.count_values(data, allowance.values)
+    if values > allowance.values:
+        raise JsonSyntaxError(f"more than {allowance.values} JSON values")
+    allowance.values -= values
+
+
+def loads_lenient(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
     """Like `loads`, with every number as the text it was written with (NumberText)."""
-    if len(data) > lenient_bytes_max:
-        raise JsonSyntaxError(f"not JSON, and longer than the {lenient_bytes_max} bytes read leniently")
+    allowance = allowance or Allowance()
+    if len(data) > allowance.lenient_bytes:
+        raise JsonSyntaxError(f"not JSON, and longer than the {allowance.lenient_bytes} bytes read leniently")
+    allowance.lenient_bytes -= len(data)
     try:
         return lenient.loads(data.decode("utf-8"), numeric_keys=numeric_keys)
     except ValueError as error:  # UnicodeDecodeError is one
@@ -124,39 +136,35 @@ def as_object(value: Any) -> dict[str, Any] | None:
 
 
 def as_text(value: Any) -> str | None:
-    """JSONReader.readString: any value as its JSON text, null as None."""
+    """JSONReader.readString: any value as its JSON text, null as None, and a list of one text or null as that one."""
     if value is None or type(value) is str:
         return value
     if isinstance(value, NumberText):
         return number_text(value)
-    return dumps(_shown(value, 0)).decode("utf-8")
+    if type(value) is int:
+        return str(value)
+    if type(value) is list and len(value) == 1 and (value[0] is None or type(value[0]) is str):
+        only: str | None = value[0]
+        return only
+    try:
+        return dumps(json_beans.shown(value, lenient.NESTING_MAX, _leaf)).decode("utf-8")
+    except RecursionError as error:
+        raise BodyDecodeError(f"more than {lenient.NESTING_MAX} levels") from error
+
+
+def _leaf(value: Any) -> Any:
+    """A number as fastjson2 shows it, anything else as it is."""
+    return orjson.Fragment(number_text(value)) if isinstance(value, NumberText) else value
 
 
 def exact_text(value: Any) -> str | None:
     """Like `as_text`; InexactNumber where a number's own text counts and only its value is there."""
     if type(value) is str:
         return value
-    if _has_float(value, 0):
+    try:
+        inexact = json_beans.has_float(value, lenient.NESTING_MAX)
+    except RecursionError as error:
+        raise BodyDecodeError(f"more than {lenient.NESTING_MAX} levels") from error
+    if inexact:
         raise InexactNumber("a number is wanted as text")
     return as_text(value)
-
-
-def _has_float(value: Any, depth: int) -> bool:
-    _check_depth(depth)
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return isinstance(value, float) or any(_has_float(item, depth + 1) for item in inner)
-
-
-def _shown(value: Any, depth: int) -> Any:
-    """What fastjson2 writes of a nested value: numbers as it shows them, and no null members."""
-    _check_depth(depth)
-    if isinstance(value, NumberText):
-        return orjson.Fragment(number_text(value))
-    if isinstance(value, dict):
-        return {key: _shown(item, depth + 1) for key, item in value.items() if item is not None}
-    return [_shown(item, depth + 1) for item in value] if isinstance(value, list) else value
-
-
-def _check_depth(depth: int) -> None:
-    if depth > lenient.NESTING_MAX:
-        raise BodyDecodeError(f"more than {lenient.NESTING_MAX} levels")

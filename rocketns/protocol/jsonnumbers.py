@@ -13,12 +13,14 @@ from typing import Any
 
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
+from rocketns.protocol.bounds import NUMBER_CHARACTERS_MAX
 from rocketns.protocol.lenient import NumberText
 
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+)?[+-]?)?")
 _WORDS = {"": 0, "null": 0, "true": 1, "false": 0}
 _BOOLEANS = {"": False, "1": True, "0": False, "Y": True, "N": False}
 _LISTED = (int, float, str, NumberText)
+_PLAIN_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]{1,6})?")  # BigDecimal.toString changes nothing
 _DIGITS_MAX = 20  # one more than a long has: enough to see that it overflows
 _SHOWN_MAX = 64
 
@@ -73,7 +75,7 @@ def _of_text(text: str, low: int, high: int) -> int:
     """JSONReader.readNumber0, which reads the same in quotes and without."""
     if text in _WORDS:
         return _WORDS[text]
-    match = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text) if len(text) <= NUMBER_CHARACTERS_MAX else None
     if match is None or text == ".":
         raise BodyDecodeError(f"not a number: {text[:_SHOWN_MAX]}")
     sign, digits, fraction, exponent = match.groups()
@@ -91,6 +93,8 @@ def _of_double(number: float, low: int, high: int) -> int:
 
 def number_text(number: NumberText) -> str:
     """How Java shows a number that it read: BigDecimal.toString, or Double.toString where it had an exponent."""
+    if _PLAIN_NUMBER.fullmatch(number):
+        return str(number)
     mantissa, _, exponent = number.lower().partition("e")
     if exponent.strip("+-0"):
         return _double_text(float(number))

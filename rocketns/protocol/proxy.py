@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import struct
 from dataclasses import dataclass
-from typing import Any
-
-from construct import BitStruct as Bits
-from construct import Bytes, Int16ub, Nibble, Struct
 
 from rocketns.errors import MalformedFrame
 from rocketns.javatext import parse_int
@@ -23,19 +20,15 @@ V1_LINE_BYTES_MAX = 108  # without its end, as Netty counts
 V2_BYTES_MAX = 16 + 65_535  # the fixed part and its 16-bit length
 TLV_NESTING_MAX = 128
 
-V2_HEAD = Struct(
-    "signature" / Bytes(12),
-    "version_command" / Bits("version" / Nibble, "command" / Nibble),
-    "family_transport" / Bits("family" / Nibble, "transport" / Nibble),
-    "length" / Int16ub,
-)
-V2_IPV4 = Struct("source" / Bytes(4), "destination" / Bytes(4), "source_port" / Int16ub, "destination_port" / Int16ub)
-V2_IPV6 = Struct("source" / Bytes(16), "destination" / Bytes(16), "source_port" / Int16ub, "destination_port" / Int16ub)
-V2_UNIX = Struct("source" / Bytes(108), "destination" / Bytes(108))
+# `rocketns.protocol.spec` has the layouts.
+_V2_HEAD = struct.Struct(">12sBBH")  # signature, version and command, family and transport, length of what follows
+_V2_IPV4 = struct.Struct(">4s4sHH")  # source, destination, their ports
+_V2_IPV6 = struct.Struct(">16s16sHH")
+_V2_UNIX = struct.Struct(">108s108s")
 
 _LOCAL, _PROXY = 0, 1
 _UNIX_FAMILY = 3
-_ADDRESSES = {1: V2_IPV4, 2: V2_IPV6, _UNIX_FAMILY: V2_UNIX}
+_ADDRESSES = {1: _V2_IPV4, 2: _V2_IPV6, _UNIX_FAMILY: _V2_UNIX}
 _STREAM, _DATAGRAM = 1, 2
 
 # A type-length-value: type (1 byte), length (2 bytes), value. That of type SSL starts with 5 bytes, then holds others.
@@ -103,32 +96,34 @@ def _ipv6(text: str) -> str:
 
 
 def _parse_v2(data: bytes) -> ProxyHeader | None:
-    if len(data) < V2_HEAD.sizeof():
+    if len(data) < _V2_HEAD.size:
         return None
-    head = V2_HEAD.parse(data)
-    command = head.version_command.command
-    if head.signature != V2_SIGNATURE or head.version_command.version != 2 or command not in (_LOCAL, _PROXY):
+    signature, version_command, family_transport, length = _V2_HEAD.unpack_from(data)
+    version, command = version_command >> 4, version_command & 15
+    if signature != V2_SIGNATURE or version != 2 or command not in (_LOCAL, _PROXY):
         raise MalformedFrame("a PROXY header of unknown version or command")
-    size = V2_HEAD.sizeof() + head.length
+    size = _V2_HEAD.size + length
     if len(data) < size:
         return None
-    return ProxyHeader(size, None if command == _LOCAL else _v2_source(head, data[V2_HEAD.sizeof() : size]))
+    block = data[_V2_HEAD.size : size]
+    if command == _LOCAL:
+        return ProxyHeader(size, None)
+    return ProxyHeader(size, _v2_source(family_transport >> 4, family_transport & 15, block))
 
 
-def _v2_source(head: Any, block: bytes) -> str | None:
-    family, transport = head.family_transport.family, head.family_transport.transport
+def _v2_source(family: int, transport: int, block: bytes) -> str | None:
     if family == transport == 0:
         return None
     if family not in _ADDRESSES or transport not in (_STREAM, _DATAGRAM):
         raise MalformedFrame("a PROXY header of unknown family")
-    size = _ADDRESSES[family].sizeof()
-    if len(block) < size:
+    layout = _ADDRESSES[family]
+    if len(block) < layout.size:
         raise MalformedFrame("a PROXY header that is too short for its addresses")
-    _check_tlvs(block[size:])
+    _check_tlvs(block[layout.size :])
     if family == _UNIX_FAMILY:
         return None
-    addresses = _ADDRESSES[family].parse(block)
-    return f"{ipaddress.ip_address(addresses.source)}:{addresses.source_port}"
+    source, _, source_port, _ = layout.unpack_from(block)
+    return f"{ipaddress.ip_address(source)}:{source_port}"
 
 
 def _check_tlvs(rest: bytes, nesting: int = 0) -> None:

@@ -6,20 +6,27 @@ Every fault is a BodyDecodeError. ``now_ms`` (epoch) is the class default of Dat
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Hashable, Iterator, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from construct import ConstructError
 from isal import isal_zlib
 
-from rocketns._fast import register_body
+from rocketns._fast import json_beans, register_body, registration_blocks
 from rocketns._fast.fingerprint import fingerprint
 from rocketns._fast.routes import RouteSlots
-from rocketns.errors import BodyDecodeError
-from rocketns.javatext import parse_int
-from rocketns.protocol import fastjson, spec
+from rocketns.errors import BodyDecodeError, NullRefused
+from rocketns.protocol import fastjson
+from rocketns.protocol.bounds import (
+    BLOCKS_MAX,
+    FILTER_SERVERS_MAX,
+    INFLATED_BYTES_MAX,
+    MAPPINGS_MAX,
+    QUEUE_DATAS_MAX,
+    Allowance,
+    BlockLimits,
+)
 from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL, PERM_READ, PERM_WRITE, V5_0_0
 from rocketns.protocol.lenient import NumberText
 from rocketns.protocol.route import (
@@ -32,12 +39,13 @@ from rocketns.protocol.route import (
 )
 
 Body = bytes | memoryview
+Inflated = Body | bytearray
 Slots = RouteSlots  # what the tables hold, as compiled code reads it
 
-INFLATED_BYTES_MAX = 32 * 1024 * 1024  # twice the largest plain body
+INFLATED_AT_FIRST_BYTES = 64 * 1024
+BLOCK_LIMITS = BlockLimits()
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
 DEFAULT_PERM = PERM_READ | PERM_WRITE
-_FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")  # TopicFilterType
 
 _ZLIB_MAGIC = b"\x78"
 
@@ -63,7 +71,8 @@ class RegisterBrokerBody:
 
 def decode_data_version(body: bytes | None, now_ms: int) -> DataVersion | None:
     """DataVersion.decode: None for no body and for ``null``."""
-    return _data_version(fastjson.loads(body), now_ms) if body else None
+    with _java_errors():
+        return _data_version(fastjson.loads(body), now_ms) if body else None
 
 
 class Known(NamedTuple):
@@ -94,9 +103,9 @@ def decode_register_broker_body(
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     compressed = compressed or _is_deflated(body, version)
     with _decode_errors():
-        data = _inflate(body) if compressed else body
+        data = _inflate(body, version >= V5_0_0) if compressed else body
         taken = _decode_fast(data, compressed, version >= V5_0_0, known)
-        return _decode_data(bytes(data), compressed, version, now_ms) if taken is None else taken
+        return _decode_data(data, compressed, version, now_ms) if taken is None else taken
 
 
 def decode_register_broker_body_reference(
@@ -107,11 +116,21 @@ def decode_register_broker_body_reference(
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     compressed = compressed or _is_deflated(body, version)
     with _decode_errors():
-        return _decode_data(_inflate(body) if compressed else bytes(body), compressed, version, now_ms)
+        data = _inflate(body, version >= V5_0_0) if compressed else body
+        return _decode_data(data, compressed, version, now_ms)
 
 
-def _decode_data(data: bytes, compressed: bool, version: int, now_ms: int) -> RegisterBrokerBody:
-    return _decode_blocks(data, version, now_ms) if compressed else _decode_plain(data, now_ms)
+def _decode_data(data: Inflated, compressed: bool, version: int, now_ms: int) -> RegisterBrokerBody:
+    return _decode_blocks(data, version, now_ms) if compressed else _decode_plain(bytes(data), now_ms)
+
+
+@contextmanager
+def _java_errors() -> Iterator[None]:
+    """Where Java names the class of what it throws."""
+    try:
+        yield
+    except BodyDecodeError as error:
+        raise BodyDecodeError(f"{error.java_class}: {error.remark}") from error
 
 
 @contextmanager
@@ -134,7 +153,7 @@ def _is_deflated(body: Body, version: int) -> bool:
     return version >= V5_0_0 and body[:1] == _ZLIB_MAGIC
 
 
-def _decode_fast(data: Body, compressed: bool, mappings: bool, known: Known | None) -> RegisterBrokerBody | None:
+def _decode_fast(data: Inflated, compressed: bool, mappings: bool, known: Known | None) -> RegisterBrokerBody | None:
     """What the compiled twin makes of it, None where it declines."""
     slots, broker_name = known or (None, None)
     if compressed:
@@ -152,7 +171,8 @@ def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigW
     """What a broker from before 3.0.11 sends: the bare wrapper; None for the text ``null``."""
     if body is None:
         return TopicConfigWrapper(NO_VERSION)
-    wrapper = fastjson.read(body, lambda value: _wrapper(value, now_ms))
+    with _java_errors():
+        wrapper = fastjson.read(body, lambda value: _wrapper(value, now_ms))
     if wrapper is not None:
         wrapper.topic_queue_mapping_info_map = {}  # TopicConfigSerializeWrapper does not know static topics
     return wrapper
@@ -160,14 +180,17 @@ def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigW
 
 def decode_queue_datas(body: bytes | None) -> list[tuple[str | None, QueueData]]:
     """The queueDatas of a TopicRouteData; empty where there are none. A null among them names no broker."""
-    return [] if body is None else fastjson.read(body, _queue_datas)
+    with _java_errors():
+        return [] if body is None else fastjson.read(body, _queue_datas)
 
 
 def _queue_datas(value: Any) -> list[tuple[str | None, QueueData]]:
     items = (fastjson.as_object(value) or {}).get("queueDatas")
     if items is None or items == "":
         return []
-    return [_named_queue_data(fastjson.as_object(item)) for item in (items if isinstance(items, list) else [items])]
+    listed = items if isinstance(items, list) else [items]
+    _check_count(listed, QUEUE_DATAS_MAX, "brokers of a topic")
+    return [_named_queue_data(fastjson.as_object(item)) for item in listed]
 
 
 def _named_queue_data(fields: dict[str, Any] | None) -> tuple[str | None, QueueData]:
@@ -202,7 +225,15 @@ def _filter_servers(value: Any) -> list[str | None] | None:
     """A list of strings: text stands for itself, and what is neither for null."""
     if isinstance(value, str) and not isinstance(value, NumberText):
         return [value] if value else []
-    return [fastjson.exact_text(item) for item in value] if isinstance(value, list) else None
+    if isinstance(value, list):
+        _check_count(value, FILTER_SERVERS_MAX, "filter servers")
+        return [fastjson.exact_text(item) for item in value]
+    return None
+
+
+def _check_count(values: Sized, most: int, of_what: str) -> None:
+    if len(values) > most:
+        raise BodyDecodeError(f"more than {most} {of_what}")
 
 
 def _wrapper(value: Any, now_ms: int) -> TopicConfigWrapper | None:
@@ -213,7 +244,7 @@ def _wrapper(value: Any, now_ms: int) -> TopicConfigWrapper | None:
     mappings = fastjson.as_object(fields.get("topicQueueMappingInfoMap", {}))
     return TopicConfigWrapper(
         _data_version(fields.get("dataVersion", {}), now_ms),
-        None if table is None else TopicTable.of((key, _topic_config(item)) for key, item in table.items()),
+        None if table is None else _topic_table(table),
         None if mappings is None else _mapping_infos(mappings),
     )
 
@@ -230,10 +261,25 @@ def _data_version(value: Any, now_ms: int) -> DataVersion | None:
     )
 
 
+def _topic_table(table: dict[str, Any]) -> TopicTable:
+    _check_count(table, BLOCKS_MAX, "topics")
+    with _too_many():
+        queues, renamed = json_beans.topic_tables(table, queue_data, _topic_config, DEFAULT_QUEUE_NUMS, DEFAULT_PERM)
+    return TopicTable(queues, renamed)
+
+
+@contextmanager
+def _too_many() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise BodyDecodeError(str(error)) from error
+
+
 def _topic_config(value: Any) -> TopicConfig:
     fields = fastjson.as_object(value)
     if fields is None:
-        raise BodyDecodeError("a topic is null")
+        raise NullRefused("a topic is null")
     fastjson.as_object(fields.get("attributes"))
     return TopicConfig(
         fastjson.exact_text(fields.get("topicName")),
@@ -247,6 +293,7 @@ def _topic_config(value: Any) -> TopicConfig:
 
 
 def _mapping_infos(mappings: dict[str, Any]) -> dict[str, TopicQueueMappingInfo]:
+    _check_count(mappings, MAPPINGS_MAX, "static topics")
     present = {key: fastjson.as_object(value) for key, value in mappings.items()}
     return {key: decode_mapping_info(fields) for key, fields in present.items() if fields is not None}
 
@@ -257,7 +304,7 @@ def decode_mapping_info(fields: dict[str, Any]) -> TopicQueueMappingInfo:
     return TopicQueueMappingInfo(
         topic=fastjson.exact_text(fields.get("topic")),
         bname=fastjson.exact_text(fields.get("bname")),
-        curr_id_map=None if ids is None else {_map_int(key): _map_int(value) for key, value in ids.items()},
+        curr_id_map=None if ids is None else _id_map(ids),
         dirty=fastjson.as_bool(fields.get("dirty")),
         epoch=fastjson.as_long(fields.get("epoch")),
         scope=fastjson.exact_text(fields.get("scope", METADATA_SCOPE_GLOBAL)),
@@ -265,46 +312,62 @@ def decode_mapping_info(fields: dict[str, Any]) -> TopicQueueMappingInfo:
     )
 
 
+def _id_map(ids: dict[str, Any]) -> dict[int, int]:
+    with _too_many():
+        return json_beans.id_map(ids, _map_int)
+
+
 def _map_int(value: Any) -> int:
     if value in (None, "", "null"):
-        raise BodyDecodeError("a concurrent map holds no nulls")
+        raise NullRefused("a concurrent map holds no nulls")
     return fastjson.as_int(value)
 
 
-def _inflate(body: Body) -> bytes:
-    """By the quick inflater where it can, by zlib otherwise: what is refused, and why, is zlib's to say."""
-    with suppress(isal_zlib.error):  # type: ignore[arg-type]  # isal's stub takes the class for an instance
-        quick = isal_zlib.decompressobj()
-        data = quick.decompress(body, INFLATED_BYTES_MAX)
-        if quick.eof:
-            return bytes(data)
+def _inflate(body: Body, mappings: bool) -> bytearray:
+    """As far as the blocks reach, as Java does: what follows the last of them is never inflated.
+
+    By the quick inflater where it can, by zlib otherwise: zlib decides what is refused, and its message is passed on.
+    """
     try:
-        inflater = zlib.decompressobj()
-        data = inflater.decompress(body, INFLATED_BYTES_MAX)
+        return _inflate_by(isal_zlib.decompressobj(), body, mappings)
+    except isal_zlib.error:  # type: ignore[misc]  # isal's stub takes the class for an instance
+        pass
+    try:
+        return _inflate_by(zlib.decompressobj(), body, mappings)
     except zlib.error as error:
         raise BodyDecodeError(str(error)) from error
-    if inflater.unconsumed_tail:
-        raise BodyDecodeError(f"inflates to more than {INFLATED_BYTES_MAX} bytes")
-    return data
 
 
-def _decode_blocks(data: bytes, version: int, now_ms: int) -> RegisterBrokerBody:
+def _inflate_by(inflater: Any, body: Body, mappings: bool) -> bytearray:
+    data = bytearray()
+    rest, most = body, max(INFLATED_AT_FIRST_BYTES, len(body))
+    while True:
+        more = inflater.decompress(rest, min(most, INFLATED_BYTES_MAX - len(data)))
+        data += more
+        rest = inflater.unconsumed_tail
+        if inflater.eof or not (more or rest) or not registration_blocks.needs_more(data, mappings, BLOCK_LIMITS):
+            return data
+        if len(data) >= INFLATED_BYTES_MAX:
+            raise BodyDecodeError(f"inflates to more than {INFLATED_BYTES_MAX} bytes")
+        most = len(data)
+
+
+def _decode_blocks(data: Inflated, version: int, now_ms: int) -> RegisterBrokerBody:
     try:
-        sections = spec.COMPRESSED_REGISTRATION.parse(data, mappings=version >= V5_0_0)
-    except ConstructError as error:
-        raise BodyDecodeError("End of compressed data has reached") from error
-    topics = (_topic_line(line) for line in sections.topics.blocks)
-    infos = (_compressed_mapping(data) for data in (sections.mappings.blocks if sections.mappings else []))
+        stamp, queues, filters, mappings = registration_blocks.read(data, version >= V5_0_0, BLOCK_LIMITS, queue_data)
+    except ValueError as error:
+        raise BodyDecodeError(str(error)) from error
+    allowance = Allowance()
     wrapper = TopicConfigWrapper(
-        decode_data_version(sections.data_version.data, now_ms),
-        TopicTable.of((str(config.topic_name), config) for config in topics),
-        dict(infos),
+        _data_version(fastjson.loads(stamp, allowance=allowance), now_ms) if stamp else None,
+        TopicTable(queues, {}),
+        dict(_compressed_mapping(mapping, allowance) for mapping in mappings),
     )
-    return RegisterBrokerBody(wrapper, _compressed_filter_servers(sections.filter_servers.data))
+    return RegisterBrokerBody(wrapper, _compressed_filter_servers(filters, allowance))
 
 
-def _compressed_mapping(data: bytes) -> tuple[str, TopicQueueMappingInfo]:
-    info = fastjson.read(data, _present_mapping_info)
+def _compressed_mapping(data: bytes, allowance: Allowance) -> tuple[str, TopicQueueMappingInfo]:
+    info = fastjson.read(data, _present_mapping_info, allowance=allowance)
     if info is None or info.topic is None:
         raise BodyDecodeError("a static-topic mapping names no topic")
     return info.topic, info
@@ -315,9 +378,10 @@ def _present_mapping_info(value: Any) -> TopicQueueMappingInfo | None:
     return None if fields is None else decode_mapping_info(fields)
 
 
-def _compressed_filter_servers(data: bytes) -> list[str | None] | None:
+def _compressed_filter_servers(data: bytes, allowance: Allowance) -> list[str | None] | None:
     try:
-        return fastjson.read(data.decode("utf-8", "replace").encode(), _parsed_array) if data else None
+        text = data.decode("utf-8", "replace").encode()
+        return fastjson.read(text, _parsed_array, allowance=allowance) if data else None
     except BodyDecodeError:
         return []  # Java logs and keeps its empty list
 
@@ -327,15 +391,3 @@ def _parsed_array(value: Any) -> list[str | None] | None:
     if isinstance(value, dict):
         return [fastjson.exact_text(value)]
     return None if value is None else _filter_servers(value) or []
-
-
-def _topic_line(data: bytes) -> TopicConfig:
-    """TopicConfig.decode: name, read and write queues, permission, filter type; attributes are not needed here."""
-    parts = data.decode("utf-8", "replace").rstrip(" ").split(" ")
-    if len(parts) < 5:
-        raise BodyDecodeError("a topic line has fewer than five parts")
-    numbers = [parse_int(part) for part in parts[1:4]]
-    if None in numbers or parts[4] not in _FILTER_TYPES:
-        raise BodyDecodeError("a topic line has no number where one belongs")
-    read, write, perm = (number or 0 for number in numbers)
-    return TopicConfig(parts[0], queue_data(read, write, perm, 0))

@@ -1,6 +1,8 @@
-"""The binary layouts as Construct declarations: written definition, parser of the control lane, and test oracle.
+"""The binary layouts as Construct declarations: the written definition, which tests hold the codecs to.
 
-Only layouts live here; which values are refused beyond the layout is said where they are read. Integers are big-endian.
+The server does not import this module: Construct takes some 16 µs a field, and its results are reference cycles that
+hold the whole input until the garbage collector runs. Only layouts live here; which values are refused beyond the
+layout is said where they are read. Integers are big-endian.
 Sources: RemotingCommand, RocketMQSerializable and RegisterBrokerBody of RocketMQ 5.5.0.
 """
 
@@ -9,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from construct import (
+    BitStruct,
     Bytes,
     Check,
     Construct,
@@ -17,8 +20,10 @@ from construct import (
     If,
     Int8ub,
     Int16sb,
+    Int16ub,
     Int24ub,
     Int32sb,
+    Nibble,
     Rebuild,
     RepeatUntil,
     StreamError,
@@ -28,6 +33,15 @@ from construct import (
     this,
 )
 
+from rocketns.protocol.bounds import (
+    BLOCK_BYTES_MAX,
+    BLOCKS_MAX,
+    EXT_PAIRS_MAX,
+    MAPPING_BYTES_MIN,
+    MAPPINGS_MAX,
+    TOPIC_LINE_BYTES_MIN,
+)
+
 # NettyDecoder and RemotingCommand.decode: total length, then one word of serialize type and header length.
 FRAME_HEAD = Struct(
     "length" / Int32sb,
@@ -35,9 +49,6 @@ FRAME_HEAD = Struct(
     Check(this.serialize_type <= 1),
     "header_length" / Int24ub,
 )
-
-# Java takes as many as a frame holds, but a request has a dozen, and each costs some microseconds here.
-EXT_PAIRS_MAX = 1024
 
 # RocketMQSerializable.readStr: every length is checked against a limit, the whole section that the string is in.
 EXT_PAIR = Struct(
@@ -79,11 +90,13 @@ BINARY_HEADER = Struct(
 )
 HEADER_MAX = (1 << 24) - 1
 
-_BLOCK = Struct("length" / Rebuild(Int32sb, len_(this.data)), "data" / Bytes(this.length))
+_BLOCK = Struct(
+    "length" / Rebuild(Int32sb, len_(this.data)), Check(this.length <= BLOCK_BYTES_MAX), "data" / Bytes(this.length)
+)
 
 
 class Blocks(Construct):  # type: ignore[misc]
-    """A list of `_BLOCK`s' data, as many as ``count`` beside it says; shorter ones than ``bytes_min`` are refused.
+    """A list of `_BLOCK`s' data, as many as ``count`` beside it says, each of at least ``bytes_min``.
 
     The same as Array(count, _BLOCK), but a broker has 10,000 of them, and a hostile one has millions.
     """
@@ -99,8 +112,8 @@ class Blocks(Construct):  # type: ignore[misc]
         head: bytes = stream.read(4)
         length = int.from_bytes(head, "big", signed=True)
         data: bytes = stream.read(max(0, length))
-        if len(head) < 4 or length < self.bytes_min or len(data) < length:
-            raise StreamError(f"no block of at least {self.bytes_min} bytes", path)
+        if len(head) < 4 or not self.bytes_min <= length <= BLOCK_BYTES_MAX or len(data) < length:
+            raise StreamError(f"no block of {self.bytes_min} to {BLOCK_BYTES_MAX} bytes", path)
         return data
 
     def _build(self, obj: Any, stream: Any, _context: Any, _path: str) -> Any:
@@ -109,16 +122,10 @@ class Blocks(Construct):  # type: ignore[misc]
         return obj
 
 
-# What is shorter cannot be one, and Java would refuse it too. A broker has some thousands of them.
-_TOPIC_LINE_BYTES_MIN = len(" 1 1 6 MULTI_TAG")
-_MAPPING_BYTES_MIN = len('{"topic":0}')
-BLOCKS_MAX = 100_000
-
-
-def _blocks(bytes_min: int) -> Any:
+def _blocks(bytes_min: int, most: int) -> Any:
     return Struct(
         "count" / Rebuild(Int32sb, len_(this.blocks)),
-        Check(this.count <= BLOCKS_MAX),
+        Check(this.count <= most),
         "blocks" / Blocks(bytes_min),
     )
 
@@ -126,7 +133,15 @@ def _blocks(bytes_min: int) -> Any:
 # RegisterBrokerBody.decode of a compressed body, after inflating. With mappings=True for brokers from V5_0_0.
 COMPRESSED_REGISTRATION = Struct(
     "data_version" / _BLOCK,
-    "topics" / _blocks(_TOPIC_LINE_BYTES_MIN),
+    "topics" / _blocks(TOPIC_LINE_BYTES_MIN, BLOCKS_MAX),
     "filter_servers" / _BLOCK,
-    "mappings" / If(this._params.mappings, _blocks(_MAPPING_BYTES_MIN)),
+    "mappings" / If(this._params.mappings, _blocks(MAPPING_BYTES_MIN, MAPPINGS_MAX)),
+)
+
+# PROXY protocol, version 2: what comes before the extensions.
+PROXY_V2_HEAD = Struct(
+    "signature" / Bytes(12),
+    "version_command" / BitStruct("version" / Nibble, "command" / Nibble),
+    "family_transport" / BitStruct("family" / Nibble, "transport" / Nibble),
+    "length" / Int16ub,
 )

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
 from rocketns.errors import MalformedFrame
-from rocketns.protocol import command, fastjson, spec
+from rocketns.protocol import command, fastjson
+from rocketns.protocol.bounds import EXT_PAIRS_MAX
 from rocketns.protocol.codes import LanguageCode
 from rocketns.protocol.command import RemotingCommand
 from tests.protocol.java_headers import DECODED, FORGIVEN, REFUSED
@@ -149,10 +150,10 @@ def test_a_binary_key_without_bytes_can_never_be_asked_for() -> None:
 
 
 def test_a_binary_header_has_a_limit_of_pairs() -> None:
-    """Java takes as many as fit a frame, but each costs time here and no request has more than a dozen."""
-    most = spec.EXT_PAIRS_MAX
-    pairs = b"".join(b"\x00\x04%04d\x00\x00\x00\x01v" % i for i in range(most + 1))
-    size = len(PAIR) + 3
+    """Java takes as many as fit a frame, but each takes memory here and no request has more than a dozen."""
+    most = EXT_PAIRS_MAX
+    pairs = b"".join(b"\x00\x05%05d\x00\x00\x00\x01v" % i for i in range(most + 1))
+    size = len(PAIR) + 4
     assert len(command.decode(binary(ext=most * size, rest=pairs[: most * size])).ext_fields or ()) == most
     with pytest.raises(MalformedFrame, match="fields"):
         command.decode(binary(ext=(most + 1) * size, rest=pairs))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, topic_config
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import registration, spec
+from rocketns.protocol import registration
+from rocketns.protocol.bounds import BLOCK_BYTES_MAX, BLOCKS_MAX, INFLATED_BYTES_MAX, LENIENT_BYTES_MAX
 from rocketns.protocol.codes import V5_0_0
 from rocketns.protocol.registration import RegisterBrokerBody
 from rocketns.protocol.route import DataVersion, TopicQueueMappingInfo
@@ -160,15 +161,38 @@ def test_what_follows_the_last_section_is_not_looked_at() -> None:
 
 
 def test_what_inflates_to_more_than_the_limit_is_refused() -> None:
-    """A request of 32 KB that would take more memory than all routes."""
-    body = zlib.compress(b"\0" * (registration.INFLATED_BYTES_MAX + 1))
+    """A request of 100 KB that would take more memory than all routes."""
+    line = b"T 1 1 1 MULTI_TAG ".ljust(1 << 20)
+    body = stream(*[line] * (INFLATED_BYTES_MAX // len(line) + 1))
     with pytest.raises(BodyDecodeError, match="inflates to more"):
         decode(body)
 
 
+def test_what_follows_the_last_section_is_not_inflated() -> None:
+    """As in Java: a request of 32 KB that inflates to 31 MB of zeros costs as much as it says."""
+    inflated = registration._inflate(zlib.compress(b"\0" * (31 << 20)), True)
+    assert len(inflated) <= registration.INFLATED_AT_FIRST_BYTES
+
+
+def test_a_block_has_a_limit_of_bytes() -> None:
+    most = BLOCK_BYTES_MAX
+    assert topics_of(decode(stream(b"T 1 1 1 MULTI_TAG ".ljust(most)))) == [("T", 1, 1, 1, 0)]
+    with pytest.raises(BodyDecodeError):
+        decode(stream(b"T 1 1 1 MULTI_TAG ".ljust(most + 1)))
+
+
+def test_lenient_mappings_share_one_allowance() -> None:
+    """Small blocks that only the lenient parser takes do not add up beyond the allowance of one frame."""
+    one = block(b"{'topic':'M'}".ljust(2000))
+    fits = LENIENT_BYTES_MAX // 2000
+    decode(stream(mappings=struct.pack(">i", fits) + one * fits))
+    with pytest.raises(BodyDecodeError, match="leniently"):
+        decode(stream(mappings=struct.pack(">i", fits + 1) + one * (fits + 1)))
+
+
 def test_more_topics_than_any_broker_has_are_refused() -> None:
     with pytest.raises(BodyDecodeError):
-        decode(stream(b"T 1 1 1 MULTI_TAG", count=spec.BLOCKS_MAX + 1))
+        decode(stream(b"T 1 1 1 MULTI_TAG", count=BLOCKS_MAX + 1))
 
 
 WHOLE = compressed_body([topic_config("a"), topic_config("b")], mapping=[{"topic": "M"}])

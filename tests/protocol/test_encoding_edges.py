@@ -59,5 +59,5 @@ def test_numbers_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ext", [{"k" * 40_000: "v"}, {"k": "v" * (1 << 24)}], ids=["key", "value"])
 def test_a_header_that_has_no_binary_form(ext: dict[str, str | None]) -> None:
     """B033: is refused, and the caller answers with an error instead."""
-    with pytest.raises(Exception, match=r"format|Error|number"):
+    with pytest.raises(Exception, match=r"format|at most"):
         encode_reply(Reply(0, None, ext), 1, ROCKETMQ)

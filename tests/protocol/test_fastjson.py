@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import fastjson, lenient
+from rocketns.protocol import fastjson
+from rocketns.protocol.bounds import LENIENT_BYTES_MAX, Allowance
 from rocketns.protocol.fastjson import InexactNumber, JsonSyntaxError
 from tests.protocol.strategies import any_bytes, json_texts, json_values, longs, texts
 
@@ -57,10 +58,20 @@ def test_what_looks_like_a_numeric_key_inside_a_string_stays(members: dict[str, 
 
 
 def test_lenient_reading_is_limited_in_bytes() -> None:
-    most = lenient.LENIENT_BYTES_MAX
+    most = LENIENT_BYTES_MAX
     assert fastjson.loads(b"'" + b"a" * (most - 2) + b"'") == "a" * (most - 2)
     with pytest.raises(JsonSyntaxError, match="bytes"):
         fastjson.loads(b"'" + b"a" * (most - 1) + b"'")
+
+
+def test_what_one_text_takes_is_missing_to_the_next() -> None:
+    allowance = Allowance(values=3, lenient_bytes=5)
+    assert fastjson.loads(b"'a'", allowance=allowance) == "a"
+    with pytest.raises(JsonSyntaxError, match="2 bytes"):
+        fastjson.loads(b"'b'", allowance=allowance)
+    assert fastjson.loads(b"[1,2]", allowance=allowance) == [1, 2]
+    with pytest.raises(JsonSyntaxError, match="more than 1 JSON values"):
+        fastjson.loads(b"[1,2]", allowance=allowance)
 
 
 @given(json_values)

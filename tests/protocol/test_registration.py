@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import lenient, registration
+from rocketns.protocol import registration
+from rocketns.protocol.bounds import BLOCKS_MAX, FILTER_SERVERS_MAX, LENIENT_BYTES_MAX, ODD_VALUES_MAX, QUEUE_DATAS_MAX
 from rocketns.protocol.codes import V3_0_11, V5_0_0, V5_5_0
 from rocketns.protocol.registration import TopicConfigWrapper
 from rocketns.protocol.route import DataVersion, TopicQueueMappingInfo
@@ -172,10 +173,47 @@ def test_a_bare_wrapper_knows_no_mappings() -> None:
 
 
 def test_a_large_body_that_only_the_lenient_parser_could_read_is_refused() -> None:
-    topics = [topic_config("a" * lenient.LENIENT_BYTES_MAX)]
+    topics = [topic_config("a" * LENIENT_BYTES_MAX)]
     assert decode(register_body(topics)).topic_config_wrapper is not None
     with pytest.raises(BodyDecodeError, match="bytes read leniently"):
         decode(register_body(topics) + b"/**/")
+
+
+def table_of(count: int, fields: str) -> bytes:
+    table = ",".join(f'"{number}":{fields}' for number in range(count))
+    return (
+        f'{{"topicConfigSerializeWrapper":{{"dataVersion":{{"timestamp":1}},"topicConfigTable":{{{table}}}}}}}'.encode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "fields"), [(BLOCKS_MAX, "{}"), (BLOCKS_MAX, '{"topicName":"a"}'), (ODD_VALUES_MAX, '{"perm":"6"}')]
+)
+def test_a_registration_has_a_limit_of_topics(most: int, fields: str) -> None:
+    """Whichever parser reads it; and a lower one of topics whose numbers are not written as numbers."""
+    read = decode(table_of(most, fields)).topic_config_wrapper
+    assert read is not None
+    assert len(read.topic_config_table or ()) == most
+    with pytest.raises(BodyDecodeError, match=f"more than {most}"):
+        decode(table_of(most + 1, fields))
+
+
+@pytest.mark.parametrize("item", ['"a"', "5"])
+def test_a_registration_has_a_limit_of_filter_servers(item: str) -> None:
+    body = '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1}},"filterServerList":[%s]}'
+    assert (
+        len(decode((body % ",".join([item] * FILTER_SERVERS_MAX)).encode()).filter_server_list or ())
+        == FILTER_SERVERS_MAX
+    )
+    with pytest.raises(BodyDecodeError, match="filter servers"):
+        decode((body % ",".join([item] * (FILTER_SERVERS_MAX + 1))).encode())
+
+
+def test_a_topic_has_a_limit_of_brokers() -> None:
+    body = b'{"queueDatas":[' + b"{}," * (QUEUE_DATAS_MAX - 1) + b"{}%b]}"
+    assert len(registration.decode_queue_datas(body % b"")) == QUEUE_DATAS_MAX
+    with pytest.raises(BodyDecodeError, match="brokers of a topic"):
+        registration.decode_queue_datas(body % b",{}")
 
 
 @given(st.lists(st.tuples(texts, ints, ints, ints, ints), max_size=4), longs, longs, longs, st.lists(texts, max_size=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,7 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interop.harness.wire import binary_header
-from rocketns.protocol import spec
+from rocketns.errors import MalformedFrame
+from rocketns.protocol import proxy, spec
+from rocketns.protocol.bounds import BLOCKS_MAX
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.command import Reply
+from rocketns.protocol.encoding import encode_reply
 
 FRAME_HEAD = bytes.fromhex("0000001b 00000017")
 BINARY_HEADER = bytes.fromhex(  # GET_ROUTEINFO_BY_TOPIC of topic "nope"
@@ -111,7 +117,51 @@ def test_blocks_end_with_the_bytes(data: bytes) -> None:
 
 
 def test_more_blocks_than_any_broker_has_are_refused_before_they_are_read() -> None:
-    data = b"\x00\x00\x00\x00" + struct.pack(">i", spec.BLOCKS_MAX + 1) + (b"\x00\x00\x00\x10" + b" " * 16) * 3
+    data = b"\x00\x00\x00\x00" + struct.pack(">i", BLOCKS_MAX + 1) + (b"\x00\x00\x00\x10" + b" " * 16) * 3
     with pytest.raises(ConstructError) as raised:
         spec.COMPRESSED_REGISTRATION.parse(data, mappings=True)
     assert not isinstance(raised.value, StreamError)
+
+
+@given(
+    st.integers(-(2**15), 2**15 - 1),
+    st.none() | st.text(max_size=8),
+    st.dictionaries(st.text(max_size=8), st.none() | st.text(max_size=8), max_size=4),
+    st.binary(max_size=8),
+)
+def test_answers_are_written_as_they_are_declared(code: int, remark: str | None, ext: Any, body: bytes) -> None:
+    """B033: Java leaves null values out."""
+    pairs = [{"key": key.encode(), "value": value.encode()} for key, value in ext.items() if value is not None]
+    fields = {"code": code, "language": 0, "version": 513, "opaque": 9, "flag": 1, "remark": (remark or "").encode()}
+    header = spec.BINARY_HEADER.build(fields | {"ext": pairs}, header_length=spec.HEADER_MAX)
+    head = {"length": 4 + len(header) + len(body), "serialize_type": 1, "header_length": len(header)}
+    written = encode_reply(Reply(code, remark, ext, body), 9, SerializeType.ROCKETMQ)
+    assert written == spec.FRAME_HEAD.build(head) + header + body
+
+
+@given(st.integers(0, 15), st.integers(0, 15), st.integers(0, 15), st.integers(0, 15), st.integers(0, 20))
+def test_a_proxy_header_is_read_as_it_is_declared(
+    version: int, command: int, family: int, kind: int, size: int
+) -> None:
+    fields = {
+        "signature": proxy.V2_SIGNATURE,
+        "version_command": {"version": version, "command": command},
+        "family_transport": {"family": family, "transport": kind},
+        "length": size,
+    }
+    addresses = b"\x0a\x00\x00\x01\x7f\x00\x00\x01\x04\xd2\x00\x50"
+    data = spec.PROXY_V2_HEAD.build(fields) + addresses.ljust(size, b"\0")[:size]
+    read: Any = "refused"
+    with suppress(MalformedFrame):
+        read = proxy.parse(data)
+    assert read == _expected_proxy(version, command, family, kind, size)
+
+
+def _expected_proxy(version: int, command: int, family: int, kind: int, size: int) -> Any:
+    if version != 2 or command > 1:
+        return "refused"
+    if command == 0 or family == kind == 0:
+        return proxy.ProxyHeader(16 + size, None)
+    if family == 1 and kind in (1, 2) and size >= 12:
+        return proxy.ProxyHeader(16 + size, "10.0.0.1:1234")
+    return "refused"

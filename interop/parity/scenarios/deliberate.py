@@ -83,6 +83,9 @@ def _nulls() -> Iterator[Scenario]:
     nulls = GOOD.replace(b'"topicQueueMappingInfoMap":{}', b'"topicQueueMappingInfoMap":null')
     live = HowMany(version_query(), '"changed":"false"', differs=none("null-mappings"))
     yield _differing("registration-with-null-mappings", "B162", register(body=nulls), live)
+    for name, value in (("a-null-mapping", b"null"), ("an-empty-text-as-mapping", b'""')):
+        one = GOOD.replace(b'"topicQueueMappingInfoMap":{}', b'"topicQueueMappingInfoMap":{"M":' + value + b"}")
+        yield _differing(f"registration-with-{name}", "B162", register(body=one), live)
 
 
 def _unregistering() -> Iterator[Scenario]:
@@ -157,6 +160,46 @@ def _bodies() -> Iterator[Scenario]:
     yield _differing("deep-body-that-is-no-json", "B134", register(body=deep, differs=refused))
     wide = register(body=Deflated(_wide), compressed="true", differs=refused)
     yield _differing("deflated-body-of-34-mb", "B126", wide)
+    yield from _limits(refused)
+
+
+def _limits(refused: Differs) -> Iterator[Scenario]:
+    """A body beyond each limit, that Java takes."""
+    wrapped = GOOD.index(b'"topicConfigSerializeWrapper"')
+    plain = {
+        "values": GOOD[:wrapped] + b'"x":[' + b"1," * 500_000 + b"1]," + GOOD[wrapped:],
+        "filter-servers": GOOD.replace(b'"filterServerList":[]', b'"filterServerList":[' + b'"f",' * 10_000 + b'"f"]'),
+        "a-number-of-9000-digits": GOOD.replace(b'"perm":6', b'"perm":"' + b"0" * 9000 + b'6"'),
+        "static-topics": GOOD.replace(b'"topicQueueMappingInfoMap":{}', _many_mappings()),
+        "odd-topics": GOOD.replace(b'"topicConfigTable":{', b'"topicConfigTable":{' + _odd_topics()),
+    }
+    for name, body in plain.items():
+        assert body != GOOD
+        yield _differing(f"body-beyond-the-limit-of-{name}", "B134", register(body=body, differs=refused))
+    line = block(f"{own('T')} 1 1 6 SINGLE_TAG".encode())
+    lines = struct.pack(">i", 100_001) + line * 100_001
+    packed = {"topics": block(b"{}") + lines, "bytes-of-a-block": block(b"{}".ljust(2 << 20)) + struct.pack(">i", 0)}
+    for name, start in packed.items():
+        inflated = Deflated(lambda start=start: start + block(b"[]") + struct.pack(">i", 0))  # type: ignore[misc]
+        asked = register(body=inflated, compressed="true", differs=refused)
+        yield _differing(f"deflated-body-beyond-the-limit-of-{name}", "B126", asked)
+    brokers = b'{"queueDatas":[' + b"{}," * 10_000 + b"{}]}"
+    yield _differing("topic-beyond-the-limit-of-brokers", "B134",
+                     ask(217, {"topic": own("nobody's")}, brokers, differs=refused))  # fmt: skip
+
+
+def block(data: bytes) -> bytes:
+    return struct.pack(">i", len(data)) + data
+
+
+def _many_mappings() -> bytes:
+    mapping = ",".join(f'"m{number}":null' for number in range(10_001))
+    return b'"topicQueueMappingInfoMap":{' + mapping.encode() + b"}"
+
+
+def _odd_topics() -> bytes:
+    """As many as it takes, and one name for all of them."""
+    return "".join(f'"k{number}":{{"perm":"6","topicName":"{own("T")}"}},' for number in range(10_001)).encode()
 
 
 def _wide() -> bytes:
@@ -170,8 +213,18 @@ def _headers() -> Iterator[Scenario]:
         asked = Ask(frame(header, b"", kind), differs=Differs(shows, "^answer", "^closed"))
         return _differing(name, rows, cluster_info(), asked)
 
-    many = binary_header(106, {f"field{number}": "x" for number in range(1025)})
-    yield closed("binary-header-of-1025-fields", "B023", many, "limits", ROCKETMQ)
+    many = binary_header(106, {f"field{number}": "x" for number in range(65_537)})
+    yield closed("binary-header-of-65537-fields", "B023", many, "limits", ROCKETMQ)
+    values = json_header(106)[:-1] + b',"x":[' + b"1," * 65_536 + b"1]}"
+    yield closed("header-beyond-the-limit-of-values", "B013", values, "limits")
+    large = json_header(106)[:-1] + b",'x':\"" + b"x" * 20_000 + b'"}'
+    yield closed("large-header-that-is-no-json", "B013", large, "limits")
+    for member in ('"callbackList":1', '"processTimer":"x"'):
+        name = "header-with-" + member.split('"')[1]
+        odd = Ask(
+            frame(json_header(106)[:-1] + f",{member}}}".encode()), differs=Differs("members", "^closed", "^answer")
+        )
+        yield _differing(name, "B013", cluster_info(), odd)
     yield closed("header-with-a-zero-byte", "B021", json_header(106) + b"\0", "zero-bytes")
     for name, text in (("lone-byte", b"\xc3("), ("overlong", b"\xc0\xaf")):
         header = b'{"code":105,"extFields":{"topic":"' + text + b'"},"opaque":1}'

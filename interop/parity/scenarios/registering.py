@@ -111,6 +111,20 @@ def _plain() -> Iterator[Scenario]:
         yield Scenario(f"body-{name}", rows, fresh + known, forms=ONE_FORM)
 
 
+# Bodies that Java's decoder refuses, where its answer names the class of what it threw.
+UNREADABLE = (
+    b"hello", b"{", b"[]", b"5", b'"x"', b"{}x", b'{"dataVersion":5}', b'{"topicConfigTable":{"a":{"perm":"x"}}}',
+    b'{"topicConfigTable":{"a":null}}', b'{"counter":"x"}', b'{"timestamp":{}}',
+)  # fmt: skip
+
+
+def _unreadable() -> Iterator[Scenario]:
+    old = Form(False, 36)
+    for number, body in enumerate(UNREADABLE):
+        steps = (register(body=body, form=old), query_version(body=body), cluster_info())
+        yield Scenario(f"unreadable-bare-body-{number}", "B122 B134", steps, forms=ONE_FORM)
+
+
 def _ages() -> Iterator[Scenario]:
     yield Scenario("broker-of-its-age", "B109 B122 B123 B124 B008 B005", (register(), *AFTERWARDS, cluster_info()))
     yield Scenario("broker-of-its-age-without-acting-master", "B109 B122 B123",
@@ -245,4 +259,4 @@ def _filters() -> Iterator[Scenario]:
     )  # fmt: skip
 
 
-SCENARIOS = (*_plain(), *_ages(), *_deflated(), *_fields(), *_following(), *_filters())
+SCENARIOS = (*_plain(), *_unreadable(), *_ages(), *_deflated(), *_fields(), *_following(), *_filters())

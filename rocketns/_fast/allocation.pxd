@@ -1,0 +1,1 @@
+"""Nothing of allocation.pyx is for compiled callers."""

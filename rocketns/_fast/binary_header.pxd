@@ -1,0 +1,1 @@
+"""What compiled callers may use of binary_header.pyx: nothing."""

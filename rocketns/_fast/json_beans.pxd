@@ -1,0 +1,1 @@
+"""Nothing of json_beans.pyx is for compiled callers."""

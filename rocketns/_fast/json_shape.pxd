@@ -1,0 +1,1 @@
+"""Nothing of json_shape.pyx is for compiled callers."""

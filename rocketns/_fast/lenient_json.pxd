@@ -1,0 +1,1 @@
+"""Nothing of lenient_json.pyx is for compiled callers."""

@@ -1,0 +1,1 @@
+"""Nothing of registration_blocks.pyx is for compiled callers."""
