@@ -1,7 +1,7 @@
 """The reactors' connections as control sees them (compiled side: rocketns/_fast/reactors.pyx).
 
 What `Reactors.take` gives of each kind: OPENED the peer's address, FRAME a request's frame, CLOSED why (`ENDINGS`),
-FOREIGN the descriptor of a connection that begins with TLS or a PROXY header.
+FOREIGN the descriptor of a connection that begins with TLS or a PROXY header, MOVED the connection's new number.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from rocketns.errors import MalformedFrame
 from rocketns.protocol import command, proxy
 from rocketns.protocol.codes import LanguageCode, RequestCode, SerializeType
 from rocketns.routeinfo.events import Cause
+from rocketns.server.balance import INTERVAL_MS, Balance
 from rocketns.server.control import Control
+from rocketns.server.usage import Meter, Usage
 
 log = logging.getLogger("rocketns.reactors")
 
-OPENED, FRAME, CLOSED, FOREIGN = 1, 2, 3, 4
+OPENED, FRAME, CLOSED, FOREIGN, MOVED = 1, 2, 3, 4, 15
 # Topic, client where clients are told apart, language, protocol version, look-ups, and how many found no route.
 LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 
@@ -138,6 +140,14 @@ class ReactorChannel:
             self.is_open, self.was_ended_here = False, True
             self._reactors.abort(self._id)
 
+    def moved(self, connection: int) -> None:
+        """Another reactor has it. What was last said to the former one may have come too late: it is said again."""
+        self._id = connection
+        if self._cause is not None:
+            self._reactors.abort(connection)
+        elif self.was_ended_here:
+            self._reactors.end(connection)
+
     def ended(self, ending: int) -> Cause:
         """The reactor closed it; what for."""
         cause, why = ENDINGS[ending]
@@ -177,6 +187,8 @@ class ReactorLane:
             SerializeType[configuration.serialize_type],
             self._idle_ms_max,
         )
+        self.balance = Balance(self.reactors.count)
+        self.read_usage: Callable[[], Usage | None] = lambda: None  # known when the threads run
 
         journal = configuration.journal
         if journal.journal_path and journal.journal_lookup_seconds:
@@ -196,6 +208,24 @@ class ReactorLane:
             thread = threading.Thread(target=self.reactors.run, args=(number,), name=f"reactor-{number}", daemon=True)
             thread.start()
             self._threads.append(thread)
+        if self.reactors.count > 1:
+            first_ms = self._control.clock.now().ms + INTERVAL_MS
+            self.read_usage = Meter(self._threads).read
+            self._control.jobs.add("balanceReactors", self.balance_reactors, first_ms=first_ms, every_ms=INTERVAL_MS)
+
+    def balance_reactors(self) -> None:
+        """Spread the connections over more reactors, or gather them, as the last window's load asks for."""
+        usage = self.read_usage() if self._socket is not None else None
+        if usage is None:
+            return
+        before = self.balance.active
+        gives = self.balance.decide(usage, self.reactors.carried())
+        if self.balance.active != before:
+            log.info("%d reactors carry connections, %d before: busy %s, idle cores %.2f", self.balance.active, before,
+                     " ".join(f"{share:.2f}" for share in usage.shares), usage.idle)  # fmt: skip
+            self.reactors.deal_to(self.balance.active)
+        for give in gives:
+            self.reactors.give(give.source, give.target, give.thousandths, give.recent_ms)
 
     def _take(self) -> None:
         """Take what came, then decode one frame of each connection in turn: none waits for the many of another."""
@@ -207,6 +237,8 @@ class ReactorLane:
                 self._opened(connection, str(content))
             elif kind == CLOSED:
                 self._closed(connection, int(content))
+            elif kind == MOVED:
+                self._moved(connection, int(content))
             else:
                 self._take_foreign(socket.socket(fileno=int(content)))
         for _ in range(DECODED_AT_ONCE_MAX):
@@ -242,6 +274,10 @@ class ReactorLane:
     def _opened(self, connection: int, address: str) -> None:
         self._channels[connection] = ReactorChannel(self.reactors, connection, address)
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
+
+    def _moved(self, connection: int, to: int) -> None:
+        channel = self._channels[to] = self._channels.pop(connection)
+        channel.moved(to)
 
     def _closed(self, connection: int, ending: int) -> None:
         channel = self._channels.pop(connection)
