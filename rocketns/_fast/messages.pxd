@@ -7,7 +7,8 @@ from libc.stdlib cimport calloc, free
 from rocketns._fast.sockets cimport read, write
 from rocketns._fast.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
-# From a reactor to control, and from control to a reactor; `Message.number` and `data` in brackets.
+# From a reactor to control, and from control to a reactor; `Message.number` and `data` in brackets. MOVE is between
+# reactors, and the same message goes on to control as MOVED.
 cdef enum Kind:
     OPENED = 1  # a plain connection [its address]
     FRAME = 2  # a request [the frame]
@@ -21,11 +22,14 @@ cdef enum Kind:
     CLOSE_IDLE = 10  # [milliseconds in `moment`]
     RESUME = 11  # control caught up: frames may be handed over again
     STOP = 12
+    GIVE = 13  # part of the connections goes to the reactor `connection` [thousandths; see `moving.give` for `moment`]
+    MOVE = 14  # a connection that another reactor had, `connection` as it was [`data` is the `Connection`]
+    MOVED = 15  # a connection that was opened has a new number, in `moment`
     TAKEN = 20  # to control: answers of a connection were taken, for which it waited
     SHED = 21  # to a reactor: it has the largest holder of too many bytes [kind of bytes]
     EXCESS = 22  # to control: the same of its loop's connections
 
-# Why a connection ended; the numbers are those of server/reactors.py.
+# Why a connection ended; the numbers are those of server/reactor_channel.py.
 cdef enum Ending:
     PEER_CLOSED = 0
     FAILED = 1

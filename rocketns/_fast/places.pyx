@@ -15,7 +15,7 @@ from rocketns._fast.connection cimport drop_input, drop_output
 from rocketns._fast.hashing cimport hash_bytes
 from rocketns._fast.holders cimport hold
 from rocketns._fast.messages cimport CLOSED, FAILED, FOREIGN, OPENED, PEER_CLOSED, Message, new_message, push
-from rocketns._fast.reactor_state cimport id_of
+from rocketns._fast.reactor_state cimport Shared, id_of
 from rocketns._fast.sockets cimport (
     EPOLL_CTL_ADD,
     EPOLL_CTL_DEL,
@@ -44,32 +44,41 @@ cdef enum:
     PORT_ROOM = 8
 
 
-cdef void forget_connection(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Free it and its place; its descriptor is somebody else's or closed."""
+cdef void leave_place(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef int kind
     for kind in range(2):
         add(&reactor.shared.held_bytes[kind], -<int64_t>connection.held[kind])
         hold(&reactor.holders[kind], kind, connection, 0)
     if connection.is_stalled:
         unstall(reactor, connection)
+    reactor.connections[connection.place] = NULL
+    reactor.free_places[reactor.free_count] = connection.place
+    reactor.free_count += 1
+    add(&reactor.carried, -1)
+
+
+cdef void free_connection(Shared *shared, Connection *connection) noexcept nogil:
+    """One that has no place; its descriptor belongs to another thread or is closed."""
     drop_input(connection)
     drop_output(connection)
     free(connection.farewell)
     free(connection.address)
-    reactor.connections[connection.place] = NULL
-    reactor.free_places[reactor.free_count] = connection.place
-    reactor.free_count += 1
     free(connection)
 
 
-cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
+cdef void end_without_place(Shared *shared, Connection *connection, int ending) noexcept nogil:
     close(connection.fd)
-    add(&reactor.shared.connections, -1)
+    add(&shared.connections, -1)
     if connection.farewell != NULL:
         connection.farewell.number = ending
-        push(&reactor.shared.to_control, connection.farewell)
+        push(&shared.to_control, connection.farewell)
         connection.farewell = NULL
-    forget_connection(reactor, connection)
+    free_connection(shared, connection)
+
+
+cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
+    leave_place(reactor, connection)
+    end_without_place(reactor.shared, connection, ending)
 
 
 cdef bint has_place(Reactor *reactor) noexcept nogil:
@@ -94,14 +103,11 @@ cdef bint has_place(Reactor *reactor) noexcept nogil:
     return True
 
 
-cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
-    """A connection on this reactor; NULL, and the descriptor closed, where there is no room."""
-    cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection)) if has_place(reactor) else NULL
+cdef bint take_place(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Give it a number on this reactor and wait for its input; False where there is no room or no memory."""
     cdef epoll_event event
-    if connection == NULL:
-        close(fd)
-        add(&reactor.shared.connections, -1)
-        return NULL
+    if not has_place(reactor):
+        return False
     if reactor.free_count:
         reactor.free_count -= 1
         connection.place = reactor.free_places[reactor.free_count]
@@ -110,14 +116,28 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
         reactor.place_count += 1
     reactor.generation += 1
     connection.generation = reactor.generation
+    connection.armed = EPOLLIN
+    reactor.connections[connection.place] = connection
+    add(&reactor.carried, 1)
+    event.events, event.data.u64 = EPOLLIN, id_of(reactor, connection)
+    if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event) == 0:
+        return True
+    leave_place(reactor, connection)
+    return False
+
+
+cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
+    """A new connection on this reactor; NULL, and the descriptor closed, where there is no room."""
+    cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
+    if connection == NULL:
+        close(fd)
+        add(&reactor.shared.connections, -1)
+        return NULL
     connection.fd, connection.is_new, connection.ending = fd, True, FAILED
     connection.active_ms = reactor.now_ms
     connection.idle_ms_max = load(&reactor.shared.idle_ms_max)
-    connection.armed = EPOLLIN
-    reactor.connections[connection.place] = connection
-    event.events, event.data.u64 = EPOLLIN, id_of(reactor, connection)
-    if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0:
-        close_connection(reactor, connection, FAILED)
+    if not take_place(reactor, connection):
+        end_without_place(reactor.shared, connection, FAILED)
         return NULL
     return connection
 
@@ -166,7 +186,8 @@ cdef bint give_away(Reactor *reactor, Connection *connection) noexcept nogil:
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
     message.number = connection.fd
     push(&reactor.shared.to_control, message)
-    forget_connection(reactor, connection)
+    leave_place(reactor, connection)
+    free_connection(reactor.shared, connection)
     return True
 
 

@@ -17,7 +17,9 @@ from rocketns._fast.messages cimport (
     END,
     ENDED,
     FAILED,
+    GIVE,
     IDLE,
+    MOVE,
     REPLY,
     RESUME,
     SHED,
@@ -28,6 +30,7 @@ from rocketns._fast.messages cimport (
     push,
     take_all,
 )
+from rocketns._fast.moving cimport drop_moving, give, take_moving
 from rocketns._fast.places cimport add_connection, close_connection, is_plain, say_opened
 from rocketns._fast.reactor_state cimport SCRATCH_BYTES, Limits, find_connection, must_wait
 from rocketns._fast.shedding cimport relieve
@@ -94,11 +97,11 @@ cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) no
 
 
 cdef void deal_out(Reactor *reactor, int fd) noexcept nogil:
-    """The next reactor in turn gets the connection."""
+    """The next in turn of the reactors that are in use gets the connection."""
     cdef Shared *shared = reactor.shared
     cdef Message *message
-    cdef int turn = reactor.next_reactor
-    reactor.next_reactor = (turn + 1) % shared.reactor_count
+    cdef int turn = (reactor.next_reactor + 1) % <int>load(&shared.dealt_to)
+    reactor.next_reactor = turn
     if shared.reactors[turn] == reactor:
         add_connection(reactor, fd)
         return
@@ -229,6 +232,8 @@ cdef void obey(Reactor *reactor, Message *message) noexcept nogil:
     cdef Connection *connection
     if message.kind == ADD:
         add_connection(reactor, message.number)
+    elif message.kind == GIVE:
+        give(reactor, message)
     elif message.kind == ADOPT:
         adopt(reactor, message)
     elif message.kind == CLOSE_IDLE:
@@ -268,8 +273,11 @@ cdef void obey_some(Reactor *reactor) noexcept nogil:
         reactor.orders = message.next
         obeyed += 1
         obeyed_bytes += message.size
-        obey(reactor, message)
-        free_message(message)
+        if message.kind == MOVE:
+            take_moving(reactor, message)
+        else:
+            obey(reactor, message)
+            free_message(message)
         add(&reactor.obeyed, 1)
 
 
@@ -366,7 +374,10 @@ cdef void free_orders(Reactor *reactor) noexcept nogil:
         reactor.orders = message.next
         if message.kind == ADD or message.kind == ADOPT:
             close(message.number)
-        free_message(message)
+        if message.kind == MOVE:
+            drop_moving(reactor, message)
+        else:
+            free_message(message)
 
 
 cdef void free_reactor(Reactor *reactor) noexcept nogil:

@@ -33,7 +33,7 @@ cdef struct Limits:
     int serialize_type
     bint takes_plain
 
-# enabled: 0 hands every look-up over. clock_ms: -1, or the time that a test says it is. counted_keys_max and
+# enabled: 0 hands every look-up over. dealt_to: the first so many reactors get new connections. clock_ms: -1, or the time that a test says it is. counted_keys_max and
 # counts_clients are fixed once the reactors run.
 cdef struct Shared:
     Limits limits
@@ -51,6 +51,7 @@ cdef struct Shared:
     int64_t enabled
     int64_t clock_ms
     int64_t idle_ms_max
+    int64_t dealt_to
     uint32_t counted_keys_max
     bint counts_clients
 
@@ -80,6 +81,8 @@ cdef struct Reactor:
     uint32_t *free_places
     uint32_t free_count
     uint32_t generation
+    uint32_t next_given
+    int64_t carried
     uint8_t *scratch_in
     uint8_t *scratch_out
     size_t out_size

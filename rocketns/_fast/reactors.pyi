@@ -90,6 +90,18 @@ class Reactors:
     def adopt(self, fd: int, address: bytes, received: bytes) -> None:
         """Carry on a plain connection whose first bytes, ``received``, are frames. The descriptor is the reactor's."""
 
+    def deal_to(self, count: int) -> None:
+        """The first ``count`` reactors get the connections that come from now on; at first one."""
+
+    def give(self, source: int, target: int, thousandths: int, recent_ms: int) -> None:
+        """Move so much of a reactor's connections to another. Only those at rest move, and no more than 512.
+
+        ``recent_ms`` other than 0: of those that had a byte within that time. A connection that moved has a new number.
+        """
+
+    def carried(self) -> list[int]:
+        """How many connections each reactor has."""
+
     def released(self) -> None:
         """A connection that was given away is closed."""
 
@@ -122,12 +134,16 @@ class Reactors:
         """For each reactor: how many times it has served all sockets that were ready."""
 
     @property
-    def is_taken(self) -> bool:
-        """Whether nothing waits for `take`."""
+    def has_obeyed(self) -> bool:
+        """For tests: whether everything that was told was done."""
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something came that was not taken."""
 
     @property
     def is_settled(self) -> bool:
-        """For tests: whether everything that was told was done, and nothing came that was not taken."""
+        """For tests: whether all was done, and all was taken."""
 
     @property
     def incoming_bytes(self) -> int:

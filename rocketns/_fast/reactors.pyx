@@ -23,6 +23,8 @@ from rocketns._fast.messages cimport (
     EXCESS,
     FOREIGN,
     FRAME,
+    GIVE,
+    MOVED,
     OPENED,
     REPLY,
     RESUME,
@@ -102,6 +104,7 @@ cdef class Reactors:
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         self.shared.routes = &slots.routes
         self.shared.clock_ms = -1
+        self.shared.dealt_to = 1
         self.shared.idle_ms_max = idle_ms_max
         self.set_limits(limits)
         self.shared.limits.takes_plain = takes_plain
@@ -184,6 +187,8 @@ cdef class Reactors:
             elif message.kind == OPENED:
                 address = message.data[:message.size].decode("ascii", "replace")
                 taken.append((<int>OPENED, message.connection, address))
+            elif message.kind == MOVED:
+                taken.append((<int>MOVED, message.connection, <uint64_t>message.moment))
             else:
                 taken.append((<int>message.kind, message.connection, message.number))
             free_message(message)
@@ -258,7 +263,28 @@ cdef class Reactors:
 
     def adopt(self, int fd, bytes address, bytes received):
         cdef bytes data = address.replace(b"\0", b"?") + b"\0" + received
-        self.tell(fd % self.count, ADOPT, 0, fd, data, len(data))
+        self.tell(fd % <int>load(&self.shared.dealt_to), ADOPT, 0, fd, data, len(data))
+
+    def deal_to(self, int count):
+        if not 0 < count <= self.count:
+            raise ValueError(f"{count} reactors: 1 to {self.count} expected")
+        store(&self.shared.dealt_to, count)
+
+    def give(self, int source, int target, int thousandths, int64_t recent_ms):
+        cdef Message *message
+        if not (0 <= source < self.count and 0 <= target < self.count and source != target):
+            raise ValueError(f"connections of reactor {source} to reactor {target}")
+        if not 0 <= thousandths <= 1000:
+            raise ValueError(f"{thousandths} thousandths")
+        message = new_message(GIVE, <uint64_t>target)
+        if message == NULL:
+            raise MemoryError
+        message.number, message.moment = thousandths, recent_ms
+        add(&self.shared.reactors[source].told, 1)
+        push(&self.shared.reactors[source].from_control, message)
+
+    def carried(self):
+        return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
 
     def released(self):
         add(&self.shared.connections, -1)
@@ -307,15 +333,22 @@ cdef class Reactors:
         return [load(&self.shared.reactors[number].rounds) for number in range(self.count)]
 
     @property
-    def is_settled(self):
+    def has_obeyed(self):
+        # Reactors tell each other too: all that was obeyed is added up before what was told.
+        cdef int64_t unobeyed = 0
         for number in range(self.count):
-            if load(&self.shared.reactors[number].obeyed) != load(&self.shared.reactors[number].told):
-                return False
-        return self.is_taken
+            unobeyed -= load(&self.shared.reactors[number].obeyed)
+        for number in range(self.count):
+            unobeyed += load(&self.shared.reactors[number].told)
+        return unobeyed == 0
 
     @property
-    def is_taken(self):
-        return self.waiting == NULL and is_empty(&self.shared.to_control)
+    def has_news(self):
+        return self.waiting != NULL or not is_empty(&self.shared.to_control)
+
+    @property
+    def is_settled(self):
+        return self.has_obeyed and not self.has_news
 
     @property
     def incoming_bytes(self):

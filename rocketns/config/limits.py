@@ -58,8 +58,8 @@ class Limits:
     )
     reactors: int = prop(
         -1,
-        f"threads that carry plain connections, at most {REACTORS_MAX}; -1 = one for each core, 0 = none: "
-        "the asyncio loop carries them",
+        f"threads that may carry plain connections, at most {REACTORS_MAX}; as few as can are in use; "
+        "-1 = one for each core, 0 = none: the asyncio loop carries them",
         Effect.START,
         low=-1,
         high=REACTORS_MAX,
@@ -86,7 +86,7 @@ class Limits:
 
     @property
     def reactor_count(self) -> int:
-        """How many reactor threads there are to be."""
+        """How many reactor threads there are to be; how many of them are in use is measured (server/balance.py)."""
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
 

@@ -14,7 +14,8 @@ from rocketns.server.channel import INPUT, OUTPUT, Channel
 from rocketns.server.control import Control
 from rocketns.server.holders import Holders
 from rocketns.server.peer import host_of
-from rocketns.server.reactors import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, ReactorLane
+from rocketns.server.reactor_channel import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.reactors import ReactorLane
 from rocketns.server.stall import Stall
 from rocketns.server.tls_contexts import WATCH_INTERVAL_MS, TlsContexts
 

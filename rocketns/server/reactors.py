@@ -1,8 +1,8 @@
 """The reactors' connections as control sees them (compiled side: rocketns/_fast/reactors.pyx).
 
 What `Reactors.take` gives of each kind: OPENED the peer's address, FRAME a request's frame, CLOSED why (`ENDINGS`),
-FOREIGN the descriptor of a connection that begins with TLS or a PROXY header, TAKEN nothing, EXCESS the kind of bytes
-of which the asyncio lane has the connection with the most.
+FOREIGN the descriptor of a connection that begins with TLS or a PROXY header, MOVED the connection's new number, TAKEN
+nothing, EXCESS the kind of bytes of which the asyncio lane has the connection with the most.
 """
 
 from __future__ import annotations
@@ -21,36 +21,22 @@ from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
 from rocketns.protocol.codes import LanguageCode, SerializeType
 from rocketns.routeinfo.events import Cause
+from rocketns.server.balance import INTERVAL_MS, Balance
 from rocketns.server.control import WAITING_BYTES_MAX, Control
 from rocketns.server.peek import seems_look_up
-from rocketns.server.peer import host_of
+from rocketns.server.reactor_channel import ReactorChannel
 from rocketns.server.stall import IdleAllowance, Stall
+from rocketns.server.usage import Meter, Usage
 
 log = logging.getLogger("rocketns.reactors")
 
-OPENED, FRAME, CLOSED, FOREIGN, TAKEN, EXCESS = 1, 2, 3, 4, 20, 22
+OPENED, FRAME, CLOSED, FOREIGN, MOVED, TAKEN, EXCESS = 1, 2, 3, 4, 15, 20, 22
 # Topic, client where clients are told apart, language, protocol version, look-ups, and how many found no route.
 LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 
 MESSAGES_AT_ONCE_MAX = 128
 TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers looked at
 REPLIED_BYTES_MAX = 16 * 1024 * 1024  # of answers that reactors have not looked at; control waits beyond it
-JOINED_BYTES_MAX = 64 * 1024  # answers are joined up to here and sent together
-
-TOO_MUCH_UNFINISHED = "over the limit for unfinished frames (incomingBytesMax), and this connection holds the most"
-TOO_MUCH_UNSENT = "over the limit for unsent answers (outgoingBytesTotalMax), and this connection holds the most"
-
-# What a connection ended of, by messages.Ending; and why, where the reactor decided it.
-ENDINGS = (
-    (Cause.CHANNEL_CLOSE, ""),
-    (Cause.CHANNEL_EXCEPTION, ""),
-    (Cause.CHANNEL_IDLE, "IDLE"),
-    (Cause.CHANNEL_CLOSE, "malformed frame"),
-    (Cause.CHANNEL_CLOSE, ""),
-    (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
-    (Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED),
-    (Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT),
-)
 
 
 @dataclass(slots=True)
@@ -87,111 +73,6 @@ class ReactorLimits:
         )
 
 
-class ReactorChannel:
-    """A peer by identity, like `rocketns.server.channel.Channel`; its socket is a reactor's."""
-
-    __slots__ = (
-        "_awaited",
-        "_cause",
-        "_high_water_bytes",
-        "_id",
-        "_reactors",
-        "_replies",
-        "_reply_bytes",
-        "_taken",
-        "_untaken",
-        "address",
-        "has_ended",
-        "host",
-        "in_flight",
-        "is_open",
-        "was_ended_here",
-    )
-
-    def __init__(self, reactors: Reactors, connection: int, address: str, high_water_bytes: int) -> None:
-        self._reactors = reactors
-        self._id = connection
-        self._high_water_bytes = high_water_bytes
-        self._replies: list[bytes] = []
-        self._reply_bytes = 0
-        self._untaken = 0  # bytes of answers given to the reactor, of which it has not said that the peer took them
-        self._awaited = 0  # of these, those that it was asked about
-        self._taken = 0
-        self._cause: Cause | None = None
-        self.address = address
-        self.host = host_of(address)
-        self.in_flight = 0
-        self.is_open = True
-        self.was_ended_here = False
-        self.has_ended = False
-
-    def took_frame(self) -> None:
-        """Every frame counts as in flight at the reactor until a `flush` that finds it answered."""
-        self._taken += 1
-
-    def release(self, size: int) -> None:
-        """The reactors may hand over as many bytes more."""
-        self._reactors.done_with(size)
-
-    def write(self, frame: bytes) -> None:
-        """Add an answer; it is sent with the next `flush`, or now if much has come together."""
-        self._replies.append(frame)
-        self._reply_bytes += len(frame)
-        if self._reply_bytes >= JOINED_BYTES_MAX:
-            self.flush()
-
-    @property
-    def is_full(self) -> bool:
-        return self.is_open and self._untaken + self._reply_bytes > self._high_water_bytes
-
-    def flush(self) -> None:
-        """Send the answers added so far, and let the reactor read on for as many requests."""
-        done, self._taken = self._taken - self.in_flight, self.in_flight
-        replies, self._replies = self._replies, []
-        self._untaken += self._reply_bytes
-        self._reply_bytes = 0
-        if self.is_open and (done or replies):
-            self._give(done, replies[0] if len(replies) == 1 else b"".join(replies))
-
-    def _give(self, done: int, answers: bytes) -> None:
-        """Half of the high-water mark ahead, so that a peer that takes its answers need not wait for the news."""
-        awaits = not self._awaited and self._untaken > self._high_water_bytes // 2
-        if awaits:
-            self._awaited = self._untaken
-        self._reactors.reply(self._id, done, answers, awaits)
-
-    def answers_were_taken(self) -> None:
-        """Those that the reactor was asked about."""
-        self._untaken -= self._awaited
-        self._awaited = 0
-        if self.is_full:
-            self._give(0, b"")
-
-    def close(self, why: str) -> None:
-        """End the connection after what was already written."""
-        if self.is_open:
-            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
-            self.flush()
-            self.is_open, self.was_ended_here = False, True
-            self._reactors.end(self._id)
-
-    def abort(self, cause: Cause, why: str = "") -> None:
-        """End the connection at once; ``cause`` is what the broker on it is unregistered for."""
-        if not self.has_ended:
-            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
-            self._cause = cause
-            self.is_open, self.was_ended_here = False, True
-            self._reactors.abort(self._id)
-
-    def ended(self, ending: int) -> Cause:
-        """The reactor closed it; what for."""
-        cause, why = ENDINGS[ending]
-        if why and self._cause is None:
-            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
-        self.is_open, self.has_ended = False, True
-        return self._cause or cause
-
-
 class ReactorLane:
     """Plain connections on the reactors' threads; the others are given to ``take_foreign``, an open socket each."""
 
@@ -225,6 +106,8 @@ class ReactorLane:
             SerializeType[configuration.serialize_type],
             self._idle_ms_max,
         )
+        self.balance = Balance(self.reactors.count)
+        self.read_usage: Callable[[], Usage | None] = lambda: None  # known when the threads run
 
         journal = configuration.journal
         if journal.journal_path and journal.journal_lookup_seconds:
@@ -244,6 +127,24 @@ class ReactorLane:
             thread = threading.Thread(target=self.reactors.run, args=(number,), name=f"reactor-{number}", daemon=True)
             thread.start()
             self._threads.append(thread)
+        if self.reactors.count > 1:
+            first_ms = self._control.clock.now().ms + INTERVAL_MS
+            self.read_usage = Meter(self._threads).read
+            self._control.jobs.add("balanceReactors", self.balance_reactors, first_ms=first_ms, every_ms=INTERVAL_MS)
+
+    def balance_reactors(self) -> None:
+        """Spread the connections over more reactors, or gather them, as the last window's load asks for."""
+        usage = self.read_usage() if self._socket is not None else None
+        if usage is None:
+            return
+        before = self.balance.active
+        gives = self.balance.decide(usage, self.reactors.carried())
+        if self.balance.active != before:
+            log.info("%d reactors carry connections, %d before: busy %s, idle cores %.2f", self.balance.active, before,
+                     " ".join(f"{share:.2f}" for share in usage.shares), usage.idle)  # fmt: skip
+            self.reactors.deal_to(self.balance.active)
+        for give in gives:
+            self.reactors.give(give.source, give.target, give.thousandths, give.recent_ms)
 
     def _take(self) -> None:
         """Take what came, for a bounded time."""
@@ -269,6 +170,8 @@ class ReactorLane:
             elif kind == EXCESS:
                 assert self.close_largest is not None
                 self.close_largest(int(content))
+            elif kind == MOVED:
+                self._moved(connection, int(content))
             else:
                 self._take_foreign(socket.socket(fileno=int(content)))
 
@@ -285,6 +188,11 @@ class ReactorLane:
     def _opened(self, connection: int, address: str) -> None:
         self._channels[connection] = ReactorChannel(self.reactors, connection, address, self._high_water_bytes)
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
+
+    def _moved(self, connection: int, to: int) -> None:
+        channel = self._channels[to] = self._channels.pop(connection)
+        channel.moved(to)
+        self._control.resume(channel)
 
     def _closed(self, connection: int, ending: int) -> None:
         channel = self._channels.pop(connection)
@@ -327,7 +235,7 @@ class ReactorLane:
         """Whether all that waited in sockets at the last `forgive` has come to control. Wakes idle reactors."""
         came = all(seen >= wanted for seen, wanted in zip(self.reactors.rounds, self._rounds_wanted, strict=False))
         self.reactors.close_idle(0)
-        return came and self.reactors.is_taken
+        return came and not self.reactors.has_news
 
     def adopt(self, connection: socket.socket, address: str, received: bytes) -> None:
         """Carry on a connection whose PROXY header was taken off; the socket object may be closed afterwards."""

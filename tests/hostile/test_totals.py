@@ -69,7 +69,9 @@ def test_many_readers_that_never_read(start_server: StartServer) -> None:
     server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
     with server.connect() as client:
         put_kv(client, "ns", "k", "v" * MB)
-    with costs_at_most(server, 2 * total) as watch, ExitStack() as stack:
+    # Answers of a megabyte leave holes in the heap where the asyncio loop copies them.
+    growth_max = (4 if server.mode == "asyncio" else 2) * total
+    with costs_at_most(server, growth_max) as watch, ExitStack() as stack:
         readers = [stack.enter_context(connect_narrow(server)) for _ in range(peers)]
         eventually(lambda: watch.fds() >= watch.fds_before + peers - 1)  # the one that put may have been counted
         for reader in readers:

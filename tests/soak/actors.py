@@ -137,6 +137,24 @@ class Auditor:
         return self.counted == self.server.answered_by_reactors()
 
 
+class Mover:
+    """Moves connections between the two reactors and changes how many get new ones, whatever their load is."""
+
+    def __init__(self, server: LiveServer, seed: int) -> None:
+        self.server, self.chance = server, random.Random(seed)
+
+    def act(self) -> None:
+        self.server.call(self.move)
+        time.sleep(0.002)
+
+    def move(self) -> None:
+        lane = self.server.controller.lane.reactors
+        assert lane is not None
+        source = self.chance.randrange(2)
+        lane.reactors.deal_to(self.chance.choice([1, 2]))
+        lane.reactors.give(source, 1 - source, self.chance.choice([200, 1000]), self.chance.choice([0, 10]))
+
+
 class Passer:
     """Connections that come and go: behind a PROXY header, with TLS, cut off, reset, or with nonsense."""
 

@@ -13,14 +13,14 @@ import pytest
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from tests.fast.clients import CLIENTS, look_up
-from tests.soak.actors import Auditor, Broker, Passer, Reader, Visitor, at_once
+from tests.soak.actors import Auditor, Broker, Mover, Passer, Reader, Visitor, at_once
 from tests.soak.live import LiveServer
 
 SOAK_S = float(os.environ.get("ROCKETNS_SOAK_S", "6"))
 ROUNDS = 2
 TOPICS = [f"soak{number}" for number in range(8)]
 STEADY, VISITED, DELETED = TOPICS[:5], TOPICS[3:], TOPICS[5:]
-READERS = 4  # connections are dealt to reactors in turn: each has two of them
+READERS = 4
 
 
 def counting(journal: Path) -> dict[str, object]:
@@ -31,7 +31,7 @@ def counting(journal: Path) -> dict[str, object]:
 @pytest.mark.timeout(SOAK_S * 4 + 120)
 def test_every_answer_is_true_while_everything_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Brokers read what they wrote, over every reactor; no answer is torn or goes back; each is
-    counted once; servers stop and start."""
+    counted once; connections move between reactors all the time; servers stop and start."""
     total = 0
     for number in range(ROUNDS):
         with LiveServer(tmp_path / str(number), **counting(tmp_path / f"journal{number}")) as server:
@@ -43,7 +43,7 @@ def test_every_answer_is_true_while_everything_changes(tmp_path: Path, capsys: p
             visitors = [Visitor(server, host, VISITED, DELETED) for host in (11, 12)]
             passers = [Passer(server, STEADY, seed) for seed in (1, 2)]
             auditor = Auditor(server)
-            actors = [*brokers, *readers, *visitors, *passers, auditor]
+            actors = [*brokers, *readers, *visitors, *passers, Mover(server, number), auditor]
             counts, faults = at_once([one.act for one in actors], SOAK_S / ROUNDS)
             if faults:
                 raise faults[0]

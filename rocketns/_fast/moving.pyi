@@ -1,0 +1,1 @@
+"""Nothing of moving.pyx is for Python callers."""

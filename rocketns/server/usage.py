@@ -1,0 +1,70 @@
+"""How busy the reactors are, and how much of this process' cores nobody uses."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# A shorter time says little: the kernel counts idle time in hundredths of a second.
+WINDOW_S_MIN = 0.1
+# What is read of /proc/stat matters only where a reactor is busier; reading it takes long on large machines.
+ASKED_FROM_SHARE = 0.5
+PROC_STAT = Path("/proc/stat")
+IDLE, IOWAIT = 4, 5  # fields of a line of /proc/stat, the first of which is the core's name
+
+
+@dataclass(frozen=True)
+class Usage:
+    """One window. ``shares``: the part of a core that each reactor used; ``idle``: cores that nobody used."""
+
+    shares: Sequence[float]
+    idle: float
+
+
+class Meter:
+    """CPU clocks of threads, which cost the threads nothing. The threads must live as long as this is asked."""
+
+    def __init__(self, threads: Sequence[threading.Thread]) -> None:
+        self._clocks = [time.pthread_getcpuclockid(thread.ident) for thread in threads if thread.ident is not None]
+        self._cores = os.sched_getaffinity(0)
+        self._used_s = [0.0] * len(self._clocks)
+        self._idle_s: float | None = None
+        self._at_s = -math.inf
+
+    def read(self) -> Usage | None:
+        """The time since the last call; None where that is too short."""
+        at_s = time.monotonic()
+        took_s = at_s - self._at_s
+        if took_s < WINDOW_S_MIN:
+            return None
+        used_s = [time.clock_gettime(clock) for clock in self._clocks]
+        shares = [(now - before) / took_s for now, before in zip(used_s, self._used_s, strict=True)]
+        self._at_s, self._used_s = at_s, used_s
+        return Usage(shares, self._idle(took_s) if max(shares) >= ASKED_FROM_SHARE else self._not_asked())
+
+    def _not_asked(self) -> float:
+        self._idle_s = None
+        return 0.0
+
+    def _idle(self, took_s: float) -> float:
+        """0 in the first window, of which only the end is known."""
+        before_s, self._idle_s = self._idle_s, idle_s(self._cores)
+        if self._idle_s is None:
+            return float(len(self._cores))
+        return 0.0 if before_s is None else (self._idle_s - before_s) / took_s
+
+
+def idle_s(cores: set[int], file: Path = PROC_STAT) -> float | None:
+    """Seconds that these cores were idle since the machine started, all together; None where it does not say."""
+    try:
+        lines = [line.split() for line in file.read_text("ascii").splitlines() if line.startswith("cpu")]
+        of_cores = [words for words in lines if words[0].removeprefix("cpu") in map(str, cores)]
+        ticks = sum(int(words[IDLE]) + int(words[IOWAIT]) for words in of_cores)
+    except (OSError, ValueError, IndexError):
+        return None
+    return ticks / os.sysconf("SC_CLK_TCK") if len(of_cores) == len(cores) else None

@@ -1,0 +1,303 @@
+"""Connections that go from one reactor to another: nothing of theirs is lost, and control knows them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns.routeinfo.events import Cause
+from rocketns.server.balance import ALL, GATHER_AFTER, SPREAD_AFTER
+from rocketns.server.reactors import ReactorChannel, ReactorLane
+from rocketns.server.usage import Usage
+from tests.fast.clients import CLIENTS, look_up
+from tests.soak.live import LiveServer
+from tests.support.inprocess import TimedServer
+from tests.support.proxyheaders import v1
+from tests.timed.steps import SECOND, is_open_untouched, pass_time
+
+CLIENTS_AT_ONCE = 8
+
+
+def lane_of(server: LiveServer | TimedServer) -> ReactorLane:
+    lane = server.controller.lane.reactors
+    assert lane is not None
+    return lane
+
+
+def show(server: LiveServer, shares: list[float], idle: float, times: int = 1) -> None:
+    """Let so many windows have had this load."""
+    lane = lane_of(server)
+
+    def balance() -> None:
+        lane.read_usage = lambda: Usage(shares, idle)
+        for _ in range(times):
+            lane.balance_reactors()
+        lane.read_usage = lambda: None
+
+    server.call(balance)
+    settle(server)
+
+
+def settle(server: LiveServer | TimedServer) -> None:
+    """Until reactors and control have done what they were told."""
+    eventually(lambda: server.call(lambda: lane_of(server).reactors.is_settled), every_s=0.001)
+    server.call(lambda: None)
+
+
+def move(server: LiveServer | TimedServer, source: int, target: int, thousandths: int = ALL) -> list[int]:
+    """How many connections each reactor has afterwards."""
+    server.call(lambda: lane_of(server).reactors.give(source, target, thousandths, 0))
+    settle(server)
+    return carried(server)
+
+
+def carried(server: LiveServer | TimedServer) -> list[int]:
+    return lane_of(server).reactors.carried()
+
+
+def answer(client: Client, topic: str = "T", opaque: int = 7) -> bytes:
+    client.send(look_up(CLIENTS[0], topic, opaque))
+    return client.receive_frame()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LiveServer]:
+    """Two reactors that are balanced only where a test says so."""
+    with LiveServer(tmp_path) as started:
+        still(started)
+        yield started
+
+
+def still(server: LiveServer) -> None:
+    def keep() -> None:
+        lane_of(server).read_usage = lambda: None
+
+    server.call(keep)
+
+
+@pytest.fixture
+def clients(server: LiveServer) -> Iterator[list[Client]]:
+    made = [server.connect() for _ in range(CLIENTS_AT_ONCE)]
+    for client in made:
+        answer(client)
+    settle(server)
+    yield made
+    for client in made:
+        client.close()
+
+
+def channel_of(server: LiveServer, client: Client) -> ReactorChannel:
+    host, port = client.socket.getsockname()[:2]
+    channels = server.call(lambda: list(lane_of(server)._channels.values()))
+    return next(one for one in channels if one.address == f"{host}:{port}")
+
+
+@pytest.mark.usefixtures("clients")
+def test_one_reactor_has_all_connections_at_first(server: LiveServer) -> None:
+    """New ones were dealt to all in turn, which halves batches and doubles wake-ups."""
+    assert carried(server) == [CLIENTS_AT_ONCE, 0]
+    assert sum(lane_of(server).reactors.counters()[1]) == 0
+
+
+def test_a_busy_reactor_spreads_and_a_calm_one_gathers(server: LiveServer, clients: list[Client]) -> None:
+    show(server, [1.0, 0.0], 1.0, SPREAD_AFTER)
+    assert carried(server) == [CLIENTS_AT_ONCE // 2, CLIENTS_AT_ONCE // 2]
+    for client in clients:
+        answer(client)
+    assert all(sum(counts) for counts in lane_of(server).reactors.counters())
+    show(server, [0.2, 0.2], 1.0, GATHER_AFTER)
+    assert carried(server) == [CLIENTS_AT_ONCE, 0]
+    for client in clients:
+        answer(client)
+
+
+@pytest.mark.usefixtures("clients")
+def test_new_connections_are_dealt_to_the_reactors_in_use(server: LiveServer) -> None:
+    show(server, [1.0, 0.0], 1.0, SPREAD_AFTER)
+    more = [server.connect() for _ in range(4)]
+    for client in more:
+        answer(client)
+    assert carried(server) == [CLIENTS_AT_ONCE // 2 + 2] * 2
+    for client in more:
+        client.close()
+
+
+def test_connections_behind_a_proxy_are_dealt_alike(server: LiveServer) -> None:
+    """Which come back from the asyncio loop. They went to the reactor of their descriptor's number."""
+    clients = [server.connect() for _ in range(4)]
+    for client in clients:
+        client.send(v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443))
+        answer(client)
+    assert carried(server) == [4, 0]
+    for client in clients:
+        client.close()
+
+
+def moved_about(server: LiveServer) -> Iterator[None]:
+    """Each step moves all connections that may to the other reactor, and does not wait for it."""
+    for source, target in itertools.cycle([(0, 1), (1, 0)]):
+        server.call(partial(lane_of(server).reactors.give, source, target, ALL, 0))
+        yield
+
+
+@given(st.lists(st.sampled_from(["look-up", "other", "half", "move"]), min_size=2, max_size=25))
+@settings(max_examples=60)
+def test_a_stream_over_two_reactors_is_answered_in_its_order(streaming: LiveServer, steps: list[str]) -> None:
+    """Each of its frames once, with moves between them and inside them. Look-ups have an order, and so have others."""
+    asked: dict[str, list[int]] = {"look-up": [], "other": []}
+    moves, rest = moved_about(streaming), b""
+    with streaming.connect() as client:
+        for opaque, step in enumerate(steps):
+            if step == "move":
+                next(moves)
+                continue
+            asked["other" if step == "other" else "look-up"].append(opaque)
+            one = frame(json_header(206, opaque=opaque)) if step == "other" else look_up(CLIENTS[0], "T", opaque)
+            cut = len(one) // 2 if step == "half" else len(one)
+            client.send(rest + one[:cut])
+            rest = one[cut:]
+        client.send(rest)
+        answers = [client.receive() for _ in range(sum(map(len, asked.values())))]
+    assert [one.opaque for one in answers if one.code == 17] == asked["look-up"]
+    assert [one.opaque for one in answers if one.code != 17] == asked["other"]
+
+
+@pytest.fixture(scope="module")
+def streaming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    with LiveServer(tmp_path_factory.mktemp("moving")) as started:
+        still(started)
+        yield started
+
+
+def test_a_connection_with_a_part_of_a_frame_stays(server: LiveServer) -> None:
+    with server.connect() as client:
+        answer(client)
+        whole = look_up(CLIENTS[0], "T", 8)
+        client.send(whole[:9])
+        eventually(lambda: lane_of(server).reactors.incoming_bytes == 9)
+        assert move(server, 0, 1) == [1, 0]
+        client.send(whole[9:])
+        assert b'"opaque":8,' in client.receive_frame()
+        assert move(server, 0, 1) == [0, 1]
+
+
+def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> None:
+    """Its next look-ups must not overtake that request."""
+    reactors = lane_of(server).reactors
+    with server.connect() as client:
+        answer(client)
+        settle(server)
+        with server.held_still():
+            client.send(frame(json_header(206, opaque=1)) + look_up(CLIENTS[0], "T", 2))
+            eventually(lambda: reactors.has_news)
+            reactors.give(0, 1, ALL, 0)
+            eventually(lambda: reactors.has_obeyed)
+            assert carried(server) == [1, 0]
+        assert [client.receive().opaque for _ in range(2)] == [1, 2]
+
+
+def test_a_connection_with_answers_that_are_not_taken_stays(server: LiveServer) -> None:
+    with server.connect() as broker, server.connect() as client:
+        body = register_body([topic_config("T"), topic_config("U")])
+        for number in range(150):
+            broker.request(103, register_ext(broker=f"b{number}", addr=f"10.0.0.{number}:1", body=body), body)
+        client.send(b"".join(look_up(CLIENTS[0], "T", opaque) for opaque in range(600)))
+        eventually(lambda: lane_of(server).reactors.incoming_bytes > 0)  # its next look-ups wait for room
+        assert move(server, 0, 1) == [1, 1]
+        answers = [client.receive().opaque for _ in range(600)]
+        assert answers == list(range(600))
+        eventually(lambda: move(server, 0, 1) == [0, 2])
+
+
+def test_a_broker_that_moved_is_registered_until_it_closes(server: LiveServer) -> None:
+    with server.connect() as client:
+        with server.connect() as broker:
+            body = register_body([topic_config("T"), topic_config("U")])
+            assert broker.request(103, register_ext(body=body), body).code == 0
+            assert move(server, 0, 1) == [0, 2]
+            assert b'"code":0' in answer(client)
+            assert broker.request(103, register_ext(body=body), body).code == 0
+        eventually(lambda: b'"code":17' in answer(client))
+
+
+@pytest.mark.parametrize("ends", ["abort", "close"])
+def test_control_ends_a_connection_that_moves_just_then(server: LiveServer, ends: str) -> None:
+    """What it says to the number that the connection had is said again to its new one."""
+    with server.connect() as client:
+        answer(client)
+        settle(server)
+        channel, reactors = channel_of(server, client), lane_of(server).reactors
+
+        def end() -> None:
+            reactors.give(0, 1, ALL, 0)
+            if ends == "abort":
+                channel.abort(Cause.EXPIRED)
+            else:
+                channel.close("a test")
+
+        server.call(end)
+        assert client.is_closed_by_server()
+    settle(server)
+    assert carried(server) == [0, 0]
+    assert server.call(lambda: lane_of(server)._channels) == {}
+
+
+def test_a_connection_that_said_nothing_yet_moves_too(server: LiveServer) -> None:
+    with server.connect() as client:
+        eventually(lambda: carried(server) == [1, 0])
+        assert move(server, 0, 1) == [0, 1]
+        assert b'"opaque":7,' in answer(client)
+
+
+def test_only_connections_with_traffic_make_reactors_even(tmp_path: Path) -> None:
+    server = TimedServer(tmp_path, {"rocketns.reactors": 2})
+    try:
+        old, new = server.connect(), server.connect()
+        answer(old)
+        server.advance(5 * SECOND)
+        answer(new)
+        settle(server)
+        server.call(lambda: lane_of(server).reactors.give(0, 1, ALL, SECOND))
+        settle(server)
+        assert carried(server) == [1, 1]
+        old.close()
+        eventually(lambda: carried(server) == [0, 1])
+        new.close()
+    finally:
+        server.stop()
+
+
+def test_the_idle_limit_goes_with_a_connection(tmp_path: Path) -> None:
+    """B060: a move is no traffic."""
+    server = TimedServer(tmp_path, {"rocketns.reactors": 2})
+    try:
+        with server.connect() as client:
+            answer(client)
+            pass_time(server, 119 * SECOND)
+            assert move(server, 0, 1) == [0, 1]
+            assert is_open_untouched(client)
+            server.advance(SECOND)
+            assert client.is_closed_by_server()
+    finally:
+        server.stop()
+
+
+def test_look_ups_are_counted_for_the_client_that_moved(tmp_path: Path) -> None:
+    counting = {"journalPath": tmp_path / "j", "journalLookupClients": "true", "journalLookupSeconds": 86_400}
+    with LiveServer(tmp_path, 2, **counting) as server, server.connect() as client:
+        still(server)
+        host, port = client.socket.getsockname()[:2]
+        answer(client)
+        settle(server)
+        move(server, 0, 1)
+        answer(client)
+        rows, _ = server.call(lane_of(server).drain_lookups)
+    assert [(client_name, count) for _, client_name, _, _, count, _ in rows] == [(f"{host}:{port}", 1)] * 2
