@@ -14,6 +14,8 @@ from interop.harness.wire import frame, json_header
 # No broker may expire while another server is measured.
 LIVE_FOR_MS = 3_600_000
 QUEUES, CHANGED_QUEUES = 8, 16
+# When the first registration was written. A 5.x broker writes the current time into each, and registers every 30 s.
+WRITTEN_MS, PERIOD_MS = 1_800_000_000_000, 30_000
 MANY_BROKER = "broker-many"
 
 
@@ -42,7 +44,9 @@ def _entry(queues: int) -> str:
     return dumps({"%(t)s": topic_config("%(t)s", queues, queues)})[1:-1].decode()
 
 
-def plain_body(numbers: Iterable[int], version: int, changed: frozenset[int] = frozenset()) -> bytes:
+def plain_body(
+    numbers: Iterable[int], version: int, changed: frozenset[int] = frozenset(), written_ms: int = WRITTEN_MS
+) -> bytes:
     """The JSON body of a 5.x broker (each field of RegisterBrokerBody); the ``changed`` topics have more queues."""
     usual, other = _entry(QUEUES), _entry(CHANGED_QUEUES)
     table = ",".join((other if n in changed else usual) % {"t": topic(n)} for n in numbers)
@@ -50,7 +54,7 @@ def plain_body(numbers: Iterable[int], version: int, changed: frozenset[int] = f
         "filterServerList": [],
         "topicConfigSerializeWrapper": {
             "dataVersion": data_version(version, 1_700_000_000_000 + version),
-            "mappingDataVersion": data_version(0),
+            "mappingDataVersion": data_version(0, written_ms),
             "topicConfigTable": "TABLE",
             "topicQueueMappingDetailMap": {},
             "topicQueueMappingInfoMap": {},
@@ -86,7 +90,7 @@ class ManyTopics:
     first: bytes
     # A new data version and one other topic each time: what a broker sends after a change.
     changed: list[bytes]
-    # The last of the changed ones again: what a broker sends every 30 s.
+    # The last of the changed ones again, each written at another time: what a 5.x broker sends every 30 s.
     unchanged: list[bytes]
     compressed: list[bytes]
 
@@ -95,13 +99,15 @@ class ManyTopics:
         return cls(
             first=cls._frame(0),
             changed=[cls._frame(n) for n in range(1, count + 1)],
-            unchanged=[cls._frame(count)] * count,
+            unchanged=[cls._frame(count, periods) for periods in range(1, count + 1)],
             compressed=[cls._compressed(n) for n in range(count + 1, 2 * count + 1)],
         )
 
     @staticmethod
-    def _frame(number: int) -> bytes:
-        body = plain_body(range(MANY_TOPICS), number + 1, frozenset([number]))
+    def _frame(number: int, periods: int = 0) -> bytes:
+        """Written so many periods after the last change."""
+        written_ms = WRITTEN_MS + (number + periods) * PERIOD_MS
+        body = plain_body(range(MANY_TOPICS), number + 1, frozenset([number]), written_ms)
         return registration(MANY_BROKER, broker_host(999), body)
 
     @staticmethod

@@ -11,7 +11,10 @@ CONNECT_TIMEOUT_S = 10.0
 
 
 class Relay:
-    """Listens on ``port`` of 127.0.0.1 from construction on. ``source`` is the address that the server sees."""
+    """Listens on ``port`` of 127.0.0.1 from construction on. ``source`` is the address that the server sees.
+
+    ``sent`` has what passed to the server, for each connection.
+    """
 
     def __init__(self, to_port: int, source: str = "127.0.0.1") -> None:
         self._to_port, self._source = to_port, source
@@ -19,6 +22,7 @@ class Relay:
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
         self._sockets: set[socket.socket] = set()
+        self.sent: list[bytearray] = []
         self._is_cut = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -56,13 +60,15 @@ class Relay:
             raise
         far.settimeout(None)
         self._sockets.add(far)
-        for source, sink in ((near, far), (far, near)):
-            threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+        self.sent.append(bytearray())
+        for source, sink, passed in ((near, far, self.sent[-1]), (far, near, bytearray())):
+            threading.Thread(target=self._pass, args=(source, sink, passed), daemon=True).start()
 
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass(self, source: socket.socket, sink: socket.socket, passed: bytearray) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(CHUNK):
                 if not self._is_cut.is_set():
+                    passed += data
                     sink.sendall(data)
         with self._lock:
             if not self._is_cut.is_set():

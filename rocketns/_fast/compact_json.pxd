@@ -52,6 +52,14 @@ cdef inline bint same_text(const Text *one, const Text *other) noexcept nogil:
     return one.length == other.length and memcmp(one.start, other.start, one.length) == 0
 
 
+cdef inline bint is_ascii(const Text *text) noexcept nogil:
+    cdef size_t place
+    for place in range(text.length):
+        if text.start[place] >= 0x80:
+            return False
+    return True
+
+
 cdef inline uint64_t zero_bytes(uint64_t word) noexcept nogil:
     """Not 0 if a byte of the word is 0."""
     return (word - <uint64_t>0x0101010101010101) & ~word & <uint64_t>0x8080808080808080

@@ -19,6 +19,7 @@ from rocketns._fast.compact_json cimport (
     Cursor,
     Member,
     Text,
+    is_ascii,
     is_text,
     left,
     next_item,
@@ -96,14 +97,6 @@ cdef inline int field_of(const Text *key) noexcept nogil:
     if key.length == 14:
         return WRITE if is_text(key, "writeQueueNums", 14) else OTHER
     return OTHER
-
-
-cdef inline bint is_ascii(const Text *text) noexcept nogil:
-    cdef size_t place
-    for place in range(text.length):
-        if text.start[place] >= 0x80:
-            return False
-    return True
 
 
 cdef bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil:

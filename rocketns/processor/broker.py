@@ -46,15 +46,14 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
     sender = Sender(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
     )
-    fingerprint = body_fingerprint(
-        command.data, compressed=header.compressed, version=command.version, crc32=header.body_crc32
-    )
+    _check_crc(header, command, peer)
     leaving = context.unregister_queue.take_of(header.cluster_name, header.broker_addr)
     if leaving:  # it left, and comes back before that was applied
         context.note(unregister_brokers(context.tables, leaving, now.ms))
+    fingerprint = body_fingerprint(command.data, compressed=header.compressed, version=command.version)
     body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
+    context.registrations.count(repeated=body is not None)
     if body is None:
-        _check_crc(header, command, peer)
         body = _registration_body(context, header, command, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")

@@ -73,6 +73,18 @@ class UnregisterQueue:
 
 
 @dataclass(slots=True)
+class RegistrationCounts:
+    """How many registrations came, and how many of them repeated a body that was not decoded again."""
+
+    total: int = 0
+    repeated: int = 0
+
+    def count(self, *, repeated: bool) -> None:
+        self.total += 1
+        self.repeated += repeated
+
+
+@dataclass(slots=True)
 class NamesrvContext:
     """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
 
@@ -91,6 +103,7 @@ class NamesrvContext:
     writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
+    registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
     config_file: WholeFile = field(init=False)
 
     def __post_init__(self) -> None:

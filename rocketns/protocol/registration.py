@@ -82,12 +82,13 @@ class Known(NamedTuple):
     broker_name: str
 
 
-def body_fingerprint(body: Body | None, *, compressed: bool, version: int, crc32: int) -> Hashable:
-    """Equal for registrations whose bodies are decoded alike and have the same CRC; None where there is no body.
+def body_fingerprint(body: Body | None, *, compressed: bool, version: int) -> Hashable:
+    """Equal for registrations whose bodies are decoded alike; None where there is no body.
 
-    A keyed hash of 64 bits, a tenth of the cost of a digest.
+    A keyed hash of 64 bits, a tenth of the cost of a digest. It leaves out the time at which a 5.x broker wrote the
+    body, which differs each time and is not decoded (see fingerprint.pyx).
     """
-    return None if body is None else (len(body), fingerprint(body), compressed, version, crc32)
+    return None if body is None else (len(body), fingerprint(body), compressed, version)
 
 
 def body_crc32(body: Body | None) -> int:

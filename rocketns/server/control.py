@@ -130,6 +130,8 @@ class Control:
     def stop(self) -> None:
         """Process nothing more: what waits is dropped, as in Java, and slow requests do not hold up the exit."""
         self._stopped = True
+        counts = self.context.registrations
+        log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)
 
     def _serve_some(self) -> set[Channel]:
         """Decode, process and answer what waits, for one turn; the channels that it came over.
