@@ -33,10 +33,8 @@ def result_of(copy: Copy, fault: Fault) -> str:
 def run_share(folder: Path, share: Sequence[Fault]) -> list[str]:
     """Everything that one worker does, in a copy of its own; what is not as it should be."""
     copy = Copy(folder)
-    wrong = []
-    for tests in sorted({fault.tests for fault in share}):
-        if not copy.passes(tests):
-            wrong.append(f"without a fault these tests fail: {' '.join(tests)}")
+    failing = [tests for tests in sorted({fault.tests for fault in share}) if not copy.passes(tests)]
+    wrong = [f"without a fault these tests fail: {' '.join(tests)}" for tests in failing]
     for fault in share if not wrong else ():
         started = time.monotonic()
         result = result_of(copy, fault)
@@ -56,10 +54,11 @@ def shares_of(faults: Sequence[Fault], workers: int) -> list[list[Fault]]:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("names", nargs="*", help="only faults whose names contain one of these words")
+    parser.add_argument("names", nargs="*", help="only faults with one of these words in their name or file")
     parser.add_argument("--workers", type=int, default=2, help="copies of the code that are tested at once")
     given = parser.parse_args(arguments)
-    faults = [f for f in read_faults() if not given.names or any(name in f.name for name in given.names)]
+    wanted = given.names or [""]
+    faults = [f for f in read_faults() if any(word in f.name or word in f.file for word in wanted)]
     faults.sort(key=lambda fault: (fault.is_compiled, fault.file))  # nothing is compiled before the rest is done
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.workers) as at_once:
         shares = shares_of(faults, given.workers)

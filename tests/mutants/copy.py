@@ -47,7 +47,7 @@ class Copy:
         return ended.returncode == 0
 
     def catches(self, fault: Fault) -> bool:
-        """Whether the tests fail with the fault. The source is as before afterwards; the next build compiles it again."""
+        """Whether the tests fail with the fault. The source is restored; the next build compiles it again."""
         before = fault.plant(self.root)
         try:
             if fault.is_compiled:

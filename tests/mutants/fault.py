@@ -15,7 +15,7 @@ class UnusableFault(Exception):
 
 @dataclass(frozen=True)
 class Fault:
-    """``old`` occurs exactly once in ``file``. ``tests`` are pytest's arguments. ``survives`` says why none can fail."""
+    """``old`` occurs once in ``file``. ``tests`` are pytest's arguments. ``survives`` says why none can fail."""
 
     name: str
     file: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -22,7 +23,7 @@ def test_a_fault_can_be_planted(fault: Fault, tmp_path: Path) -> None:
     copy.parent.mkdir(parents=True)
     shutil.copy(ROOT / fault.file, copy)
     assert fault.plant(tmp_path) != copy.read_text("utf-8")
-    named = [test for test in fault.tests if not test.startswith("-")]
+    named = list(itertools.takewhile(lambda word: word != "-k", fault.tests))
     assert all((ROOT / test.partition("::")[0]).exists() for test in named), named
 
 
