@@ -199,5 +199,5 @@ def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
     manager.register(MASTER, table_of(*(f"t{number}" for number in range(20_000))))
     journal, _ = memory_journal(manager.tables)
     pieces = list(Snapshot(manager.tables, journal._effects.members, {}, journal.buffer))
-    assert sum(pieces) >= 20_000
+    assert sum(pieces) > 30_000  # each topic is work twice: when its name is noted and when it is written
     assert max(pieces) <= 1_000
