@@ -16,7 +16,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity pipeline sanitize demo bench build clean
+.PHONY: help run test check interop parity pipeline sanitize mutants demo bench build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -49,6 +49,9 @@ pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
 
 sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
 	@exec $(PY) -m tests.sanitize $(ARGS)
+
+mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a time: which of them does no test notice?
+	@exec $(PY) -m tests.mutants $(ARGS)
 
 demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
 	@exec $(PY) -m interop.demo $(ARGS)

@@ -10,12 +10,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, register_body, register_ext, topic_config
 from rocketns._fast.lookup import answer
 from rocketns.processor.context import Now
+from rocketns.protocol.codes import PERM_READ, PERM_WRITE
+from rocketns.protocol.route import QueueData
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
 from tests.fast.clients import CLIENTS, look_up
@@ -74,6 +77,18 @@ others = st.one_of(
 switches = st.sampled_from(["", "deleteTopicWithBrokerRegistration=true\n", "supportActingMaster=true\n"])
 ONE = registration(("ba", "10.0.0.1:1", 0), [topic_config("T1"), topic_config("T2")], 1, False, {})
 CHANGED = registration(("ba", "10.0.0.1:1", 0), [topic_config("T1"), topic_config("T2", 4)], 2, True, {})
+MASTER, SLAVE = ("ba", "10.0.0.1:1", 0), ("ba", "10.0.0.2:1", 1)
+ACTING = {"enableActingMaster": "true"}
+
+
+def table(counter: int, **numbers: int) -> Step:
+    """The master's whole table: a topic with these numbers, and another, for a table of one may be refused."""
+    return registration(MASTER, [topic_config("T1", **numbers), topic_config("T2")], counter, False, {})
+
+
+def unregistration(broker: tuple[str, str, int]) -> Step:
+    name, addr, broker_id = broker
+    return Step(104, {"clusterName": "C1", "brokerName": name, "brokerAddr": addr, "brokerId": broker_id})
 
 
 def play(world: World, step: Step) -> object:
@@ -90,6 +105,16 @@ def play(world: World, step: Step) -> object:
         reply = world.ask(step.code, step.ext, step.body)
     world.context.note(unregister_brokers(tables, world.context.unregister_queue.take_all(), world.now.ms))
     return reply, list(world.context.events), tables
+
+
+def queues_after(steps: list[Step], folder: Path) -> QueueData:
+    """The queues of T1 on the broker "ba", of a server whose slots spare it work."""
+    world = PublishedWorld(folder, "supportActingMaster=true\n")
+    world.context.slots = world.slots
+    for step in steps:
+        play(world, step)
+        world.publish()
+    return world.context.tables.topic_queue_table["T1"]["ba"]
 
 
 def is_shown(world: PublishedWorld) -> None:
@@ -117,3 +142,28 @@ def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str)
             plain.context.tables.changed_groups.clear()
             spared.publish()
             is_shown(spared)
+
+
+@pytest.mark.parametrize("number", ["read", "write", "perm", "flag"])
+def test_a_change_of_any_one_number_of_a_topic_is_taken(tmp_path: Path, number: str) -> None:
+    """Also of writeQueueNums or topicSysFlag alone."""
+    before = queues_after([table(1, read=8, write=8, perm=6, flag=0)], tmp_path)
+    changed = {"read": 8, "write": 8, "perm": 6, "flag": 0} | {number: 4}
+    after = queues_after([table(1, read=8, write=8, perm=6, flag=0), table(2, **changed)], tmp_path)
+    assert before == QueueData(8, 8, 6, 0)
+    assert after == QueueData(changed["read"], changed["write"], changed["perm"], changed["flag"])
+
+
+def test_an_acting_slave_masks_permissions_that_a_tool_has_just_given_back(tmp_path: Path) -> None:
+    """B151: the slots hold the very numbers that the slave sends, but what counts is those numbers without write."""
+    two = [topic_config("T1"), topic_config("T2")]
+    steps = [
+        registration(MASTER, two, 1, False, ACTING),
+        registration(SLAVE, two, 1, False, ACTING),
+        unregistration(MASTER),
+        Step(327, {"brokerName": "ba"}),
+    ]
+    assert queues_after(steps, tmp_path).perm == PERM_READ | PERM_WRITE
+    (tmp_path / "again").mkdir()
+    steps.append(registration(SLAVE, two, 2, False, ACTING))
+    assert queues_after(steps, tmp_path / "again").perm == PERM_READ

@@ -47,9 +47,11 @@ def world(tmp_path: Path) -> PublishedWorld:
     return world
 
 
-def register(world: PublishedWorld, addr: str, queues: int, state: int, topics: list[str] = TOPICS) -> None:
+def register(
+    world: PublishedWorld, addr: str, queues: int, state: int, topics: list[str] = TOPICS, broker_id: int = 0
+) -> None:
     body = register_body([topic_config(topic, queues) for topic in topics], data_version(state))
-    world.ask(103, register_ext(broker="ba", addr=addr, body=body), body)
+    world.ask(103, register_ext(broker="ba", addr=addr, broker_id=broker_id, body=body), body)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +82,16 @@ def test_nobody_sees_a_new_address_with_old_queues(
     for bodies_seen in world.slots.seen:
         for seen, old, new in zip(bodies_seen, before, after, strict=True):
             assert seen in (old, new, HANDED_OVER)
+
+
+def test_a_slave_that_leaves_is_in_no_route_any_more(world: PublishedWorld) -> None:
+    """Its group and all topics stay, so nothing but the group's addresses changes."""
+    register(world, "10.0.0.1:1", 8, 1)
+    register(world, "10.0.0.2:1", 8, 1, broker_id=1)
+    world.publish()
+    assert b"10.0.0.2:1" in world.slots.body(b"T0", False)
+    world.ask(104, {"clusterName": "C1", "brokerName": "ba", "brokerAddr": "10.0.0.2:1", "brokerId": 1})
+    world.publish()
+    shown = world.slots.body(b"T0", False)
+    assert b"10.0.0.1:1" in shown
+    assert b"10.0.0.2:1" not in shown

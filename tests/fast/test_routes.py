@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -170,3 +171,23 @@ def test_a_topic_that_is_handed_over_stays_so() -> None:
         slots.put_topics("b", [("T", None, (1, 2, 3, 4))])
         assert slots.body(b"T", False) == HANDED_OVER
         slots.delete_topics("b", ["T"])
+
+
+def test_topics_that_are_deleted_leave_no_fragment_behind() -> None:
+    """Queue data that nobody has had before, again and again: what the slots take does not grow with it."""
+    slots = RouteSlots(element)
+    slots.put_broker("b", b"B", b"S", False)
+
+    def come_and_go(first: int) -> int:
+        for number in range(first, first + 2000):
+            slots.put_topics("b", [("T", None, (number, 0, 0, 0))])
+            slots.delete_topics("b", ["T"])
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        come_and_go(0)
+        before = come_and_go(10_000)
+        assert come_and_go(20_000) - before < 20_000  # 2,000 fragments take 400,000 bytes
+    finally:
+        tracemalloc.stop()

@@ -163,3 +163,16 @@ def test_endless_losses_are_logged_once_a_minute(writer: MemoryWriter, caplog: p
         put(buffer, 10, BOOT_MS + second * 1_000)
         buffer.flush(BOOT_MS + second * 1_000)
     assert caplog.text.count("records are lost") == 3
+
+
+def test_a_loss_that_lasts_to_the_end_is_stated_in_the_last_file(writer: MemoryWriter) -> None:
+    """The writer catches up only after the last record; closing is the last chance to say what is missing."""
+    buffer = buffer_of(writer, 1 << 12)
+    writer.stuck = True
+    put(buffer, 1_000)
+    lost = buffer.lost
+    assert lost > 0
+    writer.unstick()
+    buffer.close(BOOT_MS)
+    records = writer.take()
+    assert [one["lost"] for one in records if one["ev"] == "drop"] == [lost]

@@ -154,6 +154,20 @@ def test_clients_are_named_on_demand(
     ]  # fmt: skip
 
 
+@both_lanes
+def test_look_ups_beyond_the_bound_keep_their_misses(
+    serve: Callable[..., TimedServer], names: Names, tmp_path: Path, reactors: int
+) -> None:
+    server = serve(**{"rocketns.reactors": reactors}, journalLookupKeysMax=1)
+    with server.connect() as client:
+        registered(client, names, ["T", "U"])
+        for topic in ("T", "U", "none", "nothing"):
+            ask(client, names.topic(topic))
+        server.stop()
+    rows = of_kind(checked(tmp_path / "j"), "lookup")
+    assert [(one["topic"], one["n"], one["miss"]) for one in rows] == [(names.topic(), 1, 0), ("*", 3, 2)]
+
+
 def test_look_ups_are_not_counted_where_they_are_not_wanted(
     serve: Callable[..., TimedServer], names: Names, tmp_path: Path
 ) -> None:

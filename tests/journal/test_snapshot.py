@@ -9,6 +9,7 @@ import pytest
 from rocketns.journal import journal as journal_module
 from rocketns.journal import snapshot
 from rocketns.journal.journal import HOUR_MS
+from rocketns.journal.snapshot import Snapshot
 from rocketns.protocol.route import queue_data
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, memory_journal, run_work
@@ -190,3 +191,13 @@ def test_a_loss_is_followed_by_a_snapshot_from_which_readers_know_the_state_agai
     state = State().apply(one for one in records if one["seq"] >= begin["snap"])
     assert state.snapshot_ended
     state.check(manager.tables)
+
+
+def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
+    """However many topics there are, control goes on with something else after a piece."""
+    manager = Manager()
+    manager.register(MASTER, table_of(*(f"t{number}" for number in range(20_000))))
+    journal, _ = memory_journal(manager.tables)
+    pieces = list(Snapshot(manager.tables, journal._effects.members, {}, journal.buffer))
+    assert sum(pieces) > 30_000  # each topic is work twice: when its name is noted and when it is written
+    assert max(pieces) <= 1_000

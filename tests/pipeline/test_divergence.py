@@ -78,11 +78,12 @@ def found(spark: SparkSession) -> Found:
     n1, n2, n3 = fleet.values()
     for journal in fleet.values():
         journal.register(1 * SECOND, A)
-    both(fleet, 2, topic("jitter"), topic("perm"), topic("empty"), topic("again"))
-    n1.put(10 * SECOND, "broker-a", [topic("jitter", r=8)])
+    both(fleet, 2, topic("jitter"), topic("perm"), topic("empty"), topic("again"), topic("barely"))
+    n1.put(10 * SECOND, "broker-a", [topic("jitter", r=8), topic("barely", r=8)])
     n1.delete(10 * SECOND, "broker-a", ["empty"])
     n2.put(14_999_999, "broker-a", [topic("jitter", r=8)])
     n3.put(14_999_999, "broker-a", [topic("jitter", r=8)])
+    both(fleet, 15, topic("barely", r=8))
     n2.put(20 * SECOND, "broker-a", [topic("perm", p=4)], cause="perm")
     n3.put(22 * SECOND, "broker-a", [topic("perm", p=2)], cause="perm")
     n2.delete(23 * SECOND, "broker-a", ["again"])
@@ -97,6 +98,10 @@ def found(spark: SparkSession) -> Found:
 def test_a_difference_shorter_than_the_shortest_window_is_dropped(found: Found) -> None:
     assert "jitter" not in found.windows
     assert "jitter" not in found.segments
+
+
+def test_a_difference_of_exactly_the_shortest_window_is_kept(found: Found) -> None:
+    assert [(t1, t2) for _, t1, t2, *_ in found.windows["barely"]] == [(10, 15)]
 
 
 def test_a_name_server_that_is_down_is_never_compared(found: Found) -> None:

@@ -58,6 +58,14 @@ def test_the_smallest_id_leaves_and_the_rest_is_told(manager: Manager) -> None:
     assert told(events) == [events[-1]]
 
 
+def test_a_slave_with_the_smallest_id_leaves_and_the_rest_is_told(manager: Manager) -> None:
+    """B193: also where the smallest is not the master."""
+    for broker in (SLAVE, SECOND):
+        manager.register(broker, TWO)
+    (event,) = told(manager.unregister(SLAVE))
+    assert (event.min_broker_id, event.min_broker_addr, event.offline_addr) == (2, SECOND.addr, SLAVE_ADDR)
+
+
 def test_a_larger_id_leaves_unnoticed(manager: Manager) -> None:
     for broker in (MASTER, SLAVE):
         manager.register(broker, TWO)

@@ -1,0 +1,156 @@
+"""What each stranger sends: for ever, until its time is over. All load is on one port of this machine.
+
+``python -m tests.hostile.adversary.attacks PORT SECONDS`` runs all of them, a thread each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable
+
+from interop.harness import codes
+from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
+from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
+
+MB = 1 << 20
+PAUSE_S = 0.01
+ROUTE = codes.GET_ROUTEINFO_BY_TOPIC
+Attack = Callable[[int], None]
+
+
+def block(data: bytes) -> bytes:
+    return struct.pack(">i", len(data)) + data
+
+
+def registration(body: bytes, name: str, **more: str) -> bytes:
+    ext = register_ext(cluster="Hostile", broker=name, addr="10.9.9.9:1", body=body, **more)
+    return frame(json_header(codes.REGISTER_BROKER, ext), body)
+
+
+def connection(port: int) -> socket.socket:
+    """A socket, which is its own context manager. OSError where it is refused or too late."""
+    return socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def send_and_drain(port: int, data: bytes, times: int = 1) -> None:
+    """Send, and read whatever comes for a moment."""
+    with connection(port) as stranger:
+        for _ in range(times):
+            stranger.sendall(data)
+        stranger.settimeout(0.05)
+        while stranger.recv(MB):
+            pass
+
+
+def many_fields(port: int) -> None:
+    """Binary headers with a thousand fields."""
+    header = binary_header(9999, {f"k{number}": "v" for number in range(1020)})
+    send_and_drain(port, frame(header, b"", ROCKETMQ), 20)
+
+
+def deflated_zeros(port: int) -> None:
+    """32 KB that inflate to 31 MB."""
+    send_and_drain(port, registration(ZEROS, "zeros", compressed="true"), 4)
+
+
+def lenient_mappings(port: int) -> None:
+    """A compressed registration of mappings that are not quite JSON."""
+    send_and_drain(port, registration(LENIENT, "lenient", compressed="true"))
+
+
+def large_header(port: int) -> None:
+    """A JSON header of megabytes."""
+    send_and_drain(port, frame(json_header(ROUTE, {f"key{number}": "v" for number in range(60_000)})))
+
+
+def empty_topics(port: int) -> None:
+    """A table of topics without content."""
+    send_and_drain(port, registration(EMPTY_TOPICS, "empty"))
+
+
+def coming_and_going(port: int) -> None:
+    """Small frames of a connection that is gone at once."""
+    for _ in range(30):
+        with connection(port) as stranger:
+            stranger.sendall(frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 100)
+
+
+def never_reading(port: int) -> None:
+    """Many questions with large answers, none of which is read."""
+    with connection(port) as stranger:
+        stranger.settimeout(0.5)
+        for _ in range(50):
+            stranger.sendall(frame(json_header(ROUTE, {"topic": "T0"})) * 500)
+            stranger.sendall(frame(json_header(codes.GET_BROKER_CLUSTER_INFO)) * 50)
+
+
+def half_frames(port: int) -> None:
+    """The first megabyte of a frame of sixteen."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(16):
+            stranger = stack.enter_context(connection(port))
+            stranger.settimeout(0.5)
+            with contextlib.suppress(OSError):
+                stranger.sendall(struct.pack(">i", 16 * MB - 8) + bytes(MB))
+        time.sleep(0.2)
+
+
+def storing(port: int) -> None:
+    """Values of 100 KB into the KV table."""
+    ext = {"namespace": "hostile", "key": str(time.monotonic_ns() % 50), "value": "v" * 100_000}
+    send_and_drain(port, frame(json_header(codes.PUT_KV_CONFIG, ext)), 3)
+
+
+def configuring(port: int) -> None:
+    """Properties that nobody should take over."""
+    body = b"listenPort=70000\nproductEnvName=a\\nconfigBlackList=\n"
+    send_and_drain(port, frame(json_header(codes.UPDATE_NAMESRV_CONFIG), body))
+
+
+def looking_up(port: int) -> None:
+    """Look-ups as fast as they go."""
+    send_and_drain(port, frame(json_header(ROUTE, {"topic": "T0"})) * 2_000)
+
+
+ZEROS = zlib.compress(block(dumps(data_version())) + bytes(31 * MB), 9)
+_MAPPINGS = [block(b"{'topic':'t%d','currIdMap':{%s}}" % (n, b"0:0," * 8_000 + b"1:1")) for n in range(100)]
+LENIENT = zlib.compress(
+    block(dumps(data_version())) + struct.pack(">i", 0) + block(b"[]") + struct.pack(">i", 100) + b"".join(_MAPPINGS), 9
+)
+EMPTY_TOPICS = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{%s}}}' % b",".join(
+    b'"%d":{}' % number for number in range(300_000)
+)
+TABLE = [registration(register_body([topic_config(f"T{n}") for n in range(500)]), f"hostile-{b}") for b in range(20)]
+ATTACKS: tuple[Attack, ...] = (
+    many_fields, deflated_zeros, lenient_mappings, large_header, empty_topics, coming_and_going, never_reading,
+    half_frames, storing, configuring, looking_up,
+)  # fmt: skip
+
+
+def repeat(attack: Attack, port: int, ends_s: float) -> None:
+    while time.monotonic() < ends_s:
+        with contextlib.suppress(OSError):
+            attack(port)
+        time.sleep(PAUSE_S)
+
+
+def main(port: int, seconds: float) -> None:
+    ends_s = time.monotonic() + seconds
+    with contextlib.ExitStack() as stack:
+        for request in TABLE:  # brokers of a wide topic, which stay
+            stack.enter_context(connection(port)).sendall(request)
+        threads = [threading.Thread(target=repeat, args=(attack, port, ends_s)) for attack in ATTACKS]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), float(sys.argv[2]))

@@ -1,0 +1,82 @@
+"""Brokers and clients that want nothing special, and how long each of them waits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from interop.harness import codes
+from interop.harness.servers import NameServer
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.behaviour.views import ask_route
+from tests.hostile.watch import cpu_seconds
+
+PAUSE_S = 0.1
+
+
+@dataclass
+class Waits:
+    """Seconds, by the clock or by the server's CPU time, whichever is less: other programs' work is not counted."""
+
+    server: NameServer
+    of: dict[str, list[float]] = field(default_factory=dict)
+
+    def measure(self, what: str, ask: Callable[[], object]) -> None:
+        cpu_s, clock_s = cpu_seconds(self.server), time.monotonic()
+        ask()
+        waited = min(cpu_seconds(self.server) - cpu_s, time.monotonic() - clock_s)
+        self.of.setdefault(what, []).append(waited)
+
+
+class Honest:
+    """Until ``over`` is set: a broker that stays, brokers that come anew, a client that stays, clients that come."""
+
+    def __init__(self, server: NameServer) -> None:
+        self.waits = Waits(server)
+        self.failures: list[BaseException] = []
+        self.over = threading.Event()
+        self._server = server
+        self._threads = [threading.Thread(target=self._run, args=(peer,)) for peer in (self._stays, self._comes)]
+
+    def __enter__(self) -> Honest:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, peer: Callable[[], None]) -> None:
+        try:
+            peer()
+        except BaseException as failure:
+            self.failures.append(failure)
+
+    def _stays(self) -> None:
+        names = Names()
+        with self._server.connect() as client:
+            client.socket.settimeout(60)
+            registered(client, names)
+            while not self.over.wait(PAUSE_S):
+                self.waits.measure("a known broker's registration", lambda: registered(client, names))
+                self.waits.measure("a look-up", lambda: found(ask_route(client, names.topic("T")).code))
+
+    def _comes(self) -> None:
+        while not self.over.wait(PAUSE_S):
+            self.waits.measure("a new broker's first registration", self._new_broker)
+
+    def _new_broker(self) -> None:
+        names = Names()
+        with self._server.connect() as client:
+            client.socket.settimeout(60)
+            registered(client, names)
+            found(ask_route(client, names.topic("T")).code)
+
+
+def found(code: int) -> None:
+    assert code == codes.SUCCESS, code

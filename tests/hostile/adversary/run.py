@@ -1,0 +1,66 @@
+"""One server, every attack at once for a while, honest peers beside them; then what it was like, and what is left."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from interop.harness.servers import NameServer
+from interop.harness.wire import eventually
+from tests.hostile.adversary.honest import Honest
+from tests.hostile.watch import MB, Watch
+
+ROOT = Path(__file__).resolve().parents[3]
+INCOMING_BYTES_MAX = OUTGOING_BYTES_MAX = 64 * MB
+PROPERTIES: dict[str, object] = {
+    "rocketns.incomingBytesMax": INCOMING_BYTES_MAX,
+    "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
+}
+# What is being decoded, and what unfinished frames and unsent answers may hold.
+GROWTH_MAX = 200 * MB + INCOMING_BYTES_MAX + OUTGOING_BYTES_MAX
+LEFT_MAX = 100 * MB
+WAIT_S_MAX = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Bytes, and the waits of honest peers in seconds by what they asked."""
+
+    growth: int
+    left: int
+    waits: dict[str, list[float]]
+
+    def lines(self) -> list[str]:
+        shown = [
+            f"{what}: {len(waits)} times, median {sorted(waits)[len(waits) // 2] * 1000:.1f} ms, "
+            f"longest {max(waits) * 1000:.1f} ms"
+            for what, waits in sorted(self.waits.items())
+        ]
+        return [f"memory: {self.growth / MB:.0f} MB more at the peak, {self.left / MB:.0f} MB afterwards", *shown]
+
+    def faults(self) -> list[str]:
+        """What is beyond the stated bounds."""
+        late = [
+            f"{what} waited {max(waits):.2f} s, more than {WAIT_S_MAX} s"
+            for what, waits in self.waits.items()
+            if max(waits) > WAIT_S_MAX
+        ]
+        grown = [f"{self.growth / MB:.0f} MB at the peak"] if self.growth > GROWTH_MAX else []
+        kept = [f"{self.left / MB:.0f} MB kept"] if self.left > LEFT_MAX else []
+        return [*late, *grown, *kept]
+
+
+def run(server: NameServer, seconds: float) -> Outcome:
+    """AssertionError where an honest peer got a wrong answer, or none."""
+    watch = Watch(server)
+    attack = [sys.executable, "-m", "tests.hostile.adversary.attacks", str(server.port), str(seconds)]
+    with subprocess.Popen(attack, cwd=ROOT) as strangers, Honest(server) as honest:
+        status = strangers.wait(seconds + 120)
+    assert status == 0
+    for failure in honest.failures:
+        raise failure
+    growth = watch.peak_growth()
+    eventually(lambda: watch.fds() <= watch.fds_before, 30)
+    return Outcome(growth, watch.rss() - watch.rss_before, honest.waits.of)

@@ -1,0 +1,21 @@
+"""Strangers do everything at once that has ever hurt; honest brokers and clients hardly notice.
+
+A share of ``python -m tests.hostile.adversary``, which takes minutes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hostile.adversary.run import PROPERTIES, run
+from tests.hostile.conftest import StartServer
+
+SHARE_S = 12
+
+
+@pytest.mark.timeout(240)
+def test_waits_and_memory_stay_within_their_bounds(start_server: StartServer) -> None:
+    """Honest peers wait a second at the most, and memory stays below the sum of what is stated."""
+    server = start_server(PROPERTIES)
+    outcome = run(server, SHARE_S)
+    assert not outcome.faults(), "\n".join([*outcome.faults(), *outcome.lines()])

@@ -1,0 +1,57 @@
+"""A copy of the source tree in which faults are planted, built and tested, one after the other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.mutants.fault import Fault
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS_S_MAX = 300
+BUILD_S_MAX = 600
+PYTEST = ["-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "-n", "0", "--benchmark-disable"]
+
+
+class Copy:
+    """Everything that git knows, and what was built of it; changed files included."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder
+        names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        built = [str(path.relative_to(ROOT)) for path in (ROOT / "rocketns" / "_fast").glob("*.so")]
+        for name in [*filter(None, names.split("\0")), *built]:
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name)
+        shutil.copytree(ROOT / "build" / "cython", folder / "build" / "cython", dirs_exist_ok=True)
+
+    def build(self) -> None:
+        """Compile what changed. subprocess.CalledProcessError where it does not compile."""
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        subprocess.run(command, cwd=self.root, check=True, capture_output=True, timeout=BUILD_S_MAX)
+
+    def passes(self, tests: tuple[str, ...]) -> bool:
+        """Whether the tests pass. Those that do not end in TESTS_S_MAX seconds fail."""
+        environment = os.environ | {"PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            ended = subprocess.run([sys.executable, *PYTEST, *tests], cwd=self.root, env=environment,
+                                   capture_output=True, timeout=TESTS_S_MAX, check=False)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return False
+        if ended.returncode not in (0, 1):
+            raise RuntimeError(f"pytest ended with {ended.returncode}: {ended.stdout.decode()[-2000:]}")
+        return ended.returncode == 0
+
+    def catches(self, fault: Fault) -> bool:
+        """Whether the tests fail with the fault. The source is restored; the next build compiles it again."""
+        before = fault.plant(self.root)
+        try:
+            if fault.is_compiled:
+                self.build()
+            return not self.passes(fault.tests)
+        finally:
+            (self.root / fault.file).write_text(before, "utf-8")

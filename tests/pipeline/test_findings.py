@@ -1,0 +1,35 @@
+"""What a run comes to: its verdict, exit status and words. No Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketns.pipeline.arguments import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
+from rocketns.pipeline.findings import Outcome, verdict
+from rocketns.pipeline.report.model import Verdict
+
+HOLE = "3 records of n1 are missing."
+
+
+@pytest.mark.parametrize(
+    ("findings", "incomplete", "expected", "status"),
+    [
+        ({"incidents": 0}, [], Verdict.NOTHING, EXIT_NOTHING),
+        ({"incidents": 2}, [], Verdict.FINDINGS, EXIT_FINDINGS),
+        ({"incidents": 0}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
+        ({"incidents": 2}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
+    ],
+    ids=["nothing", "findings", "incomplete", "findings in incomplete input"],
+)
+def test_the_verdict_and_exit_status(
+    findings: dict[str, int], incomplete: list[str], expected: Verdict, status: int
+) -> None:
+    outcome = Outcome(verdict(findings, incomplete), findings, incomplete, "report.html")
+    assert (outcome.verdict, outcome.exit_status) == (expected, status)
+
+
+def test_findings_in_incomplete_input_are_listed_behind_what_is_missing() -> None:
+    outcome = Outcome(Verdict.INCOMPLETE, {"incidents": 2, "flaps": 0}, [HOLE], "report.html")
+    first, head, found, report = outcome.lines
+    assert (first, head, report) == (f"incomplete: {HOLE}", "Found in what is there:", "report: report.html")
+    assert found.split()[:2] == ["2", "incidents"]
