@@ -44,6 +44,26 @@ class Bulk:
 
 
 @dataclass(frozen=True)
+class Paced:
+    """One run of nspaced. ``late_…``: how long after it was due a request was sent; ``unanswered`` requests count in
+    the latencies with the time until they were given up."""
+
+    requests: int
+    errors: int
+    first_error: int
+    unanswered: int
+    asked_per_second: float
+    per_second: float
+    p50_us: float
+    p99_us: float
+    p999_us: float
+    late_p50_us: float
+    late_p99_us: float
+    cpu_us: float
+    own_cpu_us: float
+
+
+@dataclass(frozen=True)
 class Probe:
     """One run of nsprobe. ``raised``: whether it ran with a raised priority."""
 
@@ -59,10 +79,7 @@ def lookups(server: Server, *, connections: int, depth: int, encoding: str, topi
     """Random lookups for a time, or with ``seconds`` 0 one of each topic. CellFailed on any answer without route."""
     words = (server.port, server.pid, connections, depth, encoding, topics, seconds)
     load = Lookups(**_run(server, "nsload", *words))
-    if load.errors:
-        raise CellFailed(
-            f"{load.errors} of {load.requests} answers held no route, the first had code {load.first_error}"
-        )
+    _check(load)
     if seconds and load.requests < connections * depth:
         raise CellFailed(f"too slow: {load.requests} answers in {WAITED} times the time, not even one for each request")
     return load
@@ -71,6 +88,22 @@ def lookups(server: Server, *, connections: int, depth: int, encoding: str, topi
 def bulk(server: Server, *, connections: int, depth: int, encoding: str, topics: int, seconds: float) -> Bulk:
     """As many lookups as the server answers, by a client that hardly costs anything."""
     return Bulk(**_run(server, "nsbulk", server.port, connections, depth, encoding, topics, seconds))
+
+
+def paced(server: Server, *, connections: int, rate: float, loop: str, topics: int, seconds: float,
+          warm_s: float) -> Paced:  # fmt: skip
+    """Lookups at a rate; ``loop`` is "open" or "closed" (see nspaced.c). CellFailed on any answer without route."""
+    words = (server.port, server.pid, connections, round(rate), loop, "json", topics, seconds, warm_s)
+    load = Paced(**_run(server, "nspaced", *words))
+    _check(load)
+    return load
+
+
+def _check(load: Lookups | Paced) -> None:
+    if load.errors:
+        raise CellFailed(
+            f"{load.errors} of {load.requests} answers held no route, the first had code {load.first_error}"
+        )
 
 
 def start_probe(server: Server, *, topics: int, seconds: float, interval_us: int) -> subprocess.Popen[str]:
