@@ -13,8 +13,8 @@
  *
  * The first WARM_S seconds are not measured. Prints one JSON line: requests that came due in the measured time, errors
  * (answers without a route), unanswered (still without an answer DRAIN_MAX_S after the end; they count with the time
- * until then), answers a second, latency quantiles, how late this program itself sent (late_*: from due to send), and
- * the CPU time of the process PID for one request.
+ * until then), answers a second, latency quantiles, how late this program itself sent (late_*: from due to send), the
+ * latency without that delay (sent_p99_us), and the CPU time of the process PID for one request.
  */
 #include "requests.h"
 #include <math.h>
@@ -37,8 +37,8 @@ static struct connection connections[CONNECTIONS_MAX], *unsent[BATCH_MAX];
 static char buffer[BUFFER];
 static int connected, topics, is_open, unsent_count;
 static clockid_t server_clock;
-static double *due_at;            /* by number of the request; SEEN when it is answered */
-static float *latencies_us, *late_us;
+static double *due_at, *sent_at;  /* by number of the request; due_at is SEEN when it is answered */
+static float *latencies_us, *since_sent_us, *late_us;
 static size_t planned, measured, measured_first, lates, answers, outstanding;
 static uint64_t errors;
 static int first_error;
@@ -65,6 +65,7 @@ static void put(struct connection *c, double due, double time) {
     if (!c->waiting) unsent[unsent_count++] = c;
     c->waiting = put_request(c->out + c->waiting, random_below(topics)) - c->out;
     c->outstanding++; outstanding++;
+    sent_at[planned] = time;
     due_at[planned++] = due;
     if (due < measured_from) measured_first = planned;
     else late_us[lates++] = (time - due) * 1e6;
@@ -78,11 +79,16 @@ static uint32_t opaque_of(const char *frame) {
     return found ? strtoul(found + 9, NULL, 10) : 0;
 }
 
+static void note(size_t number, double time) {
+    since_sent_us[measured] = (time - sent_at[number]) * 1e6;
+    latencies_us[measured++] = (time - due_at[number]) * 1e6;
+}
+
 static void take_answer(struct connection *c, const char *frame, uint32_t length, double time) {
     size_t number = opaque_of(frame) - first_opaque;
     if (number >= planned || due_at[number] == SEEN) fail("an answer to nothing that was asked");
     if (!is_route(frame, length) && !errors++) first_error = code_of(frame);
-    if (number >= measured_first) latencies_us[measured++] = (time - due_at[number]) * 1e6;
+    if (number >= measured_first) note(number, time);
     due_at[number] = SEEN;
     c->outstanding--; outstanding--; answers++;
 }
@@ -137,7 +143,7 @@ static double send_due(double next, double end, double rate) {
         if (is_open) {
             struct connection *c = with_room();
             if (!c) break;                                             /* answers first; what is due grows older */
-            put(c, next, time);
+            put(c, next, now());
             next += gap(rate);
         } else {
             struct connection *c = &connections[turn++ % connected];
@@ -164,15 +170,16 @@ static void report(double rate, double own, double cpu, size_t counted, double t
     double time = now();
     size_t unanswered = 0, asked = planned - measured_first;
     for (size_t i = measured_first; i < planned; i++)
-        if (due_at[i] != SEEN) { latencies_us[measured++] = (time - due_at[i]) * 1e6; unanswered++; }
+        if (due_at[i] != SEEN) { note(i, time); unanswered++; }
+    qsort(since_sent_us, measured, sizeof *since_sent_us, ascending);
     qsort(latencies_us, measured, sizeof *latencies_us, ascending);
     qsort(late_us, lates, sizeof *late_us, ascending);
     printf("{\"requests\":%zu,\"errors\":%lu,\"first_error\":%d,\"unanswered\":%zu,\"asked_per_second\":%.0f,"
            "\"per_second\":%.0f,\"p50_us\":%.1f,\"p99_us\":%.1f,\"p999_us\":%.1f,\"late_p50_us\":%.1f,"
-           "\"late_p99_us\":%.1f,\"cpu_us\":%.3f,\"own_cpu_us\":%.3f}\n", asked, errors, first_error, unanswered, rate,
+           "\"late_p99_us\":%.1f,\"sent_p99_us\":%.1f,\"cpu_us\":%.3f,\"own_cpu_us\":%.3f}\n", asked, errors, first_error, unanswered, rate,
            took > 0 ? counted / took : 0, quantile(latencies_us, measured, .5), quantile(latencies_us, measured, .99),
            quantile(latencies_us, measured, .999), quantile(late_us, lates, .5), quantile(late_us, lates, .99),
-           counted ? cpu * 1e6 / counted : 0, counted ? own * 1e6 / counted : 0);
+           quantile(since_sent_us, measured, .99), counted ? cpu * 1e6 / counted : 0, counted ? own * 1e6 / counted : 0);
 }
 
 static void run(int poller, double rate, double seconds, double warm) {
@@ -229,7 +236,9 @@ int main(int count, char **words) {
     due_at = malloc(PLANNED_MAX * sizeof *due_at);
     latencies_us = malloc(PLANNED_MAX * sizeof *latencies_us);
     late_us = malloc(PLANNED_MAX * sizeof *late_us);
-    if (!due_at || !latencies_us || !late_us) fail("no memory");
+    sent_at = malloc(PLANNED_MAX * sizeof *sent_at);
+    since_sent_us = malloc(PLANNED_MAX * sizeof *since_sent_us);
+    if (!due_at || !latencies_us || !late_us || !sent_at || !since_sent_us) fail("no memory");
     prctl(PR_SET_TIMERSLACK, 1);                                       /* ns; the usual 50 us would make requests late */
     signal(SIGPIPE, SIG_IGN);                                          /* a write then fails with a word */
     run(connect_all(port), rate, seconds, warm);
