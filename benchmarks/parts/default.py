@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.bench import Bench, failing, having, measure_lookups, measure_paced
+from benchmarks.failures import CellFailed
 from benchmarks.fleet import Fleet, fleets
 from benchmarks.kinds import DEFAULT, REACTORS_1
 from benchmarks.load import lookups
@@ -77,6 +78,8 @@ def _capacity(bench: Bench, record: Record, servers: list[Server], connections: 
                            seconds=bench.plan.default_s)  # fmt: skip
             cell.add("requests/s", load.per_second)
             found.append(load.per_second)
+    if not found:
+        raise CellFailed(f"{server.kind.label} answered no closed loop over {connections:,} connections")
     return median(found)
 
 

@@ -66,9 +66,10 @@ TEXT = """\
 One run of `make bench` on commit {commit}: all servers on the same machine ({machine}), the same load on each in turn,
 rocketns in its default configuration{busy}. Java is RocketMQ 5.5.0's NameServer with three settings of its virtual
 machine, Rust is rocketmq-namesrv 1.0.0; the simple C server holds no routes. Lookups are of {topics:,} topics unless a
-row says otherwise. Figures are medians of the rounds; "better than Java" is the median (least-greatest) against the Java that does best in the row, and
-below 1.00 rocketns is worse. Of {measured} aims {reached} are reached with the worse quartile of the rounds.
-[benchmarks/results/full.md](benchmarks/results/full.md) has all figures, aims, methods, and what is missing and why.
+row says otherwise. Figures are medians of the rounds; "better than Java" is the median (least-greatest) against the
+Java that does best in the row, and below 1.00 rocketns is worse. Of {measured} aims {reached} are reached with the
+worse quartile of the rounds. [benchmarks/results/full.md](benchmarks/results/full.md) has all figures, aims, methods,
+and what is missing and why.
 
 Not measured: a network (everything is on loopback, and the load generators share the cores with the server), more than
 {cores} cores, {clients:,} connections (a fleet's rate comes over {few} and {many:,}), TLS, real brokers and clients,
