@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +61,20 @@ def test_a_commit_that_changes_during_a_run_ends_it(folder: Path, monkeypatch: p
     with pytest.raises(MixedRun):
         measuring.measure(parts, SMOKE, {}, Results("smoke", "abc"))
     assert list(json.loads((folder / "smoke-unfinished.json").read_text("utf-8"))["records"]) == ["start"]
+
+
+def test_a_part_that_is_over_its_time_ends_after_a_whole_round_and_says_so(tmp_path: Path) -> None:
+    plan = dataclasses.replace(SMOKE, part_s={"start": 0.0})
+    found = Record("start", "Start")
+    rounds = list(Bench(plan, {}, tmp_path, print).turns(found, 5, []))
+    assert len(rounds) == 1
+    assert found.notes == ["1 of 5 rounds: then the time for this part was over"]
+
+
+def test_every_round_begins_with_another_server(tmp_path: Path) -> None:
+    servers: list[Any] = ["a", "b", "c"]
+    orders = [order for _, order in Bench(SMOKE, {}, tmp_path, print).turns(Record("start", ""), 3, servers)]
+    assert orders == [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
 
 
 def _measure(_bench: Bench, record: Record) -> None:
