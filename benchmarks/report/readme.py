@@ -119,9 +119,10 @@ def replaced(readme: str, new: str) -> str:
     return f"{before}{BEGIN}\n{new}\n{END}{rest.split(END)[1]}"
 
 
-def write(results: Results, path: Path = README) -> Path:
-    """Put the section into the README. MixedRun if it is not of one whole run on one commit."""
+def write(results: Results, path: Path | None = None) -> Path:
+    """Put the section into the README, or another file. MixedRun if it is not of one whole run on one commit."""
     if not results.is_whole or not results.is_clean:
         raise MixedRun("the README's table is of a whole run on a commit without changes, and this is none")
+    path = path or README
     path.write_text(replaced(path.read_text("utf-8"), section(results)), "utf-8")
     return path
