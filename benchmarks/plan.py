@@ -61,12 +61,12 @@ class Plan:
 
 
 PART_S: dict[str, float] = {
-    "start": 45, "lookups": 325, "paced": 130, "default": 230, "reactors": 25, "registering": 80, "storm": 240,
-    "memory": 60, "wide": 120, "topics": 130, "connections": 110,
+    "start": 40, "lookups": 370, "paced": 150, "default": 215, "reactors": 25, "registering": 70, "storm": 230,
+    "memory": 50, "wide": 115, "topics": 120, "connections": 105,
 }  # fmt: skip
 FULL = Plan(
     "full", starts=5, rounds=5, route_s=0.6, default_s=0.5, default_warm_s=0.3, default_rounds=7, warm_up_s=12.0,
-    warm_up_slice_s=0.8, registrations=20, registration_rounds=7, warm_up_registration_rounds=8, storm_s=1.0,
+    warm_up_slice_s=0.8, registrations=20, registration_rounds=7, warm_up_registration_rounds=8, storm_s=0.8,
     storm_rounds=5, memory_topics=(1000, 100_000), wide_brokers=300, growing_topics=(1000, 100_000, 1_000_000),
     growing_connections=(10, 1000, 10_000), growing_rounds=3, register_s=25.0, part_s=PART_S,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from statistics import median
 from benchmarks.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, REACTORS_1, RUST, C
 from benchmarks.parts import lookups, paced, registering, start, storm, topics, wide
 from benchmarks.parts.memory import name as memory_of
-from benchmarks.plan import DEPTHS, ENCODINGS, FEW, FLEET_CLIENTS, FULL, MANY, TOPICS
+from benchmarks.plan import FEW, FLEET_CLIENTS, FULL, MANY, TOPICS
 from benchmarks.record import Row
 from benchmarks.report import markdown
 from benchmarks.report.aims import AIMS, UNMEASURED, YES
@@ -42,10 +42,8 @@ class Line:
 
 
 def _lines() -> Iterator[Line]:
-    cells = [(FEW, encoding, depth) for encoding in ENCODINGS for depth in DEPTHS]
-    cells += [(MANY, "json", depth) for depth in DEPTHS]
     yield from (Line("paced", paced.name(*cell), LOOKUP_UNITS) for cell in paced.CELLS)
-    yield from (Line("lookups", lookups.name(*cell), LOOKUP_UNITS) for cell in cells)
+    yield from (Line("lookups", lookups.name(*cell), LOOKUP_UNITS) for cell in lookups.CELLS)
     yield from (Line("registering", registering.name(kind), REGISTRATION_UNITS) for kind in registering.KINDS)
     for place in storm.PLACES:
         yield Line("storm", storm.name(storm.QUIET, place), STORM_UNITS)

@@ -32,7 +32,7 @@ def test_a_quiet_machine_has_no_complaints() -> None:
         ({"load": 1.1}, "load average is 1.10"),
         ({"others": 0.06}, "other processes use 6.0%"),
         ({"steal": 0.03}, "the host takes 3.0%"),
-        ({"got": 0.9}, "a busy process gets 90.0%"),
+        ({"got": 0.89}, "a busy process gets 89.0%"),
     ],
 )
 def test_each_sign_of_a_busy_machine_is_named(change: dict[str, float], said: str) -> None:
