@@ -114,7 +114,7 @@ def test_an_open_loop_goes_on_while_the_server_is_silent_and_counts_from_when_re
     assert found.requests > 60
     assert found.p99_us > 60_000
     assert found.p50_us > 1_000
-    assert found.sent_p99_us <= found.p99_us
+    assert found.sent_p99_us < found.p99_us
 
 
 def test_an_answer_without_a_route_is_an_error() -> None:
