@@ -26,8 +26,8 @@ run: $(VENV)/built ## start the name server on port 9876; options go in ARGS="-c
 	@exec $(PY) -m rocketns $(ARGS)
 
 test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where java, javac and mvn are found; a share of sanitize
-	@suites="tests interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
-	if [ -n "$$missing" ]; then suites=tests; \
+	@suites="tests benchmarks/micro interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
+	if [ -n "$$missing" ]; then suites="tests benchmarks/micro"; \
 		printf '\n%s\n%s\n%s\n\n' '+-----------------------------------------------------------------------------+' \
 			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
 			'+-----------------------------------------------------------------------------+'; \
@@ -56,9 +56,9 @@ mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a
 demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
 	@exec $(PY) -m interop.demo $(ARGS)
 
-bench: $(VENV)/dev $(VENV)/built ## CPU time of rocketns beside Java's, then the parts by pytest-benchmark
+bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet machine: tables, plots, the README's section
 	@$(PY) -m benchmarks $(ARGS)
-	@$(PY) -m pytest benchmarks
+	@$(if $(ARGS),,$(PY) -m pytest benchmarks/micro)
 
 build: $(VENV)/built ## compile what changed in rocketns/_fast
 

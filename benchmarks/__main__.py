@@ -7,57 +7,81 @@ import resource
 import shlex
 import signal
 import sys
-import tempfile
-import time
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Sequence
 
-from benchmarks.bench import Bench
+from benchmarks import busy
 from benchmarks.failures import EXPECTED, reason
-from benchmarks.kinds import Kind, all_kinds
-from benchmarks.machine import commit, facts, load_average
+from benchmarks.kinds import LABELS, Kind, all_kinds
+from benchmarks.machine import commit, facts
+from benchmarks.measuring import measure
 from benchmarks.parts.catalogue import PARTS
-from benchmarks.parts.part import Part
-from benchmarks.plan import FULL, QUICK, Plan
-from benchmarks.progress import Progress
-from benchmarks.record import Record
+from benchmarks.plan import FULL, QUICK, SMOKE
 from benchmarks.report import aims, markdown, plots, readme, store
-from benchmarks.report.figures import LABELS
 from benchmarks.report.store import Results
 
 NAMES = [part.name for part in PARTS]
+PLANS = {plan.name: plan for plan in (FULL, QUICK, SMOKE)}
+STATUS_BUSY = 3
 
 
-def arguments() -> argparse.Namespace:
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="*", metavar="PART", help=f"only these parts: {', '.join(NAMES)}; their results "
-                        "replace those of an earlier run of the same plan")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="shorter, fewer rounds: a look, not a measurement")
-    parser.add_argument(
-        "--servers", metavar="LIST", help=f"only these servers, separated by commas: {', '.join(LABELS)}"
-    )
-    parser.add_argument("--report", action="store_true", help="measure nothing, only write the reports again")
-    chosen = parser.parse_args()
-    if unknown := set(chosen.part) - set(NAMES):
+    parser.add_argument("part", nargs="*", metavar="PART", help=f"only these parts: {', '.join(NAMES)}; such a run has "
+                        "result files of its own and leaves the README alone")  # fmt: skip
+    chosen = parser.add_mutually_exclusive_group()
+    for plan, what in ((QUICK, "shorter, fewer rounds: a look"), (SMOKE, "some seconds a part: does all of it work")):
+        chosen.add_argument(f"--{plan.name}", dest="plan", action="store_const", const=plan.name, help=what)
+    parser.add_argument("--servers", metavar="LIST", help=f"only these, separated by commas: {', '.join(LABELS)}")
+    parser.add_argument("--busy-ok", action="store_true", help="measure, and write, on a machine that does other "
+                        "things as well; the results say so")  # fmt: skip
+    parser.add_argument("--report", metavar="NAME", nargs="?", const="full",
+                        help="measure nothing, write the reports of results/NAME.json again (full)")  # fmt: skip
+    parser.set_defaults(plan=FULL.name)
+    found = parser.parse_args(words)
+    if unknown := set(found.part) - set(NAMES):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    if chosen.servers and (unknown := set(chosen.servers.split(",")) - set(LABELS)):
+    if found.servers and (unknown := set(found.servers.split(",")) - set(LABELS)):
         parser.error(f"no such server: {', '.join(sorted(unknown))}")
-    return chosen
+    return found
 
 
-def main() -> None:
-    """Measure, then write. Each part is saved when it is over: what is interrupted keeps what it has."""
-    chosen = arguments()
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, then write; the exit status."""
+    chosen = arguments(words)
+    if chosen.report:
+        return report(store.read(chosen.report), busy_ok=chosen.busy_ok)
+    complaints = look(busy.LOAD_WAIT_S if not chosen.busy_ok else 0)
+    if complaints and not chosen.busy_ok:
+        print("Nothing was measured: this machine is busy:", *complaints, sep="\n- ")
+        print("Wait until it is quiet, or say --busy-ok: the results then say that it was not.")
+        return STATUS_BUSY
+    results = run(chosen, complaints, words)
+    return report(results, busy_ok=chosen.busy_ok)
+
+
+def look(wait_s: float) -> list[str]:
+    """Why this machine is busy; what was seen is printed."""
+    machine = busy.look(lambda text: print(text, flush=True), wait_s)
+    print(f"machine before the run: load average {machine.load:.2f}, others {machine.others:.1%} and host "
+          f"{machine.steal:.1%} of the CPU, a busy process gets {machine.got:.1%} of a core", flush=True)  # fmt: skip
+    return machine.complaints()
+
+
+def run(chosen: argparse.Namespace, complaints: list[str], words: Sequence[str] | None) -> Results:
+    """One run. Each part is saved when it is over: what is interrupted keeps what it has, under another name."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers are ended on this way out, too
-    plan = QUICK if chosen.quick else FULL
-    results = store.read(plan.name)
-    if not chosen.report:
-        _allow_many_files()
-        kinds, results.unavailable = available(chosen.servers.split(",") if chosen.servers else list(LABELS))
-        results.machine = facts(kinds) | {"command": shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])}
-        measure([part for part in PARTS if not chosen.part or part.name in chosen.part], plan, kinds, results)
-    report(results, plan)
+    _allow_many_files()
+    wanted = chosen.servers.split(",") if chosen.servers else list(LABELS)
+    kinds, unavailable = available(wanted)
+    results = Results(chosen.plan, commit(), unavailable=unavailable, busy=complaints)
+    typed = sys.argv[1:] if words is None else words
+    results.machine = facts(kinds) | {"command": shlex.join(["python", "-m", "benchmarks", *typed])}
+    parts = [part for part in PARTS if not chosen.part or part.name in chosen.part]
+    measure(parts, PLANS[chosen.plan], kinds, results)
+    # What a server is missing for is in the results; a run in which servers were chosen is none of all.
+    results.is_whole = parts == PARTS and not chosen.servers
+    return results
 
 
 def available(keys: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
@@ -75,43 +99,29 @@ def available(keys: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
     return kinds, missing
 
 
-def measure(parts: list[Part], plan: Plan, kinds: dict[str, Kind], results: Results) -> None:
-    """All the parts, each into the results and the file as soon as it is over."""
-    progress = Progress({part.name: part.expected_s(plan) for part in parts})
-    for part in parts:
-        progress.begin(part.name)
-        record, before, began = Record(part.name, part.title), load_average(), time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as folder:
-            try:
-                part.run(Bench(plan, kinds, Path(folder), progress.say), record)
-            except EXPECTED as error:
-                record.note(f"This part ended early: {reason(error)}")
-        record.facts = {
-            "measured": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC in {time.monotonic() - began:.0f} s",
-            "rocketns": commit(),
-            "load average before and after": f"{before} and {load_average()}",
-        }
-        results.records[part.name], results.methods[part.name] = record, part.method(plan)
-        store.write(results)
-        for what, whys in record.missing.items():
-            progress.say("; ".join(f"{what}: {LABELS[key]}: {why}" for key, why in whys.items()))
-    progress.end()
-
-
-def report(results: Results, plan: Plan) -> None:
-    """The Markdown file, the plots, the README of the full plan, and what is aimed at on the terminal."""
-    path = store.FOLDER / f"{plan.name}.md"
-    written = [path.with_suffix(".json"), path]
-    if plan is FULL:
+def report(results: Results, *, busy_ok: bool) -> int:
+    """JSON and Markdown; of a whole full run also the plots and the README, unless the machine was busy and that was
+    not allowed. What is aimed at goes to the terminal."""
+    name = store.name_of(results, busy_ok=busy_ok)
+    written = [store.write(results, name)]
+    to_readme = name == FULL.name
+    if to_readme:
         try:
-            written += plots.draw(results, plan)
+            written += plots.draw(results, FULL)
         except ImportError:
             print("PLOTS LEFT OUT: matplotlib is not installed")
+    path = store.FOLDER / f"{name}.md"
     path.write_text(markdown.text(results), "utf-8")  # after the plots, which it names
     print("", *aims.aims_table(results), "", sep="\n")
-    if plan is FULL:
+    if to_readme and results.is_clean:
         written.append(readme.write(results))
-    print(*written, sep="\n")
+    elif results.plan == FULL.name:
+        print("The README was left alone: it takes a whole run of a commit without changes on a quiet machine.")
+    if results.busy and not busy_ok:
+        print(f"The machine was busy: {'; '.join(results.busy)}.")
+        print(f"`python -m benchmarks --busy-ok --report {name}` takes these results as they are.")
+    print(*written, path, sep="\n")
+    return STATUS_BUSY if results.busy and not busy_ok else 0
 
 
 def _allow_many_files() -> None:
@@ -121,4 +131,4 @@ def _allow_many_files() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.running import Server
+
 
 @contextmanager
-def apart() -> Iterator[int | None]:
-    """This process on the last of its cores; gives the first of them, None where there is only one."""
-    mine = sorted(os.sched_getaffinity(0))
+def apart(servers: Sequence[Server]) -> Iterator[int | None]:
+    """This process on the last of its cores, the servers on the first, which is given; None where there is only one.
+    Afterwards all may run anywhere again."""
+    mine = os.sched_getaffinity(0)
     if len(mine) < 2:
         yield None
         return
-    os.sched_setaffinity(0, {mine[-1]})
+    first, last = min(mine), max(mine)
+    place = {os.getpid(): {last}} | {server.pid: {first} for server in servers}
     try:
-        yield mine[0]
+        for pid, cores in place.items():
+            _place(pid, cores)
+        yield first
     finally:
-        os.sched_setaffinity(0, mine)
+        for pid in place:
+            _place(pid, mine)
 
 
 def pin(pid: int, core: int | None) -> None:
     """All threads of a process on one core; threads that they start later stay there, too."""
-    if core is None:
-        return
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setaffinity(int(thread.name), {core})
+    if core is not None:
+        _place(pid, {core})
+
+
+def _place(pid: int, cores: set[int]) -> None:
+    for thread in Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            os.sched_setaffinity(int(thread.name), cores)
+        except ProcessLookupError:
+            continue  # a thread, or a server, that has just ended

@@ -45,6 +45,7 @@ class Fleet:
     # What the registrations cost so far.
     cpu_s: float = 0.0
     took_s: float = 0.0
+    waits_s: list[float] = field(default_factory=list)
     _touched: float = field(default_factory=time.monotonic)
 
     def register(self, number: int, frame: bytes) -> None:
@@ -54,6 +55,7 @@ class Fleet:
         spent = send(self.server, self.clients[number], frame)
         self.cpu_s += spent.cpu_s
         self.took_s += spent.took_s
+        self.waits_s.append(spent.took_s)
 
     def keep_alive(self) -> None:
         """A small request on each connection that might be closed for its silence otherwise."""

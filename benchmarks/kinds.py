@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import subprocess
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,34 @@ from interop.harness.servers import JavaNameServer
 IDLE_S = 3600
 # More requests are outstanding at times than the default, 50,000, lets wait; all servers have this setting.
 QUEUE, QUEUE_CAPACITY = "clientRequestThreadPoolQueueCapacity", 200_000
-ROCKETNS, REACTORS_2, ASYNCIO, JAVA, RUST, LEAST = "rocketns-1", "rocketns-2", "rocketns-0", "java", "rust", "least"
+DEFAULT, REACTORS_1, REACTORS_2, ASYNCIO = "rocketns", "rocketns-1", "rocketns-2", "rocketns-0"
+JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C = "java", "java-g1", "java-script", "rust", "c"
+# In every part; the best of them in a row is what rocketns is compared with there.
+JAVAS = (JAVA, JAVA_G1, JAVA_SCRIPT)
+
+# bin/runserver.sh of RocketMQ 5.x for Java 9 and newer, without its heap and its log of collections.
+SCRIPT_OPTIONS = (
+    "-server", "-XX:MetaspaceSize=128m", "-XX:MaxMetaspaceSize=320m", "-XX:+UseG1GC", "-XX:G1HeapRegionSize=16m",
+    "-XX:G1ReservePercent=25", "-XX:InitiatingHeapOccupancyPercent=30", "-XX:SoftRefLRUPolicyMSPerMB=0",
+    "-XX:-OmitStackTraceInFastThrow", "-XX:-UseLargePages",
+)  # fmt: skip
+SCRIPT_LOG = "-Xlog:gc*:file={home}/rmq_srv_gc_%p_%t.log:time,tags:filecount=5,filesize=30M"
+SCRIPT_HEAP_MB, SCRIPT_HEAP_SHARE = 4096, 6
+SMALL_HEAP = ("-Xms64m", "-Xmx{heap}m")
+
+
+# The order of the columns, and what heads them.
+LABELS = {
+    DEFAULT: "rocketns",
+    REACTORS_1: "rocketns, 1 reactor",
+    REACTORS_2: "rocketns, 2 reactors",
+    ASYNCIO: "rocketns, asyncio",
+    JAVA: "Java, small heap, serial",
+    JAVA_G1: "Java, small heap, G1",
+    JAVA_SCRIPT: "Java, runserver.sh",
+    RUST: "Rust",
+    C: "simple C server",
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +55,7 @@ class Launch:
     home: Path
     port: int
     java_heap_mb: int
-    # The body of leastns' answer: as large as the real ones.
+    # The body of the C server's answer: as large as the real ones.
     body: bytes
 
 
@@ -37,12 +64,15 @@ class Kind:
     """``command`` writes the files that the server needs below its home and returns what starts it."""
 
     key: str
-    label: str
     command: Callable[[Launch], list[str]]
     # CellFailed with the reason where it cannot be measured here. May take long the first time: it builds.
     prepare: Callable[[], object]
     compiles_itself: bool = False
-    is_rocketns: bool = False
+
+    @property
+    def label(self) -> str:
+        """What heads its column."""
+        return LABELS[self.key]
 
 
 def _properties(launch: Launch) -> Path:
@@ -53,15 +83,30 @@ def _properties(launch: Launch) -> Path:
     return path
 
 
-def _rocketns(reactors: int | None, launch: Launch) -> list[str]:
-    options = [] if reactors is None else ["--reactors", str(reactors)]
+def _rocketns(options: tuple[str, ...], launch: Launch) -> list[str]:
     return [sys.executable, "-m", "rocketns", f"-Duser.home={launch.home}", *options, "-c", str(_properties(launch))]
 
 
-def _java(launch: Launch) -> list[str]:
-    # The last -Xmx counts.
-    options = [f"-Xmx{launch.java_heap_mb}m", f"-Duser.home={launch.home}"]
-    return [*JavaNameServer.program(options), "-c", str(_properties(launch))]
+def script_heap_mb() -> int:
+    """The start script's 4 GB, or a sixth of the machine's memory if that is less: all servers run at once."""
+    machine_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    return min(SCRIPT_HEAP_MB, machine_mb // SCRIPT_HEAP_SHARE)
+
+
+def java_options(key: str, heap_mb: int, home: Path | str = "HOME") -> list[str]:
+    """What the virtual machine is started with. ``heap_mb`` is for the small heaps."""
+    if key == JAVA_SCRIPT:
+        heap = max(script_heap_mb(), heap_mb)
+        return [f"-Xms{heap}m", f"-Xmx{heap}m", *SCRIPT_OPTIONS, SCRIPT_LOG.format(home=home)]
+    collector = "-XX:+UseG1GC" if key == JAVA_G1 else "-XX:+UseSerialGC"
+    return [*(word.format(heap=heap_mb) for word in SMALL_HEAP), collector]
+
+
+def _java(key: str, launch: Launch) -> list[str]:
+    options = [*java_options(key, launch.java_heap_mb, launch.home), f"-Duser.home={launch.home}"]
+    # The harness' own choice of heap and collector is taken out: two collectors on one command line are refused.
+    program, *rest = [word for word in JavaNameServer.program() if not word.startswith("-X")]
+    return [program, *options, *rest, "-c", str(_properties(launch))]
 
 
 def _rust(launch: Launch) -> list[str]:
@@ -77,22 +122,10 @@ def _rust(launch: Launch) -> list[str]:
             "--bindAddress", "127.0.0.1"]  # fmt: skip
 
 
-def _least(launch: Launch) -> list[str]:
+def _c(launch: Launch) -> list[str]:
     path = launch.home / "body"
     path.write_bytes(launch.body)
-    return [str(programs.compiled("leastns")), str(launch.port), str(path)]
-
-
-@functools.cache
-def has_reactors() -> bool:
-    """Whether this rocketns knows --reactors."""
-    said = subprocess.run([sys.executable, "-m", "rocketns", "-h"], capture_output=True, text=True, check=True)
-    return "--reactors" in said.stdout
-
-
-def _needs_reactors() -> None:
-    if not has_reactors():
-        raise CellFailed("this rocketns has no --reactors")
+    return [str(programs.compiled("cns")), str(launch.port), str(path)]
 
 
 def _prepare_java() -> None:
@@ -101,19 +134,23 @@ def _prepare_java() -> None:
     JavaNameServer.program()
 
 
-def _rocketns_kind(key: str, label: str, reactors: int) -> Kind:
-    return Kind(key, label, functools.partial(_rocketns, reactors), _needs_reactors, is_rocketns=True)
+def _of_rocketns(key: str, *options: str) -> Kind:
+    return Kind(key, functools.partial(_rocketns, options), lambda: None)
+
+
+def _of_java(key: str) -> Kind:
+    return Kind(key, functools.partial(_java, key), _prepare_java, compiles_itself=True)
 
 
 def all_kinds() -> dict[str, Kind]:
     """By key, in the order of the tables."""
-    asyncio = functools.partial(_rocketns, 0 if has_reactors() else None)
     kinds = (
-        _rocketns_kind(ROCKETNS, "rocketns", 1),
-        _rocketns_kind(REACTORS_2, "rocketns, 2 reactors", 2),
-        Kind(ASYNCIO, "rocketns, asyncio only", asyncio, lambda: None, is_rocketns=True),
-        Kind(JAVA, "Java 5.5.0", _java, _prepare_java, compiles_itself=True),
-        Kind(RUST, "Rust 1.0.0", _rust, programs.rust_name_server),
-        Kind(LEAST, "least possible", _least, functools.partial(programs.compiled, "leastns")),
+        _of_rocketns(DEFAULT),
+        _of_rocketns(REACTORS_1, "--reactors", "1"),
+        _of_rocketns(REACTORS_2, "--reactors", "2"),
+        _of_rocketns(ASYNCIO, "--reactors", "0"),
+        *map(_of_java, JAVAS),
+        Kind(RUST, _rust, programs.rust_name_server),
+        Kind(C, _c, functools.partial(programs.compiled, "cns")),
     )
     return {kind.key: kind for kind in kinds}

@@ -44,25 +44,31 @@ class Bulk:
 
 
 @dataclass(frozen=True)
-class Probe:
-    """One run of nsprobe. ``raised``: whether it ran with a raised priority."""
+class Paced:
+    """One run of nspaced. ``late_…``: how long after it was due a request was sent; ``sent_…``: from then to its
+    answer; ``unanswered`` requests count in the latencies with the time until they were given up."""
 
     requests: int
-    raised: bool
+    errors: int
+    first_error: int
+    unanswered: int
+    asked_per_second: float
+    per_second: float
     p50_us: float
     p99_us: float
     p999_us: float
-    max_us: float
+    late_p50_us: float
+    late_p99_us: float
+    sent_p99_us: float
+    cpu_us: float
+    own_cpu_us: float
 
 
 def lookups(server: Server, *, connections: int, depth: int, encoding: str, topics: int, seconds: float) -> Lookups:
     """Random lookups for a time, or with ``seconds`` 0 one of each topic. CellFailed on any answer without route."""
     words = (server.port, server.pid, connections, depth, encoding, topics, seconds)
     load = Lookups(**_run(server, "nsload", *words))
-    if load.errors:
-        raise CellFailed(
-            f"{load.errors} of {load.requests} answers held no route, the first had code {load.first_error}"
-        )
+    _check(load)
     if seconds and load.requests < connections * depth:
         raise CellFailed(f"too slow: {load.requests} answers in {WAITED} times the time, not even one for each request")
     return load
@@ -73,19 +79,38 @@ def bulk(server: Server, *, connections: int, depth: int, encoding: str, topics:
     return Bulk(**_run(server, "nsbulk", server.port, connections, depth, encoding, topics, seconds))
 
 
-def start_probe(server: Server, *, topics: int, seconds: float, interval_us: int) -> subprocess.Popen[str]:
-    """nsprobe on its way; ``probed`` waits for it."""
-    words = (compiled("nsprobe"), server.port, topics, seconds, interval_us)
+def paced(server: Server, *, connections: int, rate: float, loop: str, topics: int, seconds: float,
+          warm_s: float) -> Paced:  # fmt: skip
+    """Lookups at a rate; ``loop`` is "open" or "closed" (see nspaced.c). CellFailed on any answer without route."""
+    words = (server.port, server.pid, connections, round(rate), loop, "json", topics, seconds, warm_s)
+    load = Paced(**_run(server, "nspaced", *words))
+    _check(load)
+    return load
+
+
+def _check(load: Lookups | Paced) -> None:
+    if load.errors:
+        raise CellFailed(
+            f"{load.errors} of {load.requests} answers held no route, the first had code {load.first_error}"
+        )
+
+
+def start_paced(server: Server, *, connections: int, rate: float, topics: int,
+                seconds: float) -> subprocess.Popen[str]:  # fmt: skip
+    """nspaced on its way, in an open loop and measuring at once; ``finish_paced`` waits for it."""
+    words = (compiled("nspaced"), server.port, server.pid, connections, round(rate), "open", "json", topics, seconds, 0)
     return subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def probed(server: Server, probe: subprocess.Popen[str]) -> Probe:
-    """What the probe reports at its end."""
+def finish_paced(server: Server, load: subprocess.Popen[str]) -> Paced:
+    """What it reports at its end."""
     try:
-        said, complaint = probe.communicate(timeout=TIMEOUT_S)
+        said, complaint = load.communicate(timeout=TIMEOUT_S)
     finally:
-        probe.kill()
-    return Probe(**_report(server, probe.returncode, said, complaint))
+        load.kill()
+    found = Paced(**_report(server, load.returncode, said, complaint))
+    _check(found)
+    return found
 
 
 def _run(server: Server, program: str, *words: object) -> dict[str, Any]:

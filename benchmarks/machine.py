@@ -8,14 +8,15 @@ import re
 import subprocess
 from pathlib import Path
 
-from benchmarks.kinds import JAVA, RUST, Kind
+from benchmarks.kinds import JAVAS, LABELS, RUST, Kind, java_options
 from benchmarks.programs import CRATE, CRATE_VERSION
 from benchmarks.running import JAVA_HEAP_MB
-from interop.harness.servers import JavaNameServer
 
 MEMORY_KIB = r"^MemTotal:\s*(\d+)"
 ROOT = Path(__file__).parents[1]
 COMMAND_TIMEOUT_S = 30
+# What a figure depends on in the repository. Results are written while it runs.
+MEASURED = ("rocketns", "benchmarks", "interop/harness", ":!benchmarks/results")
 
 
 def load_average() -> str:
@@ -33,18 +34,18 @@ def facts(kinds: dict[str, Kind]) -> dict[str, str]:
         "Python": platform.python_version(),
         "C compiler": _first_line("cc", "--version"),
     }
-    if JAVA in kinds:
-        options = " ".join(word for word in JavaNameServer.program() if word.startswith("-X"))
-        known["Java"] = f"{_first_line('java', '-version')}, {options}, -Xmx{JAVA_HEAP_MB}m where nothing else is said"
+    for key in [key for key in JAVAS if key in kinds]:
+        known["Java"] = _first_line("java", "-version")
+        known[LABELS[key]] = " ".join(java_options(key, JAVA_HEAP_MB))
     if RUST in kinds:
         known["Rust"] = f"{CRATE} {CRATE_VERSION}, {_first_line('rustc', '--version')}"
     return known
 
 
 def commit() -> str:
-    """Which rocketns it is, and whether it has changes that are not committed."""
+    """Which rocketns it is, and whether it, or what measures it, has changes that are not committed."""
     short = _first_line("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
-    changed = _first_line("git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no", "rocketns")
+    changed = _first_line("git", "-C", str(ROOT), "status", "--porcelain", "--", *MEASURED)
     return f"{short} with changes" if changed else short
 
 

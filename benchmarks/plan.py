@@ -1,18 +1,23 @@
-"""How much is measured: the full run and the quick one. Everything is bounded here; times are in seconds."""
+"""How much is measured: the full run, the quick one, and one that only tries everything. Times are in seconds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 ENCODINGS = {"json": "JSON headers", "rocketmq": "binary headers"}
 DEPTHS = (1, 16)
-# Connections of the route lookups: as in the design's figures, and many.
+# Connections of the route lookups: few, and many.
 FEW, MANY = 32, 4000
 BROKERS = 10
 TOPICS = 1000
 # Each topic lives on this many of the brokers: an answer is about 900 bytes.
 WIDTH = 4
 MANY_TOPICS = 10_000
+# A fleet's lookups: clients, topics of each, and how often each client asks for each (pollNameServerInterval).
+FLEET_CLIENTS, FLEET_TOPICS, FLEET_EVERY_S = 100_000, 10, 30
+FLEET_RATE = FLEET_CLIENTS * FLEET_TOPICS / FLEET_EVERY_S
+# Shares of what one reactor answers, at which it is compared with the default.
+LOADS = (0.05, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -22,11 +27,17 @@ class Plan:
     name: str
     starts: int
     rounds: int
-    # One measurement of route lookups. Load on each encoding before the first one: Java compiles its code meanwhile.
+    # One measurement of route lookups; of the default beside one reactor; and what is not measured before it.
     route_s: float
+    default_s: float
+    default_warm_s: float
+    default_rounds: int
+    # Load before the first measurement: at most this long on each encoding, judged by slices.
     warm_up_s: float
-    # Registrations of one kind in a round; rounds before the first that counts.
+    warm_up_slice_s: float
+    # Registrations of one kind in a round; rounds before the first that counts, at most.
     registrations: int
+    registration_rounds: int
     warm_up_registration_rounds: int
     # One measurement of latencies, quiet and again during a storm.
     storm_s: float
@@ -40,20 +51,36 @@ class Plan:
     growing_rounds: int
     # A server that has not registered a whole fleet within this time is left out of what would follow.
     register_s: float
-    # Where a part takes longer than this, it ends with fewer rounds.
-    part_s: float
+    # A part that would take longer ends with fewer rounds; by its name.
+    part_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def total_s(self) -> float:
+        """What all parts may take."""
+        return sum(self.part_s.values())
 
 
-# Java gets faster for a minute or so, however its heap is set.
+PART_S: dict[str, float] = {
+    "start": 40, "lookups": 370, "paced": 150, "default": 215, "reactors": 25, "registering": 70, "storm": 230,
+    "memory": 50, "wide": 115, "topics": 120, "connections": 105,
+}  # fmt: skip
 FULL = Plan(
-    "full", starts=5, rounds=5, route_s=0.7, warm_up_s=12.0, registrations=8, warm_up_registration_rounds=6,
-    storm_s=3.0, storm_rounds=5, memory_topics=(1000, 100_000), wide_brokers=300,
-    growing_topics=(1000, 10_000, 100_000, 1_000_000), growing_connections=(10, 100, 1000, 10_000), growing_rounds=3,
-    register_s=40.0, part_s=420.0,
+    "full", starts=5, rounds=5, route_s=0.6, default_s=0.5, default_warm_s=0.3, default_rounds=7, warm_up_s=12.0,
+    warm_up_slice_s=0.8, registrations=20, registration_rounds=7, warm_up_registration_rounds=8, storm_s=0.8,
+    storm_rounds=5, memory_topics=(1000, 100_000), wide_brokers=300, growing_topics=(1000, 100_000, 1_000_000),
+    growing_connections=(10, 1000, 10_000), growing_rounds=3, register_s=25.0, part_s=PART_S,
 )  # fmt: skip
 QUICK = Plan(
-    "quick", starts=1, rounds=2, route_s=0.2, warm_up_s=1.5, registrations=3, warm_up_registration_rounds=1,
-    storm_s=1.0, storm_rounds=2, memory_topics=(1000, 10_000), wide_brokers=30,
-    growing_topics=(1000, 10_000), growing_connections=(10, 100, 1000), growing_rounds=1,
-    register_s=5.0, part_s=45.0,
+    "quick", starts=1, rounds=2, route_s=0.15, default_s=0.2, default_warm_s=0.2, default_rounds=2, warm_up_s=2.0,
+    warm_up_slice_s=0.2, registrations=4, registration_rounds=2, warm_up_registration_rounds=2, storm_s=0.6,
+    storm_rounds=1, memory_topics=(1000, 10_000), wide_brokers=30, growing_topics=(1000, 10_000),
+    growing_connections=(10, 1000), growing_rounds=1, register_s=5.0,
+    part_s={name: limit / 6 for name, limit in PART_S.items()},
+)  # fmt: skip
+# Some seconds a part: whether everything works, not what it costs.
+SMOKE = Plan(
+    "smoke", starts=1, rounds=1, route_s=0.05, default_s=0.05, default_warm_s=0.05, default_rounds=1, warm_up_s=0.1,
+    warm_up_slice_s=0.1, registrations=1, registration_rounds=1, warm_up_registration_rounds=1, storm_s=0.2,
+    storm_rounds=1, memory_topics=(1000,), wide_brokers=4, growing_topics=(1000,), growing_connections=(10,),
+    growing_rounds=1, register_s=5.0, part_s=dict.fromkeys(PART_S, 5.0),
 )  # fmt: skip

@@ -29,7 +29,7 @@ def compiled(name: str) -> Path:
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
         fresh = program.with_suffix(f".{os.getpid()}")
-        subprocess.run([compiler, "-O2", "-o", str(fresh), str(source)], check=True, timeout=COMPILE_TIMEOUT_S)
+        subprocess.run([compiler, "-O2", "-o", str(fresh), str(source), "-lm"], check=True, timeout=COMPILE_TIMEOUT_S)
         fresh.replace(program)  # whole or not at all, also beside another run
     return program
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from statistics import median
@@ -11,6 +12,11 @@ from typing import Any
 from benchmarks.failures import EXPECTED, reason
 
 Json = dict[str, Any]
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value that has so large a share of the others below it; of few values a late quantile is the greatest."""
+    return sorted(values)[math.ceil(share * len(values)) - 1 if share else 0]
 
 
 @dataclass

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from benchmarks.parts import connections, lookups, memory, reactors, registering, start, storm, topics, wide
+from benchmarks.parts import (
+    connections,
+    default,
+    lookups,
+    memory,
+    paced,
+    reactors,
+    registering,
+    start,
+    storm,
+    topics,
+    wide,
+)
 
-PARTS = [module.PART for module in (start, lookups, reactors, registering, storm, memory, wide, topics, connections)]
+_MODULES = (start, lookups, paced, default, reactors, registering, storm, memory, wide, topics, connections)
+PARTS = [module.PART for module in _MODULES]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having, measure_lookups
 from benchmarks.fleet import fleets
-from benchmarks.kinds import ASYNCIO, JAVA, LEAST, ROCKETNS, RUST
+from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import TOPICS, Plan
 from benchmarks.process import resident_mb
 from benchmarks.record import Record
 from benchmarks.running import Needs, running
+from benchmarks.warm import warm_lookups
 
 
 def name(connections: int) -> str:
@@ -25,13 +26,13 @@ def memory(connections: int) -> str:
 
 def run(bench: Bench, record: Record) -> None:
     """From few to many, all servers in turn."""
-    kinds, plan = bench.reactors_and(JAVA, RUST, LEAST), bench.plan
+    kinds, plan = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST, C), bench.plan
     with (
         running(kinds, bench.folder, Needs(SHAPE.body()), record.failed) as all_servers,
         fleets(all_servers, SHAPE, plan.register_s, failing(record)) as found,
     ):
         servers = having(all_servers, found)
-        bench.warm_up(servers, TOPICS)
+        warm_lookups(bench, record, servers, TOPICS)
         for connections in plan.growing_connections:
             what = name(connections)
             for number, order in bench.turns(record, plan.growing_rounds, servers):
@@ -55,10 +56,4 @@ def method(plan: Plan) -> str:
     )
 
 
-def expected_s(plan: Plan) -> float:
-    """For the display."""
-    cells = sum(plan.route_s * 1.6 + 0.1 + connections / 10_000 for connections in plan.growing_connections)
-    return 10 + plan.warm_up_s + plan.growing_rounds * 5 * cells
-
-
-PART = Part("connections", "As connections grow", (ROCKETNS, ASYNCIO), method, expected_s, run)
+PART = Part("connections", "As connections grow", method, run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having
 from benchmarks.fleet import Shape, fleets
-from benchmarks.kinds import ASYNCIO, JAVA, REACTORS_2, RUST
+from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, RUST
 from benchmarks.load import lookups
 from benchmarks.parts.part import Part
 from benchmarks.plan import BROKERS, ENCODINGS, FEW, WIDTH, Plan
@@ -24,7 +24,7 @@ def run(bench: Bench, record: Record) -> None:
     for topics in plan.memory_topics:
         bench.say(name(topics))
         shape = Shape(BROKERS, topics, WIDTH)
-        kinds = [kind for kind in bench.choose(REACTORS_2, ASYNCIO, JAVA, RUST) if kind.key not in record.failed]
+        kinds = [kind for kind in bench.choose(DEFAULT, ASYNCIO, *JAVAS, RUST) if kind.key not in record.failed]
         with (
             running(kinds, bench.folder / str(topics), Needs(), record.failed) as servers,
             fleets(servers, shape, plan.register_s, failing(record)) as found,
@@ -45,9 +45,4 @@ def method(plan: Plan) -> str:
     )
 
 
-def expected_s(plan: Plan) -> float:
-    """For the display."""
-    return sum(5 + topics / 4000 for topics in plan.memory_topics)
-
-
-PART = Part("memory", "Memory", (REACTORS_2, ASYNCIO), method, expected_s, run)
+PART = Part("memory", "Memory", method, run)

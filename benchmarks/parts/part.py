@@ -12,12 +12,9 @@ from benchmarks.record import Record
 
 @dataclass(frozen=True)
 class Part:
-    """``method`` says how, for the report. ``base`` is the server that the ratios are about, the first that was
-    measured of several. ``expected_s`` guesses how long it takes, for the display only."""
+    """``method`` says how it is measured, for the report."""
 
     name: str
     title: str
-    base: tuple[str, ...]
     method: Callable[[Plan], str]
-    expected_s: Callable[[Plan], float]
     run: Callable[[Bench, Record], None]

@@ -5,18 +5,17 @@ from __future__ import annotations
 from benchmarks.bench import Bench
 from benchmarks.failures import CellFailed
 from benchmarks.fleet import send
-from benchmarks.kinds import ASYNCIO, JAVA, LEAST, REACTORS_2, RUST
+from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.part import Part
 from benchmarks.plan import MANY_TOPICS, Plan
-from benchmarks.process import resident_mb, settle
-from benchmarks.record import Record
+from benchmarks.process import Spent, resident_mb
+from benchmarks.record import Cell, Record, quantile
 from benchmarks.registrations import MANY_BROKER, ManyTopics
 from benchmarks.running import Needs, Server, running
-from interop.harness import codes
-from interop.harness.wire import Client, eventually
+from benchmarks.warm import is_warm, said, wait_until_gone
 
-GONE_WITHIN_S = 30.0
 MEMORY = f"resident memory with one broker's {MANY_TOPICS:,} topics"
+KINDS = ("new", "changed", "unchanged", "changed, compressed")
 
 
 def name(kind: str) -> str:
@@ -29,23 +28,35 @@ def run(bench: Bench, record: Record) -> None:
     plan = bench.plan
     bench.say("making the registrations")
     frames = ManyTopics.make(plan.registrations)
-    kinds = bench.choose(REACTORS_2, ASYNCIO, JAVA, RUST, LEAST)
+    kinds = bench.choose(DEFAULT, REACTORS_1, ASYNCIO, *JAVAS, RUST, C)
     with running(kinds, bench.folder, Needs(), record.failed) as servers:
-        for number in range(plan.warm_up_registration_rounds):
-            bench.say(f"warm-up {number + 1} of {plan.warm_up_registration_rounds}")
-            for server in servers:
-                if server.kind.compiles_itself or not number:
-                    _round(Record("", ""), server, 0, frames)
-        for number, order in bench.turns(record, plan.rounds, servers):
-            bench.say(f"round {number + 1} of {plan.rounds}")
+        for server in servers:
+            bench.say(f"warming up {server.kind.label}")
+            _warm(plan, record, server, frames)
+        for number, order in bench.turns(record, plan.registration_rounds, servers):
+            bench.say(f"round {number + 1} of {plan.registration_rounds}")
             for server in order:
                 _round(record, server, number, frames)
 
 
+def _warm(plan: Plan, record: Record, server: Server, frames: ManyTopics) -> None:
+    """Whole rounds, which are thrown away."""
+    costs: list[float] = []
+    while len(costs) < (plan.warm_up_registration_rounds if server.kind.compiles_itself else 1) and not is_warm(costs):
+        thrown_away = Record("", "")
+        _round(thrown_away, server, 0, frames)
+        row = thrown_away.find(name("changed"), "CPU ms")
+        cost = row.middle(server.kind.key) if row else None
+        if cost is None:
+            return  # it fails again where it is measured, and is noted there
+        costs.append(cost)
+    if server.kind.compiles_itself:
+        record.note(said(server.kind.label, "changed registrations", costs, "CPU ms"))
+
+
 def _round(record: Record, server: Server, number: int, frames: ManyTopics) -> None:
     key = server.kind.key
-    requests = {"new": [frames.first], "changed": frames.changed, "unchanged": frames.unchanged,
-                "changed, compressed": frames.compressed}  # fmt: skip
+    requests = dict(zip(KINDS, ([frames.first], frames.changed, frames.unchanged, frames.compressed), strict=True))
     if key in record.failed:
         return
     with record.cell(key, number, MEMORY) as whole, server.connect() as client:
@@ -53,41 +64,38 @@ def _round(record: Record, server: Server, number: int, frames: ManyTopics) -> N
         for kind, chosen in requests.items():
             if not record.is_hopeless(key, name(kind)):
                 with record.cell(key, number, name(kind)) as cell:
-                    spent = [send(server, client, frame) for frame in chosen]
-                    cell.add("CPU ms", sum(one.cpu_s for one in spent) * 1e3 / len(spent))
-                    cell.add("ms to the answer", sum(one.took_s for one in spent) * 1e3 / len(spent))
+                    _add(cell, [send(server, client, frame) for frame in chosen])
         whole.add("MB", resident_mb(server.pid))
     with record.cell(key, number, "leaving of the broker"):
-        _wait_until_gone(server)
+        _leave(server)
 
 
-def _wait_until_gone(server: Server) -> None:
-    """Its connection was closed: the server unregisters the broker."""
+def _add(cell: Cell, spent: list[Spent]) -> None:
+    waits_s = [one.took_s for one in spent]
+    cell.add("registrations/s", len(spent) / sum(waits_s))
+    cell.add("p50 ms", quantile(waits_s, 0.5) * 1e3)
+    cell.add("p99 ms", quantile(waits_s, 0.99) * 1e3)
+    cell.add("CPU ms", sum(one.cpu_s for one in spent) * 1e3 / len(spent))
 
-    def is_gone() -> bool:
-        with Client(server.port) as client:
-            return MANY_BROKER.encode() not in (client.request(codes.GET_BROKER_CLUSTER_INFO).body or b"")
 
+def _leave(server: Server) -> None:
     try:
-        eventually(is_gone, within_s=GONE_WITHIN_S)
-    except AssertionError:
-        raise CellFailed(f"the broker was still there {GONE_WITHIN_S:.0f} s after its connection was closed") from None
-    settle(server.pid)
+        wait_until_gone(server, MANY_BROKER)
+    except AssertionError as error:
+        raise CellFailed(f"the broker did not leave after its connection was closed: {error}") from None
 
 
 def method(plan: Plan) -> str:
     """For the report."""
     return (
-        f"One broker with {MANY_TOPICS:,} topics (1.7 MB of JSON), {plan.registrations} registrations of a kind and "
-        f"round on one connection, {plan.warm_up_registration_rounds} rounds of warm-up for Java and one for the "
-        'others. "changed": a new data version and two topics differ from the one before; "unchanged": the same bytes '
-        'again, as brokers send them every 30 s. "least possible" receives the bytes and says yes.'
+        f"One broker with {MANY_TOPICS:,} topics (1.7 MB of JSON), {plan.registrations} registrations of a kind (one "
+        'of "new") and round on one connection, one at a time, so registrations a second are those of one broker. p99 '
+        f"is the greatest of a round's {plan.registrations}. Warm-up: whole rounds, for Java until they get no faster, "
+        f'at most {plan.warm_up_registration_rounds}; one for the others. "changed": a new data version and two topics '
+        'differ from the one before; "unchanged": the same topics and versions again, as brokers send them every 30 s, '
+        "with the current time in mappingDataVersion as 5.x brokers have it. The simple C server receives the bytes, "
+        "does not look at them and says yes."
     )
 
 
-def expected_s(plan: Plan) -> float:
-    """For the display."""
-    return 10 + (plan.rounds + 1) * (1 + plan.registrations) * 0.7
-
-
-PART = Part("registering", "Registrations", (REACTORS_2, ASYNCIO), method, expected_s, run)
+PART = Part("registering", "Registrations", method, run)

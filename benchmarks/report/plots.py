@@ -6,11 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.kinds import ASYNCIO, JAVA, LEAST, REACTORS_2, ROCKETNS, RUST
-from benchmarks.parts import connections, lookups, registering, storm, topics
+from benchmarks.kinds import (
+    ASYNCIO,
+    DEFAULT,
+    JAVA,
+    JAVA_G1,
+    JAVA_SCRIPT,
+    LABELS,
+    REACTORS_1,
+    REACTORS_2,
+    RUST,
+    C,
+)
+from benchmarks.parts import connections, lookups, paced, registering, storm, topics
 from benchmarks.plan import DEPTHS, ENCODINGS, FEW, Plan
 from benchmarks.record import Record
-from benchmarks.report.figures import LABELS, figure
+from benchmarks.report.figures import figure
 from benchmarks.report.store import FOLDER, Results
 
 if TYPE_CHECKING:
@@ -19,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Told apart also by readers who see few colours.
-COLOURS = {ROCKETNS: "#0072B2", REACTORS_2: "#56B4E9", ASYNCIO: "#999999", JAVA: "#D55E00", RUST: "#E69F00",
-           LEAST: "#009E73"}  # fmt: skip
+COLOURS = {DEFAULT: "#0072B2", REACTORS_1: "#56B4E9", REACTORS_2: "#004466", ASYNCIO: "#999999", JAVA: "#D55E00",
+           JAVA_G1: "#CC79A7", JAVA_SCRIPT: "#882255", RUST: "#E69F00", C: "#009E73"}  # fmt: skip
 STYLE: dict[Any, Any] = {"svg.hashsalt": "rocketns", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
          "axes.spines.right": False, "figure.facecolor": "white", "legend.frameon": False}  # fmt: skip
 
@@ -31,7 +42,8 @@ def draw(results: Results, plan: Plan) -> list[Path]:
 
     matplotlib.use("Agg")
     plots: dict[str, tuple[str, Callable[[Figure, Record, Plan], None]]] = {
-        "lookups": ("lookups", _lookups), "registrations": ("registering", _registrations), "storm": ("storm", _storm),
+        "lookups": ("lookups", _lookups), "paced": ("paced", _paced),
+        "registrations": ("registering", _registrations), "storm": ("storm", _storm),
         "topics": ("topics", _topics), "connections": ("connections", _connections),
     }  # fmt: skip
     with matplotlib.rc_context(STYLE):
@@ -42,11 +54,11 @@ def draw(results: Results, plan: Plan) -> list[Path]:
 def _save(name: str, record: Record, plan: Plan, plot: Callable[[Figure, Record, Plan], None]) -> Path:
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(9, 3.6), layout="constrained")
+    drawing = Figure(figsize=(10, 3.9), layout="constrained")
     plot(drawing, record, plan)
     # The same servers are in all of a drawing's axes.
     handles, labels = drawing.axes[0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=8)
+    drawing.legend(handles, labels, loc="outside upper center", ncols=(len(labels) + 1) // 2, fontsize=8)
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{name}.svg"
     drawing.savefig(path, metadata={"Date": None})
@@ -63,7 +75,7 @@ def _bars(axes: Axes, record: Record, groups: dict[str, tuple[str, str]]) -> Non
         heights = [(row.middle(key) if row else None) or float("nan") for row in rows.values()]
         bars = axes.bar(at, heights, width * 0.92, label=LABELS[key], color=COLOURS[key])
         texts = ["" if height != height else figure(height) for height in heights]  # NaN differs from itself
-        axes.bar_label(bars, texts, fontsize=7, padding=1)
+        axes.bar_label(bars, texts, fontsize=5, padding=1)
     _logarithmic(axes.yaxis, axes.set_yscale)
     axes.set_xticks(range(len(rows)), list(rows))
 
@@ -99,21 +111,30 @@ def _lookups(drawing: Figure, record: Record, _plan: Plan) -> None:
     axes.set_title(f"Route lookup, {FEW} connections (less is better)", fontsize=9)
 
 
+def _paced(drawing: Figure, record: Record, _plan: Plan) -> None:
+    axes = drawing.subplots()
+    groups = {f"{rate:,} a second over\n{count:,} connections": (paced.name(count, rate), "p99 µs")
+              for count, rate in paced.CELLS}  # fmt: skip
+    _bars(axes, record, groups)
+    axes.set_ylabel("p99 from due to answered, µs")
+    axes.set_title("Route lookups at a fleet's rate, open loop (less is better)", fontsize=9)
+
+
 def _registrations(drawing: Figure, record: Record, _plan: Plan) -> None:
     axes = drawing.subplots()
-    kinds = ("new", "changed", "unchanged", "changed, compressed")
-    _bars(axes, record, {kind: (registering.name(kind), "CPU ms") for kind in kinds})
+    _bars(axes, record, {kind: (registering.name(kind), "CPU ms") for kind in registering.KINDS})
     axes.set_ylabel("server CPU for one registration, ms")
     axes.set_title("Registration of 10,000 topics (less is better)", fontsize=9)
 
 
 def _storm(drawing: Figure, record: Record, _plan: Plan) -> None:
     axes = drawing.subplots()
-    whats = {"quiet": storm.QUIET, "storm": storm.STORM}
-    _bars(axes, record, {f"{unit.removesuffix(' µs')}, {state}": (what, unit)
-                         for unit in ("p50 µs", "p99 µs", "p99.9 µs") for state, what in whats.items()})  # fmt: skip
-    axes.set_ylabel("route latency, µs")
-    axes.set_title("Route latency, quiet and while brokers of 10,000 topics register without pause", fontsize=9)
+    _bars(axes, record, {f"{rate},\n{'any core' if place == storm.ANYWHERE else 'cores apart'}":
+                         (storm.name(rate, place), "p99 µs")
+                         for place in storm.PLACES for rate in storm.RATES})  # fmt: skip
+    axes.tick_params(axis="x", labelsize=6)
+    axes.set_ylabel("route latency, p99, µs")
+    axes.set_title("Route latency while brokers of 10,000 topics register (less is better)", fontsize=9)
 
 
 def _topics(drawing: Figure, record: Record, plan: Plan) -> None:

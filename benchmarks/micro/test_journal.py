@@ -78,10 +78,15 @@ def measure(benchmark: BenchmarkFixture, journal: Journal, made: list[list[Event
 
     before = journal.buffer.seq
     benchmark.pedantic(write, setup=lambda: journal.buffer.flush(epoch_ms), rounds=200, warmup_rounds=5)
-    assert journal.buffer.seq - before >= 205 * EVENTS
-    cost: float = benchmark.stats.stats.median / EVENTS * 1e6
+    assert journal.buffer.seq - before >= (1 if benchmark.disabled else 205) * EVENTS
+    cost = median_s(benchmark) / EVENTS * 1e6
     benchmark.extra_info["cpu_us_per_event"] = round(cost, 3)
     return cost
+
+
+def median_s(benchmark: BenchmarkFixture) -> float:
+    """Nothing was timed with --benchmark-disable: then only the work is checked."""
+    return 0.0 if benchmark.disabled else benchmark.stats.stats.median
 
 
 def test_a_registration_again(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
@@ -99,11 +104,12 @@ def test_a_heartbeat(benchmark: BenchmarkFixture, manager: Manager, journal: Jou
 def test_10000_topics_put(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
     """One registration with as many new topics; the figure is for one topic."""
     manager.register(brokers()[0], table_of(*(f"BenchmarkTopic-{number}" for number in range(10_000))))
-    put = [manager.events[0]]
+    put, before = [manager.events[0]], journal.buffer.seq
     benchmark.pedantic(
         lambda: journal.record(put, 0, BOOT_MS), setup=lambda: journal.buffer.flush(BOOT_MS), rounds=50, warmup_rounds=5
     )
-    cost = benchmark.stats.stats.median / 10_000 * 1e6
+    assert journal.buffer.seq > before
+    cost = median_s(benchmark) / 10_000 * 1e6
     benchmark.extra_info["cpu_us_per_topic"] = round(cost, 3)
     assert cost <= EVENT_US_MAX
 
@@ -123,8 +129,7 @@ def test_a_step_of_a_snapshot(benchmark: BenchmarkFixture, manager: Manager, jou
             journal.tick(BOOT_MS + next(hours) * HOUR_MS)
 
     benchmark.pedantic(journal._step, setup=next_step, rounds=300, warmup_rounds=5)
-    benchmark.extra_info["cpu_ms_max"] = round(benchmark.stats.stats.max * 1e3, 2)
-    assert benchmark.stats.stats.median <= 0.002
+    assert median_s(benchmark) <= 0.002
 
 
 def test_count_a_look_up(benchmark: BenchmarkFixture) -> None:
@@ -136,6 +141,6 @@ def test_count_a_look_up(benchmark: BenchmarkFixture) -> None:
             counters.count(topic, "10.0.0.1:5000", "JAVA", 513, False)
 
     benchmark.pedantic(count, rounds=200, iterations=20, warmup_rounds=5)
-    cost = benchmark.stats.stats.median / len(TOPICS) * 1e6
+    cost = median_s(benchmark) / len(TOPICS) * 1e6
     benchmark.extra_info["cpu_us_per_lookup"] = round(cost, 3)
     assert cost <= 1

@@ -63,7 +63,7 @@ def fleet(context: NamesrvContext) -> NamesrvContext:
     return context
 
 
-def test_the_answer_of_the_least_possible_server_is_a_real_one(fleet: NamesrvContext) -> None:
+def test_the_answer_of_the_simple_c_server_is_a_real_one(fleet: NamesrvContext) -> None:
     reply = answered(fleet, frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, FIELDS | {"topic": topic(0)})))
     assert reply.body == SHAPE.body()
 

@@ -1,18 +1,17 @@
-"""The benchmarks' own arithmetic: ratios by round, empty cells with their reason, aims, and the README's section."""
+"""The benchmarks' own arithmetic: ratios by round, empty cells with their reason, and the README's marks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from benchmarks.failures import CellFailed
-from benchmarks.kinds import JAVA, LEAST, ROCKETNS
+from benchmarks.kinds import DEFAULT, JAVA, C
 from benchmarks.record import Record, Row
 from benchmarks.registrations import plain_body, spread
 from benchmarks.report import readme
-from benchmarks.report.aims import AIMS, Aim
+from benchmarks.report.aims import AIMS
 from benchmarks.report.figures import figure, times_better, times_the_cost
 from benchmarks.report.figures import spread as spread_text
 from benchmarks.report.markdown import text
@@ -21,19 +20,19 @@ from benchmarks.report.store import Results
 
 @pytest.fixture
 def row() -> Row:
-    return Row("lookup", "CPU µs", {ROCKETNS: [2.0, 4.0, None], JAVA: [20.0, None, 60.0], LEAST: [1.0, 4.0, 5.0]})
+    return Row("lookup", "CPU µs", {DEFAULT: [2.0, 4.0, None], JAVA: [20.0, None, 60.0], C: [1.0, 4.0, 5.0]})
 
 
 def test_ratios_are_of_rounds_that_both_servers_have(row: Row) -> None:
-    assert row.ratios(JAVA, ROCKETNS) == [10.0]
-    assert row.ratios(ROCKETNS, LEAST) == [1.0, 2.0]
+    assert row.ratios(JAVA, DEFAULT) == [10.0]
+    assert row.ratios(DEFAULT, C) == [1.0, 2.0]
 
 
 def test_throughput_is_better_when_it_is_more(row: Row) -> None:
-    assert times_better(row, ROCKETNS, JAVA) == [10.0]
+    assert times_better(row, DEFAULT, JAVA) == [10.0]
     row.unit = "requests/s"
-    assert times_better(row, ROCKETNS, JAVA) == [0.1]
-    assert times_the_cost(row, ROCKETNS, LEAST) == [0.5, 1.0]
+    assert times_better(row, DEFAULT, JAVA) == [0.1]
+    assert times_the_cost(row, DEFAULT, C) == [0.5, 1.0]
 
 
 def test_a_failed_cell_keeps_its_reason_and_is_not_tried_again() -> None:
@@ -55,22 +54,8 @@ def test_an_error_of_the_program_itself_is_no_empty_cell() -> None:
 
 def test_a_record_survives_the_file() -> None:
     record = Record("part", "Part", [Row("lookup", "MB", {JAVA: [1.0, None]})], ["a note"], {"measured": "now"})
-    record.missing = {"lookup": {LEAST: "why"}}
+    record.missing = {"lookup": {C: "why"}}
     assert Record.from_json("part", json.loads(json.dumps(record.to_json()))) == record
-
-
-def aims() -> Iterator[tuple[Aim, list[float], str]]:
-    aim = Aim("", "part", "lookup", "CPU µs", 2.0, (JAVA,), (ROCKETNS,), at_least=True)
-    yield aim, [1.0, 2.0, 9.0], "yes"
-    yield aim, [1.9, 1.9, 9.0], "no"
-    yield aim, [], "not measured"
-    yield Aim("", "part", "lookup", "MB", 40, (ROCKETNS,)), [39.0], "yes"
-    yield Aim("", "part", "lookup", "MB", 40, (ROCKETNS,)), [41.0], "no"
-
-
-@pytest.mark.parametrize(("aim", "values", "verdict"), list(aims()))
-def test_an_aim_is_judged_by_the_median(aim: Aim, values: list[float], verdict: str) -> None:
-    assert aim.verdict(values) == verdict
 
 
 @pytest.mark.parametrize(("value", "said"), [(None, "-"), (0.123, "0.12"), (12.34, "12.3"), (123.4, "123"),
@@ -88,10 +73,6 @@ def test_the_readme_changes_between_its_marks_only() -> None:
     assert readme.replaced(before, "new") == f"# top\n{readme.BEGIN}\nnew\n{readme.END}\nrest\n"
     with pytest.raises(ValueError, match="once each"):
         readme.replaced("# top\n", "new")
-
-
-def test_the_readme_has_the_marks() -> None:
-    assert readme.replaced(readme.README.read_text("utf-8"), "new")
 
 
 def test_a_report_of_nothing_says_that_nothing_was_measured() -> None:

@@ -1,0 +1,1 @@
+"""The benchmarks themselves: arithmetic, verdicts, files, load programs."""
