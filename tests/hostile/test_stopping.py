@@ -79,13 +79,16 @@ def slow_requests(server: NameServer) -> Iterator[None]:
 
 
 @contextmanager
-def peer_that_does_not_read(server: NameServer) -> Iterator[None]:
-    """Answers of 32 MB that wait for it in the server."""
-    with server.connect() as client:
-        put_kv(client, "ns", "k", "v" * MB)
+def peers_that_do_not_read(server: NameServer) -> Iterator[None]:
+    """An answer of 12 MB, more than the sockets hold, waits for each of them, and further requests behind it."""
+    with server.connect() as client, ExitStack() as stack:
+        for number in range(12):
+            put_kv(client, "ns", str(number), "v" * MB)
         watch = Watch(server)
-        client.send(frame(json_header(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})) * 32)
-        eventually(lambda: watch.peak_growth() > 20 * MB)
+        for _ in range(6):
+            peer = stack.enter_context(server.connect())
+            peer.send(frame(json_header(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})) * 32)
+        eventually(lambda: watch.peak_growth() > 16 * MB)
         yield
 
 
@@ -98,7 +101,7 @@ def first_tls_hello(server: NameServer) -> Iterator[None]:
 
 
 Situation = Callable[[NameServer], AbstractContextManager[None]]
-SITUATIONS = (nothing, open_connections, flood, slow_requests, peer_that_does_not_read, first_tls_hello)
+SITUATIONS = (nothing, open_connections, flood, slow_requests, peers_that_do_not_read, first_tls_hello)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.__name__)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from interop.harness import codes
 from interop.harness.servers import NameServer
+from interop.harness.wire import Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route
@@ -68,14 +69,13 @@ class Honest:
 
     def _comes(self) -> None:
         while not self.over.wait(PAUSE_S):
-            self.waits.measure("a new broker's first registration", self._new_broker)
+            with self._server.connect() as client:
+                client.socket.settimeout(60)
+                self._begin(client, Names())
 
-    def _new_broker(self) -> None:
-        names = Names()
-        with self._server.connect() as client:
-            client.socket.settimeout(60)
-            registered(client, names)
-            found(ask_route(client, names.topic("T")).code)
+    def _begin(self, client: Client, names: Names) -> None:
+        self.waits.measure("a new broker's first registration", lambda: registered(client, names))
+        self.waits.measure("a new client's look-up", lambda: found(ask_route(client, names.topic("T")).code))
 
 
 def found(code: int) -> None:
