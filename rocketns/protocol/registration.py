@@ -5,7 +5,6 @@ Every fault is a BodyDecodeError. ``now_ms`` (epoch) is the class default of Dat
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Hashable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,13 +20,12 @@ from rocketns.protocol import fastjson
 from rocketns.protocol.bounds import (
     BLOCKS_MAX,
     FILTER_SERVERS_MAX,
-    INFLATED_BYTES_MAX,
     MAPPINGS_MAX,
     QUEUE_DATAS_MAX,
     Allowance,
-    BlockLimits,
 )
 from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL, PERM_READ, PERM_WRITE, V5_0_0
+from rocketns.protocol.inflating import BLOCK_LIMITS, inflate
 from rocketns.protocol.lenient import NumberText
 from rocketns.protocol.route import (
     DataVersion,
@@ -42,8 +40,6 @@ Body = bytes | memoryview
 Inflated = Body | bytearray
 Slots = RouteSlots  # what the tables hold, as compiled code reads it
 
-INFLATED_AT_FIRST_BYTES = 64 * 1024
-BLOCK_LIMITS = BlockLimits()
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
 DEFAULT_PERM = PERM_READ | PERM_WRITE
 
@@ -104,7 +100,7 @@ def decode_register_broker_body(
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     compressed = compressed or _is_deflated(body, version)
     with _decode_errors():
-        data = _inflate(body, version >= V5_0_0) if compressed else body
+        data = inflate(body, version >= V5_0_0) if compressed else body
         taken = _decode_fast(data, compressed, version >= V5_0_0, known)
         return _decode_data(data, compressed, version, now_ms) if taken is None else taken
 
@@ -117,7 +113,7 @@ def decode_register_broker_body_reference(
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     compressed = compressed or _is_deflated(body, version)
     with _decode_errors():
-        data = _inflate(body, version >= V5_0_0) if compressed else body
+        data = inflate(body, version >= V5_0_0) if compressed else body
         return _decode_data(data, compressed, version, now_ms)
 
 
@@ -322,35 +318,6 @@ def _map_int(value: Any) -> int:
     if value in (None, "", "null"):
         raise NullRefused("a concurrent map holds no nulls")
     return fastjson.as_int(value)
-
-
-def _inflate(body: Body, mappings: bool) -> bytearray:
-    """As far as the blocks reach, as Java does: what follows the last of them is never inflated.
-
-    By the quick inflater where it can, by zlib otherwise: zlib decides what is refused, and its message is passed on.
-    """
-    try:
-        return _inflate_by(isal_zlib.decompressobj(), body, mappings)
-    except isal_zlib.error:  # type: ignore[misc]  # isal's stub takes the class for an instance
-        pass
-    try:
-        return _inflate_by(zlib.decompressobj(), body, mappings)
-    except zlib.error as error:
-        raise BodyDecodeError(str(error)) from error
-
-
-def _inflate_by(inflater: Any, body: Body, mappings: bool) -> bytearray:
-    data = bytearray()
-    rest, most = body, max(INFLATED_AT_FIRST_BYTES, len(body))
-    while True:
-        more = inflater.decompress(rest, min(most, INFLATED_BYTES_MAX - len(data)))
-        data += more
-        rest = inflater.unconsumed_tail
-        if inflater.eof or not (more or rest) or not registration_blocks.needs_more(data, mappings, BLOCK_LIMITS):
-            return data
-        if len(data) >= INFLATED_BYTES_MAX:
-            raise BodyDecodeError(f"inflates to more than {INFLATED_BYTES_MAX} bytes")
-        most = len(data)
 
 
 def _decode_blocks(data: Inflated, version: int, now_ms: int) -> RegisterBrokerBody:

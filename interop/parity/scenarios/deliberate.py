@@ -86,6 +86,9 @@ def _nulls() -> Iterator[Scenario]:
     for name, value in (("a-null-mapping", b"null"), ("an-empty-text-as-mapping", b'""')):
         one = GOOD.replace(b'"topicQueueMappingInfoMap":{}', b'"topicQueueMappingInfoMap":{"M":' + value + b"}")
         yield _differing(f"registration-with-{name}", "B162", register(body=one), live)
+    nameless_mapping = register(mapping={own("T"): {"topic": own("T")}})
+    found = route(differs=Differs("mapping-without-name", r'"code":1,', r'"code":0,'))
+    yield _differing("mapping-without-broker-name", "B162", nameless_mapping, found)
 
 
 def _unregistering() -> Iterator[Scenario]:
@@ -167,7 +170,7 @@ def _limits(refused: Differs) -> Iterator[Scenario]:
     """A body beyond each limit, that Java takes."""
     wrapped = GOOD.index(b'"topicConfigSerializeWrapper"')
     plain = {
-        "values": GOOD[:wrapped] + b'"x":[' + b"1," * 500_000 + b"1]," + GOOD[wrapped:],
+        "values": GOOD[:wrapped] + b'"x":[' + b"1," * 500_000 + b"1]," + GOOD[wrapped:] + b" ",
         "filter-servers": GOOD.replace(b'"filterServerList":[]', b'"filterServerList":[' + b'"f",' * 10_000 + b'"f"]'),
         "a-number-of-9000-digits": GOOD.replace(b'"perm":6', b'"perm":"' + b"0" * 9000 + b'6"'),
         "static-topics": GOOD.replace(b'"topicQueueMappingInfoMap":{}', _many_mappings()),
@@ -176,8 +179,8 @@ def _limits(refused: Differs) -> Iterator[Scenario]:
     for name, body in plain.items():
         assert body != GOOD
         yield _differing(f"body-beyond-the-limit-of-{name}", "B134", register(body=body, differs=refused))
-    line = block(f"{own('T')} 1 1 6 SINGLE_TAG".encode())
-    lines = struct.pack(">i", 100_001) + line * 100_001
+    one, other = (block(f"{own(name)} 1 1 6 SINGLE_TAG".encode()) for name in "TU")
+    lines = struct.pack(">i", 100_001) + one * 100_000 + other
     packed = {"topics": block(b"{}") + lines, "bytes-of-a-block": block(b"{}".ljust(2 << 20)) + struct.pack(">i", 0)}
     for name, start in packed.items():
         inflated = Deflated(lambda start=start: start + block(b"[]") + struct.pack(">i", 0))  # type: ignore[misc]

@@ -114,7 +114,6 @@ def _static() -> Iterator[Scenario]:
         "null-queues": {own("T"): {"bname": own("a"), "currIdMap": None}},
         "no-queues": mapping_of("T", queues={}),
         "other-name": mapping_of("T", "other"),
-        "no-name": {own("T"): {"topic": own("T")}},
         "unknown-topic": mapping_of("X"),
         "numbers-in-quotes": mapping_of("T", epoch="8", totalQueues="9"),  # type: ignore[arg-type]
     }
