@@ -81,7 +81,7 @@ def add_figures(cell: Cell, load: Lookups | Paced) -> None:
 
 
 def add_delays(cell: Cell, load: Paced) -> None:
-    """What of an open loop's p99 is the load generator's own wait for a core, and what is left without it."""
+    """Splits an open loop's p99 into the load generator's own wait for a core and the rest."""
     cell.add("p99 µs from due to sent", load.late_p99_us)
     cell.add("p99 µs from sent", load.sent_p99_us)
 

@@ -99,7 +99,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
 
 
 def _reread(controller: NamesrvController, log_writer: LogWriter) -> None:
-    """SIGHUP: log files are opened anew, the TLS files read, and of the configuration what is felt at once."""
+    """SIGHUP: opens the log files again and re-reads the TLS files and the live part of the configuration."""
     log_writer.reopen()
     controller.reread()
 

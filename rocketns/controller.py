@@ -129,8 +129,8 @@ class NamesrvController:
             log.warning("configuration file: %s", sentence)
 
     def reread(self) -> None:
-        """Read the TLS files anew, and from the configuration file what is felt at once or by new connections."""
-        log.info("SIGHUP: the TLS files and the configuration file are read anew")
+        """Re-read the TLS files, and those properties of the configuration file that take effect without a restart."""
+        log.info("SIGHUP: re-reading the TLS files and the configuration file")
         changed = self.configuration.reread()
         self._log_passed_over()
         self.lane.tls.reread()

@@ -1,4 +1,4 @@
-"""The KV file as Java writes it: ``{"configTable":{"ns":{"k":"v"}}}``. Made anew from changes, beside control."""
+"""The KV file as Java writes it: ``{"configTable":{"ns":{"k":"v"}}}``. Written from the changes, on a thread beside control."""
 
 from __future__ import annotations
 

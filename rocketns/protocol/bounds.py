@@ -63,7 +63,7 @@ class BlockLimits:
 
 @dataclass(slots=True)
 class Allowance:
-    """What is left for the JSON of one header or one body, however many texts it consists of."""
+    """The remaining allowance of one header or one body, shared by all JSON texts in it."""
 
     values: int = JSON_VALUES_MAX
     lenient_bytes: int = LENIENT_BYTES_MAX

@@ -71,7 +71,7 @@ class Balance:
         self.active, self._pressed, self._loose = reactors, 0, 0
 
     def _gather(self, usage: Usage, carried: list[int]) -> list[Give]:
-        """What is left on reactors that are no longer in use goes to the least busy one."""
+        """Moves the remaining connections of unused reactors to the least busy reactor in use."""
         target = min(range(self.active), key=lambda number: usage.shares[number])
         return [Give(source, target, ALL, 0) for source in range(self.active, self.count) if carried[source]]
 

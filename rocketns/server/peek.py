@@ -36,7 +36,7 @@ def request_code(frame: bytes | memoryview) -> int:
         return UNKNOWN
     header = bytes(frame[_HEAD:end])
     found = _CODE.search(header)
-    # Two keys of that name, or one with escapes in it: which of them counts is for the decoder to say.
+    # Two keys of that name, or one with escapes: only the decoder knows which of them counts.
     if found is None or header.count(b"code") != 1 or b"\\" in header:
         return UNKNOWN
     return int(found[1])

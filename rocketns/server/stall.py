@@ -15,7 +15,7 @@ from rocketns.routeinfo.tables import RouteTables
 
 log = logging.getLogger("rocketns.stall")
 
-# A periodic job that is later than this tells of a stall.
+# A periodic job that is later than this means that the process stalled.
 LATE_MS_MAX = 1_000
 # Nothing expires after a stall until all waiting input is read: looked at so often, and so many times at most.
 SETTLE_MS = 500

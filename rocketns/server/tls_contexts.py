@@ -110,7 +110,7 @@ class TlsContexts:
                 self._on_changed(path)
 
     def reread(self) -> None:
-        """Make the context anew from what the files hold now."""
+        """Make a new context from the present content of the files."""
         self._reload("SIGHUP, reload the ssl context")
 
     def _on_changed(self, path: str) -> None:

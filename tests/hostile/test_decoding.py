@@ -33,7 +33,7 @@ class Buffer(bytearray):
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """The server's collector looks rarely, and not at what was there at its start; a test's looks at all tests."""
+    """The server's collector runs rarely and skips start-up objects. In a test process it would scan all tests."""
     gc.collect()
     gc.disable()
     try:

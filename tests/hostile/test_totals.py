@@ -119,7 +119,7 @@ def test_the_largest_of_all_goes(start_server: StartServer) -> None:
 
 
 def test_the_rest_of_a_frame_keeps_no_large_buffer(start_server: StartServer) -> None:
-    """After a burst of requests that ends within a frame only what is left of it is kept."""
+    """After a burst of requests that ends within a frame, only the unfinished frame is kept."""
     server = start_server()
     burst, peers = requests(9999, 500), 300
     with costs_at_most(server, 16 * MB), ExitStack() as stack:

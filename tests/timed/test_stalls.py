@@ -31,7 +31,7 @@ def is_known(client: Client, names: Names) -> bool:
 def test_a_stall_expires_no_broker(
     timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Longer than the heartbeat time-out and the idle limit: what was left of them is left still."""
+    """Longer than the heartbeat time-out and the idle limit: both still have their remaining time afterwards."""
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)

@@ -33,7 +33,7 @@ class Waits:
 
 
 class Honest:
-    """Until ``over`` is set: a broker that stays, brokers that come anew, a client that stays, clients that come."""
+    """Until ``over`` is set: one broker and client that stay, and new brokers and clients."""
 
     def __init__(self, server: NameServer) -> None:
         self.waits = Waits(server)
