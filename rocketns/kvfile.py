@@ -1,4 +1,4 @@
-"""The KV file as Java writes it: ``{"configTable":{"ns":{"k":"v"}}}``. Written from the changes, on a thread beside control."""
+"""The KV file as Java writes it: ``{"configTable":{"ns":{"k":"v"}}}``. Made from changes, beside control."""
 
 from __future__ import annotations
 
