@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from rocketns.server.usage import Usage
 
-INTERVAL_MS = 250
-# One more reactor where one is so busy and so much of a core is idle, in so many windows one after another.
-BUSY_SHARE, ROOM_CORES, SPREAD_AFTER = 0.9, 0.3, 2
+# A window is a second, see `rocketns.server.jobs.IDLE_CHECK`.
+# One more reactor where one is so busy in a window and so much of a core is idle.
+BUSY_SHARE, ROOM_CORES = 0.9, 0.3
 # One less where the others have the cores for all the work, in so many windows. Twice as many, up to the most, where
 # the last gathering was undone within AGAIN windows: the work is just too much for fewer.
-GATHER_AFTER, GATHER_AFTER_MAX, AGAIN = 8, 256, 120
+GATHER_AFTER, GATHER_AFTER_MAX, AGAIN = 4, 64, 30
 # Among reactors in use connections move from the busiest to the least busy where they differ by so much.
 UNEVEN_SHARE = 0.2
 RECENT_MS = 1000  # a connection that had no byte for so long makes no work
@@ -38,7 +38,7 @@ class Balance:
     def __init__(self, count: int) -> None:
         self.count = count
         self.active = 1
-        self._pressed = self._loose = 0
+        self._loose = 0
         self._patience = GATHER_AFTER
         self._since_gathered = AGAIN
         self._just_moved = False
@@ -46,7 +46,7 @@ class Balance:
     def decide(self, usage: Usage, carried: list[int]) -> list[Give]:
         """What connections to move. ``carried``: how many each reactor has."""
         self._count_windows(usage)
-        if self._pressed >= SPREAD_AFTER:
+        if self._is_pressed(usage):
             self._spread()
         elif self._loose >= self._patience:
             self._use(self.active - 1)
@@ -54,13 +54,14 @@ class Balance:
         return self._gather(usage, carried) or self._even(usage)
 
     def _count_windows(self, usage: Usage) -> None:
-        """How many windows, up to this one, had too few or too many reactors."""
-        used = sum(usage.shares)
-        has_room = used + usage.idle >= self.active + ROOM_CORES
-        is_pressed = max(usage.shares[: self.active]) >= BUSY_SHARE and has_room
-        self._pressed = self._pressed + 1 if is_pressed and self.active < self.count else 0
-        self._loose = self._loose + 1 if self.active > 1 and used <= self.active - 1 else 0
+        """How many windows, up to this one, had too many reactors."""
+        self._loose = self._loose + 1 if self.active > 1 and sum(usage.shares) <= self.active - 1 else 0
         self._since_gathered += 1
+
+    def _is_pressed(self, usage: Usage) -> bool:
+        """Whether one reactor more would have work, and a core for it."""
+        has_room = sum(usage.shares) + usage.idle >= self.active + ROOM_CORES
+        return self.active < self.count and max(usage.shares[: self.active]) >= BUSY_SHARE and has_room
 
     def _spread(self) -> None:
         too_soon = self._since_gathered < AGAIN
@@ -68,7 +69,7 @@ class Balance:
         self._use(self.active + 1)
 
     def _use(self, reactors: int) -> None:
-        self.active, self._pressed, self._loose = reactors, 0, 0
+        self.active, self._loose = reactors, 0
 
     def _gather(self, usage: Usage, carried: list[int]) -> list[Give]:
         """Moves the remaining connections of unused reactors to the least busy reactor in use."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 log = logging.getLogger("rocketns.jobs")
 
+# The job with the shortest interval. One with the same interval runs beside it, so that both cost one wake-up.
+IDLE_CHECK, IDLE_CHECK_INTERVAL_MS = "closeIdle", 1_000
+
 
 @dataclass(slots=True)
 class Job:
@@ -35,6 +38,10 @@ class Jobs:
             if job.due_ms <= now_ms:
                 job.due_ms += job.every_ms * ((now_ms - job.due_ms) // job.every_ms + 1)
                 self._run(job)
+
+    def due_ms(self, name: str) -> int:
+        """The instant of a job's next run."""
+        return next(job.due_ms for job in self._jobs if job.name == name)
 
     def postpone(self, name: str, due_ms: int) -> None:
         """The job's next run is at this instant, and its rate goes on from there."""

@@ -13,6 +13,7 @@ from rocketns.routeinfo.events import Cause
 from rocketns.server.channel import INPUT, OUTPUT, Channel
 from rocketns.server.control import Control
 from rocketns.server.holders import Holders
+from rocketns.server.jobs import IDLE_CHECK, IDLE_CHECK_INTERVAL_MS
 from rocketns.server.peer import host_of
 from rocketns.server.reactor_channel import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 from rocketns.server.reactors import ReactorLane
@@ -24,7 +25,6 @@ log = logging.getLogger("rocketns.lane")
 BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
 # Few enough that those beyond connectionsMax are closed before the files in reserve for them run out.
 ACCEPTED_AT_ONCE_MAX = 16
-IDLE_CHECK_INTERVAL_MS = 1_000
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
 
 
@@ -47,7 +47,7 @@ class Lane:
         self._receive_buffer_bytes = self.netty.server_socket_rcv_buf_size
         self._low_water_bytes, self._high_water_bytes = self.netty.water_marks
         first_ms = self.now_ms() + IDLE_CHECK_INTERVAL_MS
-        control.jobs.add("closeIdle", self.close_idle, first_ms=first_ms, every_ms=IDLE_CHECK_INTERVAL_MS)
+        control.jobs.add(IDLE_CHECK, self.close_idle, first_ms=first_ms, every_ms=IDLE_CHECK_INTERVAL_MS)
         first_ms = self.now_ms() + WATCH_INTERVAL_MS
         control.stalls.forgive, control.stalls.has_read_all = self._forgive, self._has_read_all
         control.jobs.add("FileWatchService", self.tls.check_files, first_ms=first_ms, every_ms=WATCH_INTERVAL_MS)

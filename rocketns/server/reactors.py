@@ -21,8 +21,9 @@ from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
 from rocketns.protocol.codes import LanguageCode, SerializeType
 from rocketns.routeinfo.events import Cause
-from rocketns.server.balance import INTERVAL_MS, Balance
+from rocketns.server.balance import Balance
 from rocketns.server.control import WAITING_BYTES_MAX, Control
+from rocketns.server.jobs import IDLE_CHECK, IDLE_CHECK_INTERVAL_MS
 from rocketns.server.peek import seems_look_up
 from rocketns.server.reactor_channel import ReactorChannel
 from rocketns.server.stall import IdleAllowance, Stall
@@ -128,9 +129,10 @@ class ReactorLane:
             thread.start()
             self._threads.append(thread)
         if self.reactors.count > 1:
-            first_ms = self._control.clock.now().ms + INTERVAL_MS
             self.read_usage = Meter(self._threads).read
-            self._control.jobs.add("balanceReactors", self.balance_reactors, first_ms=first_ms, every_ms=INTERVAL_MS)
+            jobs = self._control.jobs
+            first_ms = jobs.due_ms(IDLE_CHECK)
+            jobs.add("balanceReactors", self.balance_reactors, first_ms=first_ms, every_ms=IDLE_CHECK_INTERVAL_MS)
 
     def balance_reactors(self) -> None:
         """Spread the connections over more reactors, or gather them, as the last window's load asks for."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# A shorter time says little: the kernel counts idle time in hundredths of a second.
-WINDOW_S_MIN = 0.1
+# A shorter time says little: the kernel counts idle time in hundredths of a second, and a moment's work is no load.
+WINDOW_S_MIN = 0.5
 # What is read of /proc/stat matters only where a reactor is busier; reading it takes long on large machines.
 ASKED_FROM_SHARE = 0.5
 PROC_STAT = Path("/proc/stat")

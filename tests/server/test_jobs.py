@@ -69,3 +69,14 @@ def test_a_job_may_add_another() -> None:
     jobs.run_due(0)
     jobs.run_due(1)
     assert ran == ["b"]
+
+
+def test_a_job_added_beside_another_wants_no_look_of_its_own() -> None:
+    jobs: Jobs = Jobs()
+    ran: list[str] = []
+    jobs.add("first", lambda: ran.append("first"), first_ms=1000, every_ms=1000)
+    jobs.run_due(2500)
+    jobs.add("second", lambda: ran.append("second"), first_ms=jobs.due_ms("first"), every_ms=1000)
+    jobs.run_due(jobs.next_due_ms())
+    assert ran == ["first", "first", "second"]
+    assert jobs.next_due_ms() == 4000
