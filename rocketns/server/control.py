@@ -22,7 +22,7 @@ from rocketns.routeinfo.liveness import ExpiredBroker
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.clock import Clock
 from rocketns.server.eventlog import log_events
-from rocketns.server.inbox import Inbox, Waiting
+from rocketns.server.inbox import FRAME_COST_BYTES, Inbox, Waiting
 from rocketns.server.jobs import Jobs
 from rocketns.server.parked import Parked
 from rocketns.server.peek import UNKNOWN
@@ -44,7 +44,6 @@ UNREGISTERED_AT_ONCE_MAX = 32
 EXPIRED_AT_ONCE_MAX = 64
 # Frames that wait undecoded, beyond which only connections of which none waits are read.
 WAITING_BYTES_MAX = 8 * 1024 * 1024
-FRAME_COST_BYTES = 256  # what a frame counts for beside its own bytes, as for the reactors
 KEPT_OF_THE_GONE = dispatch.HAVE_EFFECT | {UNKNOWN}
 
 GO_AWAY = GoAway("please go away")

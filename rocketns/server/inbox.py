@@ -21,6 +21,7 @@ from rocketns.server.shares import Shares
 
 Key = TypeVar("Key", bound=Hashable)
 
+FRAME_COST_BYTES = 256  # what a waiting frame counts for beside its own bytes, as for the reactors
 # What a request is expected to cost: only the order within a round depends on it, as the real cost is charged.
 REQUEST_COST_NS = 20_000
 BYTE_COST_NS = 4

@@ -5,12 +5,15 @@ Without that, a few bytes of requests would become gigabytes of answers.
 
 from __future__ import annotations
 
-from rocketns.server.inbox import Waiting
+from rocketns.server.inbox import FRAME_COST_BYTES, Waiting
 from rocketns.server.peer import Channel
 
 
 class Parked:
-    """At most ``bytes_max`` in all; beyond it `largest` is to be closed. A connection's frames keep their order."""
+    """At most ``bytes_max`` in all, each frame counted with FRAME_COST_BYTES more; beyond it `largest` is to be closed.
+
+    A connection's frames keep their order.
+    """
 
     def __init__(self, bytes_max: int) -> None:
         self._frames: dict[Channel, list[Waiting]] = {}
@@ -25,8 +28,9 @@ class Parked:
     def park(self, channel: Channel, waiting: Waiting) -> None:
         """Add a frame behind those of the same connection."""
         self._frames.setdefault(channel, []).append(waiting)
-        self._sizes[channel] = self._sizes.get(channel, 0) + waiting.size
-        self._bytes += waiting.size
+        size = waiting.size + FRAME_COST_BYTES
+        self._sizes[channel] = self._sizes.get(channel, 0) + size
+        self._bytes += size
 
     def take(self, channel: Channel) -> list[Waiting]:
         """Remove and return all frames of a connection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from rocketns.server.inbox import Waiting
+from rocketns.server.inbox import FRAME_COST_BYTES, Waiting
 from rocketns.server.parked import Parked
 from rocketns.server.peer import Channel
 
@@ -16,7 +16,7 @@ def frame(size: int) -> Waiting:
 
 
 def test_the_frames_of_a_connection_come_back_in_their_order() -> None:
-    parked = Parked(100)
+    parked = Parked(10_000)
     frames = [frame(size) for size in (3, 1, 2)]
     for one in frames:
         parked.park(A, one)
@@ -26,13 +26,24 @@ def test_the_frames_of_a_connection_come_back_in_their_order() -> None:
 
 
 def test_beyond_the_bound_the_largest_is_named() -> None:
-    parked = Parked(10)
+    parked = Parked(10 + 3 * FRAME_COST_BYTES)
     parked.park(A, frame(4))
-    parked.park(B, frame(6))
+    parked.park(B, frame(6 + FRAME_COST_BYTES))
     assert not parked.is_over
     parked.park(A, frame(1))
     assert parked.is_over
     assert parked.largest() is B
     parked.take(B)
     assert not parked.is_over
+    assert parked.largest() is A
+
+
+def test_what_small_frames_take_beside_their_own_bytes_counts() -> None:
+    """A frame of 29 bytes takes about 140 bytes of memory."""
+    parked = Parked(10 * (29 + FRAME_COST_BYTES))
+    for _ in range(10):
+        parked.park(A, frame(29))
+    assert not parked.is_over
+    parked.park(B, frame(29))
+    assert parked.is_over
     assert parked.largest() is A
