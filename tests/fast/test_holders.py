@@ -102,3 +102,25 @@ def test_the_largest_goes_each_time(server: LiveServer) -> None:
             eventually(lambda one=clients.pop(size): is_closed(one), every_s=0.001)  # type: ignore[misc]
             crowd.change(PUSHED - size)
             assert not any(map(is_closed, [*clients.values(), *small]))
+
+
+def test_who_shrank_is_no_longer_the_largest(server: LiveServer) -> None:
+    """The largest of each reactor completes its frame; of many others the largest goes."""
+    with ExitStack() as stack:
+        crowd = Crowd(server, stack)
+        small = [crowd.connect() for _ in range(4)]
+        whole = frame(json_header(9999), bytes(4_000))
+        for client in small:
+            crowd.hold(client, 4_000, whole[:4_000])
+        others = [crowd.connect() for _ in range(300)]
+        for number, client in enumerate(others):
+            crowd.begin(client, 3_000 + number)
+        for client in small:
+            crowd.hold(client, 100 - 4_000, whole[4_000:] + UNFINISHED + bytes(100 - len(UNFINISHED)))
+        while crowd.total + PUSHED <= LIMIT:
+            small.append(crowd.connect())
+            crowd.begin(small[-1], PUSHED)
+        small.append(crowd.connect())
+        small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
+        crowd.change(PUSHED - 3_299)
+        assert is_closed(others[-1])

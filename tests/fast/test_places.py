@@ -50,3 +50,14 @@ def test_what_waited_is_given_back(tmp_path: Path) -> None:
         settle(server)
         reactors = lane_of(server).reactors
         assert (reactors.queued_bytes, reactors.replied_bytes, reactors.incoming_bytes) == (0, 0, 0)
+
+
+def test_a_connection_that_the_loop_carried_counts_until_it_is_closed(tmp_path: Path) -> None:
+    """rocketns.connectionsMax is for all lanes together."""
+    with LiveServer(tmp_path, reactors=1) as server:
+        lane = server.controller.lane
+        with server.connect() as client:
+            client.send(b"\x16")  # as TLS begins
+            eventually(lambda: server.call(lambda: len(lane.channels)) == 1)
+            assert lane_of(server).reactors.connections == 1
+        eventually(lambda: lane_of(server).reactors.connections == 0)
