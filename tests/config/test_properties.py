@@ -121,7 +121,13 @@ def test_there_is_a_reactor_for_each_core_up_to_eight(
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0, 0, (32_768, 65_536)), (10, 20, (10, 20)), (20, 10, (10, 20)), (0, 100, (100, 32_768)), (-1, -1, (32_768, 65_536))],
+    [
+        (0, 0, (32_768, 65_536)),
+        (10, 20, (10, 20)),
+        (20, 10, (10, 20)),
+        (0, 100, (100, 32_768)),
+        (-1, -1, (32_768, 65_536)),
+    ],
 )
 def test_the_lower_water_mark_is_the_lower_one(low: int, high: int, expected: tuple[int, int]) -> None:
     """Whatever of the two properties is set."""

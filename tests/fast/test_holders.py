@@ -99,8 +99,9 @@ def test_the_largest_goes_each_time(server: LiveServer) -> None:
                 crowd.begin(small[-1], PUSHED)
             small.append(crowd.connect())
             small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
-            eventually(lambda one=clients.pop(size): is_closed(one), every_s=0.001)  # type: ignore[misc]
+            largest = clients.pop(size)
             crowd.change(PUSHED - size)
+            assert is_closed(largest)
             assert not any(map(is_closed, [*clients.values(), *small]))
 
 

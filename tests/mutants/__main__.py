@@ -62,8 +62,8 @@ def summary_of(results: dict[Fault, str]) -> list[str]:
         kind = result.partition(":")[0] if is_right(result) else "wrong"
         counts.setdefault(fault.folder, Counter())[kind] += 1
     lines = [
-        f"{folder:12} {found.total():4} faults, {found['caught']:4} caught, {found['survives']:2} that no test can see, "
-        f"{found['wrong']:3} not as they should be"
+        f"{folder:12} {found.total():4} faults, {found['caught']:4} caught, "
+        f"{found['survives']:2} survive with a reason, {found['wrong']:3} not as they should be"
         for folder, found in sorted(counts.items())
     ]
     return lines + [f"{fault.name}: {result}" for fault, result in results.items() if not is_right(result)]
