@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from interop.harness.wire import Client
@@ -28,16 +27,11 @@ def fill(slots: RouteSlots) -> None:
         slots.put_topics(name, [("wide", None, queue_data(8, 8, 6, 0))])
 
 
-def come_and_go(slots: RouteSlots) -> None:
-    """One broker of the many, again and again."""
-    for _ in range(100):
-        slots.delete_topics(MOVING, ["wide"])
-        slots.put_topics(MOVING, [("wide", None, queue_data(8, 8, 6, 0))])
-
-
-def repeat(server: LiveServer, change: Callable[[], None], is_over: threading.Event) -> None:
+def come_and_go(server: LiveServer, slots: RouteSlots, is_over: threading.Event) -> None:
+    """One broker of the many, again and again; reactors go on in between, as they do not wait for the next change."""
     while not is_over.is_set():
-        server.call(change)
+        server.call(lambda: slots.delete_topics(MOVING, ["wide"]))
+        server.call(lambda: slots.put_topics(MOVING, [("wide", None, queue_data(8, 8, 6, 0))]))
 
 
 def names_in_answers(client: Client) -> set[int]:
@@ -62,7 +56,7 @@ def test_no_answer_has_queues_of_a_broker_without_its_addresses(tmp_path: Path) 
             client.send(look_up(CLIENTS[0], "wide"))
             client.receive_frame()
         settle(server)
-        changing = threading.Thread(target=repeat, args=(server, lambda: come_and_go(slots), is_over))
+        changing = threading.Thread(target=come_and_go, args=(server, slots, is_over))
         changing.start()
         try:
             seen = [names_in_answers(client) for client in clients]
