@@ -50,7 +50,7 @@ pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
 sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
 	@exec $(PY) -m tests.sanitize $(ARGS)
 
-mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a time: which of them does no test notice?
+mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a time: which of them does no test notice? 2 h at most
 	@exec $(PY) -m tests.mutants $(ARGS)
 
 demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rocketns import files
-from rocketns.config import Configuration
+from rocketns.config import Configuration, properties
 from rocketns.config.refused import CONTROL_CHARACTER
 from rocketns.errors import NoPermission, RequestError, StartupError
 from rocketns.javatext import trim
@@ -151,6 +151,31 @@ def test_what_is_written_is_what_is_shown(tmp_path: Path) -> None:
     assert file.read_text("ascii") == configuration.text()
     assert file.with_name("given.properties.bak").read_text() == "# comment\nlistenPort=0\ncustom=1\n"
     assert Configuration.build(str(file), home=tmp_path).items() == configuration.items()
+
+
+def kept(configuration: Configuration, name: str) -> str:
+    """What the next start would read."""
+    return properties.load(configuration.file_content())[name]
+
+
+def test_of_values_that_318_may_not_keep_none_reaches_the_file(tmp_path: Path) -> None:
+    """However many follow one another; one that it may keep does."""
+    configuration = build(tmp_path, "waitSecondsForService=50\n")
+    for value in (1_000, 2_000):
+        configuration.update(b"waitSecondsForService=%d" % value)
+        assert configuration.namesrv.wait_seconds_for_service == value
+        assert kept(configuration, "waitSecondsForService") == "50"
+    configuration.update(b"waitSecondsForService=30")
+    assert kept(configuration, "waitSecondsForService") == "30"
+
+
+def test_what_the_operator_writes_replaces_what_was_withheld(tmp_path: Path) -> None:
+    """After SIGHUP the file has the operator's value, also where it is one that 318 may not keep."""
+    configuration = build(tmp_path, "waitSecondsForService=50\n")
+    configuration.update(b"waitSecondsForService=1000")
+    (tmp_path / "given.properties").write_text("waitSecondsForService=2000\n")
+    configuration.reread()
+    assert kept(configuration, "waitSecondsForService") == "2000"
 
 
 def escaped(text: str) -> str:

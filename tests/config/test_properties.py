@@ -109,6 +109,32 @@ def test_limits_have_their_own_prefix_and_javas_frame_length() -> None:
     assert limits.frame_bytes_max == 1024
 
 
+@pytest.mark.parametrize(
+    ("reactors", "cores", "expected"), [(-1, 3, 3), (-1, 8, 8), (-1, 9, 8), (-1, 64, 8), (0, 64, 0), (5, 2, 5)]
+)
+def test_there_is_a_reactor_for_each_core_up_to_eight(
+    monkeypatch: pytest.MonkeyPatch, reactors: int, cores: int, expected: int
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(cores)))
+    assert Limits(reactors=reactors).reactor_count == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 0, (32_768, 65_536)),
+        (10, 20, (10, 20)),
+        (20, 10, (10, 20)),
+        (0, 100, (100, 32_768)),
+        (-1, -1, (32_768, 65_536)),
+    ],
+)
+def test_the_lower_water_mark_is_the_lower_one(low: int, high: int, expected: tuple[int, int]) -> None:
+    """Whatever of the two properties is set."""
+    config = NettyServerConfig(write_buffer_low_water_mark=low, write_buffer_high_water_mark=high)
+    assert config.water_marks == expected
+
+
 @pytest.mark.parametrize("bad", ["0", "-1", "x", "1023", "9" * 30])
 def test_a_frame_length_that_serves_nobody_is_refused(bad: str) -> None:
     """B053: Java's property, which no frame of a look-up fits into then."""

@@ -87,3 +87,9 @@ def test_levels_have_a_limit() -> None:
     for look in (lambda: json_beans.has_float(value, 4), lambda: json_beans.shown(value, 4, lambda leaf: leaf)):
         with pytest.raises(RecursionError):
             look()
+
+
+def test_nulls_of_objects_are_left_out_and_those_of_lists_stay() -> None:
+    """As fastjson2 writes a value."""
+    value = {"a": None, "b": [None, 1, {"c": None}]}
+    assert json_beans.shown(value, 9, lambda leaf: leaf) == {"b": [None, 1, {}]}

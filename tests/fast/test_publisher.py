@@ -95,3 +95,15 @@ def test_a_slave_that_leaves_is_in_no_route_any_more(world: PublishedWorld) -> N
     shown = world.slots.body(b"T0", False)
     assert b"10.0.0.1:1" in shown
     assert b"10.0.0.2:1" not in shown
+
+
+def test_a_broker_that_left_and_comes_back_as_it_was_is_in_its_routes_again(world: PublishedWorld) -> None:
+    register(world, "10.0.0.1:1", 8, 1)
+    world.publish()
+    before = world.slots.body(b"T0", False)
+    world.ask(104, {"clusterName": "C1", "brokerName": "ba", "brokerAddr": "10.0.0.1:1", "brokerId": 0})
+    world.publish()
+    assert world.slots.body(b"T0", False) is None
+    register(world, "10.0.0.1:1", 8, 1)
+    world.publish()
+    assert world.slots.body(b"T0", False) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -134,3 +135,20 @@ def test_what_can_only_be_refused_needs_no_more(data: bytes) -> None:
     assert not compiled.needs_more(data, True, LIMITS)
     with pytest.raises((ConstructError, StreamError)):
         spec.COMPRESSED_REGISTRATION.parse(data, mappings=True)
+
+
+def test_as_many_blocks_as_the_limits_say_are_read() -> None:
+    """Two topics and one mapping."""
+    fits = replace(LIMITS, topics=2, mappings=1)
+    assert compiled.read(WHOLE, True, fits, queue_data) == reference(WHOLE, True)
+    assert not compiled.needs_more(WHOLE, True, fits)
+    for limits in (replace(fits, topics=1), replace(fits, mappings=0)):
+        with pytest.raises(ValueError):
+            compiled.read(WHOLE, True, limits, queue_data)
+
+
+@pytest.mark.parametrize("number", ["2147483647", "2147483648", "-2147483648", "-2147483649", "+2147483647"])
+def test_the_ends_of_an_int_in_digits_of_another_script(number: str) -> None:
+    """Integer.parseInt takes them."""
+    arabic = number.translate({ord(str(digit)): 0x660 + digit for digit in range(10)})
+    check(with_line(f"T {arabic} 8 6 SINGLE_TAG".encode()))

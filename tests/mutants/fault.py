@@ -25,6 +25,11 @@ class Fault:
     survives: str = ""
 
     @property
+    def folder(self) -> str:
+        """The package below rocketns."""
+        return self.file.split("/")[1]
+
+    @property
     def is_compiled(self) -> bool:
         return self.file.endswith((".pyx", ".pxd"))
 

@@ -28,3 +28,10 @@ def test_of_many_that_hold_as_much_it_is_one_with_half_of_the_most() -> None:
     for key in range(COMPARED_MAX + 1):
         holders.hold(key, 600 + key)
     assert holders.largest() == (COMPARED_MAX - 1, 600 + COMPARED_MAX - 1)
+
+
+def test_of_sixty_that_hold_as_much_it_is_the_largest() -> None:
+    holders: Holders[int] = Holders()
+    for key in range(60):
+        holders.hold(key, 600 + key)
+    assert holders.largest() == (59, 659)

@@ -12,6 +12,7 @@ from interop.harness.wire import frame as frame_of
 from interop.harness.wire import json_header
 from rocketns.config import NamesrvConfig
 from rocketns.server.inbox import Inbox
+from rocketns.server.shares import DEBTS_MAX, Shares
 
 ROUTE, OTHER = 105, 106
 PLENTY = 10**9
@@ -177,6 +178,42 @@ def test_a_full_queue_still_takes_the_first_request_of_a_connection(capacity: in
         waiting.submit("greedy", frame(code=ROUTE))
     assert waiting.submit("modest", frame(code=ROUTE))
     assert not waiting.submit("modest", frame(code=ROUTE))
+
+
+def test_each_queue_has_its_own_capacity() -> None:
+    """B077, B078."""
+    waiting = inbox(client=1, default=3)
+    assert [waiting.submit("a", frame(code=ROUTE)) for _ in range(4)] == [True, False, False, False]
+    assert [waiting.submit("a", frame(code=OTHER)) for _ in range(4)] == [True, True, True, False]
+
+
+def test_frames_that_were_put_back_go_before_later_ones_in_their_order() -> None:
+    waiting = inbox()
+    for number in range(3):
+        waiting.submit("a", frame(number, 1))
+    taken = []
+    for _ in range(3):
+        _, one = waiting.take()
+        taken.append(one)
+        waiting.charge(MS)
+    waiting.submit("a", frame(3, 1))
+    waiting.put_back("a", taken)
+    assert [serve(waiting)[1][HEAD] for _ in range(4)] == [0, 1, 2, 3]
+
+
+def test_a_large_debt_outlives_many_small_ones() -> None:
+    """Debts that are paid are forgotten; otherwise they would push out those that are not."""
+    shares: Shares[object] = Shares()
+    shares.want("always", 10**15)
+    shares.want("greedy", 1_000)
+    shares.charge(shares.next(), 10**12)
+    for number in range(DEBTS_MAX + 1_000):
+        shares.want(number, 1_000)
+        assert shares.next() == number
+        shares.charge(number, 2_000)
+    shares.want("greedy", 1_000)
+    shares.want("modest", 1_000)
+    assert shares.next() == "modest"
 
 
 def test_bytes_are_limited_in_all() -> None:

@@ -25,6 +25,12 @@ def test_usual_headers(code: int) -> None:
     assert request_code(frame(binary_header(code, {"topic": "T"}), b"body", ROCKETMQ)) == code
 
 
+def test_a_negative_code_of_a_binary_header() -> None:
+    """Two bytes with a sign, as the decoder reads them."""
+    whole = frame(binary_header(-7), b"", ROCKETMQ)
+    assert request_code(whole) == command.decode(whole).code == -7
+
+
 @pytest.mark.parametrize(("code", "expected"), [(105, True), (103, False), (1_050, False), (5_105, False)])
 def test_look_ups_as_clients_write_them(code: int, expected: bool) -> None:
     assert seems_look_up(frame(json_header(code, {"topic": "T"}))) is expected

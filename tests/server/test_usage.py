@@ -94,3 +94,15 @@ def test_idle_time_is_not_read_while_no_reactor_is_busy(monkeypatch: pytest.Monk
     with threads() as started:
         assert second_window(Meter(started[:1])).idle == 0.0
     assert asked == []
+
+
+def test_after_a_window_without_a_look_at_idle_time_none_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the end of such a window is known."""
+    monkeypatch.setattr(usage, "idle_s", lambda _cores: 1_000_000.0)
+    with threads() as started:
+        meter = Meter(started[:1])
+        assert meter.read() is not None
+        monkeypatch.setattr(usage, "ASKED_FROM_SHARE", 0.0)
+        found: list[Usage] = []
+        eventually(lambda: found.append(one) or True if (one := meter.read()) is not None else False)
+    assert found[0].idle == 0.0

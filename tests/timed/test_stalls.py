@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from interop.harness.wire import Client
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.server.stall import Stall, StallWatch
 from rocketns.server.tls_contexts import WATCH_INTERVAL_MS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, registered
@@ -116,3 +118,9 @@ def test_idle_connections_get_the_missed_time(timed_server: TimedServerFactory) 
         assert is_open_untouched(speaking)
         pass_time(server, 10 * SECOND)
         assert speaking.is_closed_by_server()
+
+
+def test_a_second_is_the_bound_of_lateness() -> None:
+    watch = StallWatch(0, RouteTables())
+    assert watch.check(1_500, 500) is None
+    assert watch.check(3_001, 2_000) == Stall(3_001, 1_501)

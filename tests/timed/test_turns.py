@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from interop.harness import codes
@@ -9,13 +11,15 @@ from interop.harness.payloads import register_body, register_ext
 from interop.harness.wire import eventually, frame, json_header
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.protocol import command
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.events import Cause
+from rocketns.server.control import EXPIRED_AT_ONCE_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs, registered
 from tests.behaviour.views import group
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, channel_of, pass_time, wait_for_connections
+from tests.timed.steps import SECOND, channel_of, is_open, pass_time, wait_for_connections
 
 
 @pytest.fixture
@@ -30,9 +34,9 @@ def processed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     process = dispatch.process
 
-    def watched(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
-        seen.append(command.code)
-        return process(context, command, peer, now)
+    def watched(context: NamesrvContext, request: RemotingCommand, peer: Peer, now: Now) -> Reply:
+        seen.append(request.code)
+        return process(context, request, peer, now)
 
     monkeypatch.setattr(dispatch, "process", watched)
     return seen
@@ -106,3 +110,50 @@ def test_many_brokers_expire_in_pieces_and_all_of_them(timed_server: TimedServer
         eventually(lambda: all(group(client, names.broker) is None for names in brokers))
         for connection in connections:
             connection.close()
+
+
+def test_reads_of_a_gone_connection_are_not_even_decoded(
+    timed_server: TimedServerFactory, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, decoded, decode = timed_server(), [], command.decode
+
+    def watched(frame: bytes | memoryview) -> RemotingCommand:
+        decoded.append(decode(frame).code)
+        return decode(frame)
+
+    monkeypatch.setattr(command, "decode", watched)
+    reads = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 1_000
+    with server.connect() as client:
+        channel = channel_of(server, client)
+
+        def receive_and_lose() -> None:
+            channel.data_received(registration(names) + reads)
+            channel.abort(Cause.CHANNEL_CLOSE)
+
+        server.call(receive_and_lose)
+        wait_for_connections(server, 0)
+        eventually(lambda: server.call(lambda: channel.in_flight) == 0)
+    assert len(decoded) < 500
+
+
+def test_a_broker_that_is_heard_between_two_pieces_of_a_scan_stays(timed_server: TimedServerFactory) -> None:
+    """B190: it was overdue when the scan began."""
+    server = timed_server()
+    brokers = [Names() for _ in range(EXPIRED_AT_ONCE_MAX + 1)]
+    with ExitStack() as stack:
+        connections = [stack.enter_context(server.connect()) for _ in brokers]
+        for connection, names in zip(connections, brokers, strict=True):
+            registered(connection, names, heartbeatTimeoutMillis=1_000)
+        last = brokers[-1]
+        pass_time(server, 4 * SECOND)
+
+        def scan() -> None:
+            server.clock.advance(SECOND)
+            server.controller.run_due_jobs()
+            tables, now = server.controller.context.tables, server.clock.now()
+            assert tables.refresh(last.cluster, last.addr(), now.ms)
+
+        server.call(scan)
+        wait_for_connections(server, 1)
+        assert is_open(connections[-1])
+        assert group(connections[-1], last.broker) is not None
