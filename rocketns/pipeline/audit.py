@@ -25,7 +25,7 @@ LOCAL = {"spark.sql.shuffle.partitions": "16"}
 SMALL_BATCHES = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false",
                  "spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # fmt: skip
 QUIET = {"spark.log.level": "ERROR"}
-MISSING_EXTRA = "{} is not installed, and the audit runs on it. Install it with: pip install 'rocketns[spark]'"
+MISSING_EXTRA = "{} is not installed, and the audit runs on it. In a checkout of rocketns: pip install '.[spark]'"
 MISSING_JAVA = (
     f"Spark needs a Java runtime, version {JAVA_MIN} or newer, and {{}}. Install one (Debian, Ubuntu: apt-get install "
     "default-jre-headless), or point JAVA_HOME at the one to use."
