@@ -6,6 +6,7 @@ import random
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,7 @@ def test_the_largest_goes_each_time(server: LiveServer) -> None:
             small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
             largest = clients.pop(size)
             crowd.change(PUSHED - size)
-            assert is_closed(largest)
+            eventually(partial(is_closed, largest))  # it no longer counts a moment before it is closed
             assert not any(map(is_closed, [*clients.values(), *small]))
 
 
@@ -124,4 +125,4 @@ def test_who_shrank_is_no_longer_the_largest(server: LiveServer) -> None:
         small.append(crowd.connect())
         small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
         crowd.change(PUSHED - 3_299)
-        assert is_closed(others[-1])
+        eventually(lambda: is_closed(others[-1]))
