@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -32,7 +31,15 @@ from rocketns.protocol.registration import decode_register_broker_body
 SHAPE = Shape(BROKERS, TOPICS, WIDTH)
 FRAME_MAX = 16 << 20
 NOW = Now(ms=1_000, epoch_ms=1_700_000_000_000)
-PEER = SimpleNamespace(address="127.0.0.1:1")
+
+
+class Peer:
+    """A connection, known by identity."""
+
+    address = "127.0.0.1:1"
+
+
+PEER = Peer()
 FIELDS = {"acceptStandardJsonOnly": "true", "topic": topic(7)}
 LOOKUPS = {
     "json": frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, FIELDS)),

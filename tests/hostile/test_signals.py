@@ -86,7 +86,7 @@ def test_sighup_goes_on_in_a_new_log_file(start_server: StartServer, server_clas
         eventually(file.exists)
         file.rename(old := file.with_name("namesrv.log.old"))
         server.process.signal(signal.SIGHUP)
-        eventually(lambda: file.exists() and "SIGHUP: the TLS files" in file.read_text())
+        eventually(lambda: file.exists() and "SIGHUP: re-reading the TLS files" in file.read_text())
         size = old.stat().st_size
         assert_answers(server)
         eventually(lambda: "channelActive" in file.read_text())
