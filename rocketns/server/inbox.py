@@ -76,10 +76,7 @@ class Inbox(Generic[Key]):
 
     def submit(self, key: Key, frame: bytes | memoryview) -> bool:
         """Add a frame; False where it is refused."""
-        line = self._lines.get(key)
-        is_new = line is None
-        if line is None:
-            line = self._lines[key] = _Line(self._host_of(key))
+        line, is_new = self._line_of(key)
         waiting = Waiting(frame, len(frame), peek.seems_look_up(frame), False)
         waiting.is_refused = not self._has_room(line, waiting)
         if waiting.is_refused:
@@ -92,15 +89,20 @@ class Inbox(Generic[Key]):
 
     def put_back(self, key: Key, frames: list[Waiting]) -> None:
         """Frames that were taken before wait again, before those that came after them."""
-        line = self._lines.get(key)
-        is_new = line is None
-        if line is None:
-            line = self._lines[key] = _Line(self._host_of(key))
+        line, is_new = self._line_of(key)
         for waiting in frames:
             self._count(line, waiting, 1)
         line.frames.extendleft(reversed(frames))
         if is_new:
             self._want(key, line)
+
+    def _line_of(self, key: Key) -> tuple[_Line, bool]:
+        """The connection's line, and whether it was made just now: then it has yet to want a turn."""
+        line = self._lines.get(key)
+        if line is not None:
+            return line, False
+        line = self._lines[key] = _Line(self._host_of(key))
+        return line, True
 
     def take(self) -> tuple[Key, Waiting]:
         """The frame whose turn it is. Call `charge` when it was served."""

@@ -14,6 +14,7 @@ import pytest
 from interop.harness.wire import Client, eventually, frame, json_header
 from tests.fast.test_moving import lane_of
 from tests.soak.live import LiveServer
+from tests.support.ended import is_ended
 
 LIMIT = 1 << 20
 # A frame that stays unfinished: its length, and a plain header word.
@@ -65,19 +66,6 @@ class Crowd:
         assert client.receive().code
 
 
-def is_closed(client: Client) -> bool:
-    """Whether the server ended it; does not wait."""
-    client.socket.setblocking(False)
-    try:
-        return client.socket.recv(1) == b""
-    except BlockingIOError:
-        return False
-    except ConnectionError:
-        return True
-    finally:
-        client.socket.settimeout(client.timeout_s)
-
-
 def test_the_largest_goes_each_time(server: LiveServer) -> None:
     """Of connections that hold different amounts, some of which grew, shrank or left meanwhile."""
     chance = random.Random(1)
@@ -102,8 +90,8 @@ def test_the_largest_goes_each_time(server: LiveServer) -> None:
             small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
             largest = clients.pop(size)
             crowd.change(PUSHED - size)
-            eventually(partial(is_closed, largest))  # it no longer counts a moment before it is closed
-            assert not any(map(is_closed, [*clients.values(), *small]))
+            eventually(partial(is_ended, largest))  # it no longer counts a moment before it is closed
+            assert not any(map(is_ended, [*clients.values(), *small]))
 
 
 def test_who_shrank_is_no_longer_the_largest(server: LiveServer) -> None:
@@ -125,4 +113,4 @@ def test_who_shrank_is_no_longer_the_largest(server: LiveServer) -> None:
         small.append(crowd.connect())
         small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
         crowd.change(PUSHED - 3_299)
-        eventually(lambda: is_closed(others[-1]))
+        eventually(lambda: is_ended(others[-1]))

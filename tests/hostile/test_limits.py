@@ -20,6 +20,7 @@ from tests.behaviour.steps import configs
 from tests.hostile.conftest import StartServer
 from tests.hostile.watch import MB, Watch, costs_at_most
 from tests.hostile.witness import Witness
+from tests.support.ended import is_ended
 
 LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 UNFINISHED = struct.pack(">iI", 16 * MB - 4, 100)
@@ -134,19 +135,6 @@ def test_a_broker_gets_through_while_others_hold_all_there_is(start_server: Star
 def try_to_send(client: Client, data: bytes) -> None:
     with contextlib.suppress(ConnectionError):  # when the server closed before all was sent
         client.send(data)
-
-
-def is_ended(client: Client) -> bool:
-    """Whether the server closed the connection; does not wait."""
-    client.socket.setblocking(False)
-    try:
-        return client.socket.recv(1, socket.MSG_PEEK) == b""
-    except BlockingIOError:
-        return False
-    except ConnectionError:
-        return True
-    finally:
-        client.socket.settimeout(client.timeout_s)
 
 
 def test_readers_that_never_read(start_server: StartServer) -> None:
