@@ -6,7 +6,7 @@ WORKERS ?= 3
 
 VENV := .venv
 PY := $(VENV)/bin/python
-FAST := $(wildcard rocketns/_fast/*.pyx rocketns/_fast/*.pxd)
+FAST := $(wildcard rocketns/_fast/*/*.pyx rocketns/_fast/*/*.pxd)
 # Lists of pyproject.toml as lines that pip reads, so that no version is written down twice.
 REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	p = tomllib.load(open("pyproject.toml", "rb")); \
@@ -63,7 +63,7 @@ bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet 
 build: $(VENV)/built ## compile what changed in rocketns/_fast
 
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find rocketns tests interop benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made:

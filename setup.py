@@ -1,4 +1,4 @@
-"""Builds the extension modules, one for each rocketns/_fast/*.pyx. Everything else is in pyproject.toml."""
+"""Builds the extension modules, one for each rocketns/_fast/**/*.pyx. Everything else is in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def sanitizer_flags() -> list[str]:
 
 def sources() -> list[Path]:
     """What the name server needs; and, to find its faults, the fuzzer of its parsers."""
-    fast = sorted((HERE / "rocketns" / "_fast").glob("*.pyx"))
+    fast = sorted((HERE / "rocketns" / "_fast").rglob("*.pyx"))
     return [*fast, *sorted((HERE / "tests" / "sanitize").glob("*.pyx"))] if SANITIZE else fast
 
 

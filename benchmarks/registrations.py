@@ -64,7 +64,7 @@ def plain_body(
 
 
 def route_body(brokers: Iterable[int]) -> bytes:
-    """TopicRouteData of a topic on these brokers, as answered to acceptStandardJsonOnly: what the simple C server gives."""
+    """TopicRouteData of a topic on these brokers in standard JSON: what the simple C server gives."""
     numbers = sorted(brokers)
     datas = [
         {"brokerAddrs": {"0": f"{broker_host(n)}:10911"}, "brokerName": broker_name(n), "cluster": "DefaultCluster",

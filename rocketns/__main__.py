@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from rocketns import cli, signals
-from rocketns._fast.allocation import give_back_large_blocks
+from rocketns._fast.system.allocation import give_back_large_blocks
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController

@@ -14,13 +14,13 @@ from rocketns import files
 from rocketns.config import Configuration, Limits, properties
 from rocketns.errors import StartupError
 from rocketns.filewriter import FileWriter
-from rocketns.kvconfig import KVConfigManager
+from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
 from rocketns.server.control import Control
 from rocketns.server.lane import Lane
-from rocketns.server.reactors import LookupCount, ReactorLane
+from rocketns.server.reactors.reactors import LookupCount, ReactorLane
 from rocketns.server.remoting_client import RemotingClient
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import tests.support.profile  # noqa: F401
 from rocketns import files
 from rocketns.config import Limits
 from rocketns.errors import RequestError, StartupError
-from rocketns.kvconfig import PRINTED_CHARACTERS_MAX, PRINTED_ITEMS_MAX, KVConfigManager
-from rocketns.kvfile import KvChange
+from rocketns.kvconfig.file import KvChange
+from rocketns.kvconfig.manager import PRINTED_CHARACTERS_MAX, PRINTED_ITEMS_MAX, KVConfigManager
 
 
 @pytest.fixture

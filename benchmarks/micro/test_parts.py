@@ -17,16 +17,16 @@ from benchmarks.registrations import registration, topic
 from interop.harness import codes
 from interop.harness.payloads import compressed_body, data_version, register_body, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns._fast import wire
+from rocketns._fast.codec import wire
 from rocketns.config import Configuration
-from rocketns.kvconfig import KVConfigManager
+from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
+from rocketns.protocol.body.registration import decode_register_broker_body
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import Reply, decode
 from rocketns.protocol.encoding import encode_reply
 from rocketns.protocol.frame import next_frame
-from rocketns.protocol.registration import decode_register_broker_body
 
 SHAPE = Shape(BROKERS, TOPICS, WIDTH)
 FRAME_MAX = 16 << 20

@@ -86,7 +86,7 @@ class Limits:
 
     @property
     def reactor_count(self) -> int:
-        """How many reactor threads there are to be; how many of them are in use is measured (server/balance.py)."""
+        """How many reactor threads are started; server/reactors/balance.py decides how many of them are in use."""
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
 

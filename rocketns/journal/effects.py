@@ -8,7 +8,7 @@ from typing import Any
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Group, Member, Members
-from rocketns.protocol.route import BrokerData
+from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.events import (
     BrokerDown,
     BrokerHeartbeat,

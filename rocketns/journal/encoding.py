@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from rocketns.journal.record import TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
-from rocketns.protocol.route import DataVersion, QueueData
+from rocketns.protocol.body.route import DataVersion, QueueData
 
 
 def columns(event: str, given: dict[str, Any]) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rocketns.journal import encoding
-from rocketns.protocol.route import DataVersion
+from rocketns.protocol.body.route import DataVersion
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from rocketns.errors import RequestError
 from rocketns.processor.context import NamesrvContext, Now, Peer
-from rocketns.protocol import bodies
+from rocketns.protocol.body import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import (
     BrokerNameRequestHeader,

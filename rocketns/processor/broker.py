@@ -6,17 +6,8 @@ import logging
 
 from rocketns.errors import RequestError
 from rocketns.processor.context import NamesrvContext, Now, Peer
-from rocketns.protocol import bodies
-from rocketns.protocol.codes import (
-    MASTER_ID,
-    NAMESPACE_ORDER_TOPIC_CONFIG,
-    V3_0_11,
-    VERSION_ORDINALS,
-    ZONE_NAME,
-)
-from rocketns.protocol.command import RemotingCommand, Reply
-from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
-from rocketns.protocol.registration import (
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.registration import (
     Known,
     RegisterBrokerBody,
     body_crc32,
@@ -26,6 +17,15 @@ from rocketns.protocol.registration import (
     decode_register_broker_body,
     decode_topic_config_wrapper,
 )
+from rocketns.protocol.codes import (
+    MASTER_ID,
+    NAMESPACE_ORDER_TOPIC_CONFIG,
+    V3_0_11,
+    VERSION_ORDINALS,
+    ZONE_NAME,
+)
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.routeinfo import registration, topics
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.repetition import Sender, repeated_body

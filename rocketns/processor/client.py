@@ -6,11 +6,11 @@ import logging
 
 from rocketns.errors import RequestError, TopicNotExist
 from rocketns.processor.context import NamesrvContext, Now, Peer
-from rocketns.protocol import bodies
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import TopicRouteData
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, V4_9_4, RequestCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import GetRouteInfoRequestHeader, decode_header, requested_zone
-from rocketns.protocol.route import TopicRouteData
 from rocketns.routeinfo import view
 
 log = logging.getLogger("rocketns.client")

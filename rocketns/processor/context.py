@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
-from rocketns.kvconfig import KVConfigManager
-from rocketns.protocol.registration import Slots
+from rocketns.kvconfig.manager import KVConfigManager
+from rocketns.protocol.body.registration import Slots
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest

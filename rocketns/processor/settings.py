@@ -6,9 +6,9 @@ import logging
 from functools import partial
 
 from rocketns.errors import QueryNotFound, RequestError
-from rocketns.kvfile import ITEM_BYTES, KvChange
+from rocketns.kvconfig.file import ITEM_BYTES, KvChange
 from rocketns.processor.context import NamesrvContext, Now, Peer
-from rocketns.protocol import bodies
+from rocketns.protocol.body import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
 from rocketns.routeinfo.events import ConfigChanged, KvChanged

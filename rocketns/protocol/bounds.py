@@ -52,7 +52,7 @@ MAPPING_BYTES_MIN = len('{"topic":0}')
 
 @dataclass(slots=True, frozen=True)
 class BlockLimits:
-    """`rocketns._fast.registration_blocks.BlockLimits`."""
+    """`rocketns._fast.codec.registration_blocks.BlockLimits`."""
 
     topics: int = BLOCKS_MAX
     mappings: int = MAPPINGS_MAX

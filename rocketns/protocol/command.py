@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketns._fast import binary_header
+from rocketns._fast.codec import binary_header
 from rocketns.errors import BodyDecodeError, MalformedFrame
-from rocketns.protocol import fastjson
 from rocketns.protocol.bounds import EXT_PAIRS_MAX, Allowance
 from rocketns.protocol.codes import LanguageCode, SerializeType
-from rocketns.protocol.lenient import NumberText
+from rocketns.protocol.json import fastjson
+from rocketns.protocol.json.lenient import NumberText
 
 HEAD_BYTES = 8  # total length, then one word of serialize type and header length
 _HEADER_LENGTH_BITS = 24

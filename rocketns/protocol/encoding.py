@@ -9,9 +9,9 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from rocketns.protocol import fastjson
 from rocketns.protocol.codes import V5_5_0, LanguageCode, SerializeType
 from rocketns.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Reply, next_request_id
+from rocketns.protocol.json import fastjson
 
 HEADER_BYTES_MAX = (1 << 24) - 1
 

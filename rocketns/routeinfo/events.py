@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from rocketns.protocol.route import DataVersion, QueueData
+from rocketns.protocol.body.route import DataVersion, QueueData
 
 
 class Cause(StrEnum):

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from rocketns._fast.queue_table import put_queues
+from rocketns._fast.routes.queue_table import put_queues
 from rocketns.config import NamesrvConfig
+from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.route import BrokerData, DataVersion, TopicTable
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
-from rocketns.protocol.registration import TopicConfigWrapper
-from rocketns.protocol.route import BrokerData, DataVersion, TopicTable
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,

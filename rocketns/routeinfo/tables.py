@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rocketns.protocol.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
+from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
 
 if TYPE_CHECKING:

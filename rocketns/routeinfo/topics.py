@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
-from rocketns.protocol.route import QueueData
 from rocketns.routeinfo.events import Cause, Event, TopicChange, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import RouteTables
 

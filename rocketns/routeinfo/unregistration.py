@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import PERM_WRITE
-from rocketns.protocol.route import BrokerData
 from rocketns.routeinfo.events import (
     BrokerDown,
     Cause,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rocketns.config import NamesrvConfig
 from rocketns.javatext import first_of_hash_map
+from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import (
     MASTER_ID,
     PERM_WRITE,
@@ -15,7 +16,6 @@ from rocketns.protocol.codes import (
     SYS_FLAG_UNIT,
     SYS_FLAG_UNIT_SUB,
 )
-from rocketns.protocol.route import BrokerData, QueueData, TopicRouteData
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 

@@ -22,14 +22,14 @@ from rocketns.routeinfo.liveness import ExpiredBroker
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.clock import Clock
 from rocketns.server.eventlog import log_events
-from rocketns.server.inbox import FRAME_COST_BYTES, Inbox, Waiting
 from rocketns.server.jobs import Jobs
-from rocketns.server.parked import Parked
-from rocketns.server.peek import UNKNOWN
 from rocketns.server.peer import Channel, FastLane
 from rocketns.server.product import ProductRoutes
 from rocketns.server.publisher import Publisher
 from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting
+from rocketns.server.requests.parked import Parked
+from rocketns.server.requests.peek import UNKNOWN
 from rocketns.server.stall import SETTLE_MS, StallWatch
 
 log = logging.getLogger("rocketns.control")

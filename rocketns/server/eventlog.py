@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from rocketns.protocol.route import QueueData
+from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,

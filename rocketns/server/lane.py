@@ -10,15 +10,15 @@ from itertools import islice
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
 from rocketns.routeinfo.events import Cause
-from rocketns.server.channel import INPUT, OUTPUT, Channel
+from rocketns.server.connections.channel import INPUT, OUTPUT, Channel
+from rocketns.server.connections.holders import Holders
 from rocketns.server.control import Control
-from rocketns.server.holders import Holders
 from rocketns.server.jobs import IDLE_CHECK, IDLE_CHECK_INTERVAL_MS
 from rocketns.server.peer import host_of
-from rocketns.server.reactor_channel import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
-from rocketns.server.reactors import ReactorLane
+from rocketns.server.reactors.reactor_channel import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.reactors.reactors import ReactorLane
 from rocketns.server.stall import Stall
-from rocketns.server.tls_contexts import WATCH_INTERVAL_MS, TlsContexts
+from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
 log = logging.getLogger("rocketns.lane")
 

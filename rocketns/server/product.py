@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from rocketns.errors import RocketnsError
 from rocketns.processor.client import route_reply
+from rocketns.protocol.body.route_decoding import decode_topic_route_data
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
-from rocketns.protocol.route_decoding import decode_topic_route_data
 from rocketns.server.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.product")

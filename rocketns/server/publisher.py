@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rocketns._fast.routes import RouteSlots
-from rocketns.protocol import bodies
+from rocketns._fast.routes.routes import RouteSlots
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
-from rocketns.protocol.route import BrokerData
 from rocketns.routeinfo.events import Event, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 

@@ -11,14 +11,14 @@ import logging
 import ssl
 from collections.abc import Callable
 
-from rocketns._fast.wire import next_frame
+from rocketns._fast.codec.wire import next_frame
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import MalformedFrame, RocketnsError
 from rocketns.javatext import parse_int
 from rocketns.protocol import command
 from rocketns.protocol.command import RemotingCommand
-from rocketns.server.tls_client import client_context
+from rocketns.server.tls.client import client_context
 
 log = logging.getLogger("rocketns.client")
 

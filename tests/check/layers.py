@@ -1,7 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, filewriter, javatext, logtext, config] → protocol (with _fast) → [routeinfo (with _fast), kvconfig,
-kvfile] → processor → server (with _fast) → controller → [cli, logs, signals] → __main__
+[errors, files, filewriter, javatext, logtext, config] → protocol (with _fast) → [routeinfo (with _fast), kvconfig]
+→ processor → server (with _fast) → controller → [cli, logs, signals] → __main__
 
 ``protocol`` knows ``_fast`` because a codec asks its compiled twin first and decodes itself what that declines, and
 ``routeinfo`` because a registration is 10,000 steps. The other layers before the server have no use for it.
@@ -17,7 +17,7 @@ from tests.check.source import Source, sources
 ORDER = (
     {"errors", "files", "filewriter", "javatext", "logtext", "config"},
     {"protocol"},
-    {"routeinfo", "kvconfig", "kvfile"},
+    {"routeinfo", "kvconfig"},
     {"processor"},
     {"server", "_fast"},
     {"controller"},

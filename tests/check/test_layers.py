@@ -17,7 +17,7 @@ def test_every_import_follows_the_order() -> None:
 
 def test_the_checker_reads_the_whole_package() -> None:
     seen = {source.name for source in sources(ROOT, "rocketns")}
-    assert {"rocketns/protocol/frame.py", "rocketns/_fast/wire.pyx", "rocketns/_fast/wire.pxd"} <= seen
+    assert {"rocketns/protocol/frame.py", "rocketns/_fast/codec/wire.pyx", "rocketns/_fast/codec/wire.pxd"} <= seen
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def test_the_checker_reads_the_whole_package() -> None:
         ("protocol/frame.py", "def f():\n    from rocketns.processor.dispatch import x"),
         ("errors.py", "from rocketns.protocol.codes import X"),
         ("routeinfo/tables.py", "from rocketns.processor import dispatch"),
-        ("processor/broker.py", "from rocketns._fast.wire import next_frame"),
-        ("kvconfig.py", "import rocketns.controller"),
+        ("processor/broker.py", "from rocketns._fast.codec.wire import next_frame"),
+        ("kvconfig/manager.py", "import rocketns.controller"),
         ("processor/admin.py", "from rocketns.server.control import x"),
         ("server/lane.py", "from rocketns.controller import NamesrvController"),
         ("server/lane.py", "from rocketns.journal import writer"),
@@ -38,11 +38,11 @@ def test_the_checker_reads_the_whole_package() -> None:
         ("controller.py", "from rocketns.__main__ import main"),
         ("controller.py", "import rocketns.pipeline.report"),
         ("__init__.py", "from rocketns.controller import NamesrvController"),
-        ("_fast/wire.pyx", "from rocketns.protocol.frame import next_frame"),
-        ("_fast/wire.pyx", "    from rocketns.protocol.frame import next_frame"),
-        ("_fast/wire.pxd", "from rocketns cimport errors"),
-        ("_fast/wire.pyi", "import rocketns.config"),
-        ("_fast/wire.pyx", "cimport libc.stdint, rocketns.config"),
+        ("_fast/codec/wire.pyx", "from rocketns.protocol.frame import next_frame"),
+        ("_fast/codec/wire.pyx", "    from rocketns.protocol.frame import next_frame"),
+        ("_fast/codec/wire.pxd", "from rocketns cimport errors"),
+        ("_fast/codec/wire.pyi", "import rocketns.config"),
+        ("_fast/codec/wire.pyx", "cimport libc.stdint, rocketns.config"),
         ("protocol/frame.py", "import socket"),
         ("protocol/frame.py", "from time import monotonic"),
         ("protocol/frame.py", "import logging.handlers"),
@@ -63,18 +63,21 @@ def test_a_planted_violation_is_found(tmp_path: Path, path: str, line: str) -> N
         ("config.py", "from rocketns.errors import RocketnsError"),
         ("protocol/frame.py", "from rocketns.errors import MalformedFrame\nimport struct"),
         ("protocol/frame.py", "from rocketns.protocol.codes import X"),
-        ("protocol/registration.py", "from rocketns._fast import register_body"),
+        ("protocol/body/registration.py", "from rocketns._fast import register_body"),
         ("routeinfo/tables.py", "import logging"),
-        ("routeinfo/registration.py", "from rocketns._fast.queue_table import put_queues"),
-        ("routeinfo/tables.py", "from rocketns.protocol.bodies import X"),
-        ("kvconfig.py", "import time"),
+        ("routeinfo/registration.py", "from rocketns._fast.routes.queue_table import put_queues"),
+        ("routeinfo/tables.py", "from rocketns.protocol.body.bodies import X"),
+        ("kvconfig/manager.py", "import time"),
         ("server/lane.py", "import asyncio\nfrom rocketns._fast import wire"),
         ("server/lane.py", "from rocketns import __version__"),
         ("controller.py", "from rocketns.journal.writer import JournalWriter"),
         ("journal/record.py", "from rocketns.routeinfo.events import Event"),
         ("pipeline/report.py", "from rocketns.journal.record import SCHEMA"),
-        ("_fast/reactor.pyx", "from rocketns._fast.wire cimport frame_size\nfrom libc.stdint cimport int64_t"),
-        ("_fast/reactor.pyx", "# from rocketns.protocol import frame"),
+        (
+            "_fast/reactor/reactor.pyx",
+            "from rocketns._fast.codec.wire cimport frame_size\nfrom libc cimport stdint",
+        ),
+        ("_fast/reactor/reactor.pyx", "# from rocketns.protocol import frame"),
     ],
 )
 def test_what_the_order_allows_passes(tmp_path: Path, path: str, line: str) -> None:

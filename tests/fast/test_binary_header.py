@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.wire import binary_header
-from rocketns._fast import binary_header as compiled
+from rocketns._fast.codec import binary_header as compiled
 from rocketns.protocol import spec
 from tests.protocol.strategies import INT_MAX, INT_MIN, ints, mutated, texts
 

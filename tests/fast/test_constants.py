@@ -16,7 +16,7 @@ UNRELATED = {"OTHER"}
 
 def compiled() -> Iterator[tuple[str, str, int]]:
     """File, name, value of every number that an enum of the compiled code gives a name."""
-    for path in sorted((ROOT / "_fast").glob("*.p[yx][xd]")):
+    for path in sorted((ROOT / "_fast").rglob("*.p[yx][xd]")):
         for name, text in COMPILED.findall(path.read_text("utf-8")):
             yield path.name, name, int(text, 0)
 
@@ -24,7 +24,7 @@ def compiled() -> Iterator[tuple[str, str, int]]:
 def python() -> dict[str, set[int]]:
     """The values of every number that Python code gives a name at the top of a module or in a class."""
     found: dict[str, set[int]] = {}
-    for path in (path for folder in PYTHON for path in sorted((ROOT / folder).glob("*.py"))):
+    for path in (path for folder in PYTHON for path in sorted((ROOT / folder).rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 value = _number(node.value)

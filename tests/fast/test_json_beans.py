@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns._fast import json_beans
+from rocketns._fast.codec import json_beans
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import registration
+from rocketns.protocol.body import registration
+from rocketns.protocol.body.route import TopicTable, queue_data
 from rocketns.protocol.bounds import ODD_VALUES_MAX
-from rocketns.protocol.jsonnumbers import as_int
-from rocketns.protocol.lenient import NumberText
-from rocketns.protocol.route import TopicTable, queue_data
+from rocketns.protocol.json.lenient import NumberText
+from rocketns.protocol.json.numbers import as_int
 from tests.protocol.strategies import json_values, texts
 
 odd = st.one_of(json_values, st.integers(), st.sampled_from([True, "5", "", 2**31, -(2**31), -(2**31) - 1, [1]]),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns._fast.json_shape import count_values, quote_numeric_keys
+from rocketns._fast.codec.json_shape import count_values, quote_numeric_keys
 from tests.protocol.strategies import any_bytes, json_texts, json_values
 
 NUMERIC_KEY = re.compile(rb"([{,]\s*)(-?\d+)(\s*:)")

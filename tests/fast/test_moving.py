@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.routeinfo.events import Cause
-from rocketns.server.balance import ALL, GATHER_AFTER
-from rocketns.server.reactors import ReactorChannel, ReactorLane
-from rocketns.server.usage import Usage
+from rocketns.server.reactors.balance import ALL, GATHER_AFTER
+from rocketns.server.reactors.reactors import ReactorChannel, ReactorLane
+from rocketns.server.reactors.usage import Usage
 from tests.fast.clients import CLIENTS, look_up
 from tests.soak.live import LiveServer
 from tests.support.inprocess import TimedServer

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
-from rocketns._fast.routes import RouteSlots
-from rocketns._fast.slots import HANDED_OVER
-from rocketns.protocol import bodies
+from rocketns._fast.routes.routes import RouteSlots
+from rocketns._fast.routes.slots import HANDED_OVER
+from rocketns.protocol.body import bodies
 from tests.fast.worlds import PublishedWorld
 
 TOPICS = [f"T{number}" for number in range(200)]  # more than are changed at once

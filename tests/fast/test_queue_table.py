@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns._fast.queue_table import put_queues
-from rocketns.protocol.route import QueueData, queue_data
+from rocketns._fast.routes.queue_table import put_queues
+from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.events import TopicChange
 
 Topics = dict[str, dict[str, QueueData]]

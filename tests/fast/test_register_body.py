@@ -12,12 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
-from rocketns._fast import register_body as compiled
+from rocketns._fast.codec import register_body as compiled
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import registration
+from rocketns.protocol.body import registration
+from rocketns.protocol.body.registration import RegisterBrokerBody, TopicConfigWrapper
+from rocketns.protocol.body.route import DataVersion, TopicTable, queue_data
 from rocketns.protocol.codes import V5_0_0
-from rocketns.protocol.registration import RegisterBrokerBody, TopicConfigWrapper
-from rocketns.protocol.route import DataVersion, TopicTable, queue_data
 from tests.protocol import java_registrations as java
 from tests.protocol.strategies import JSON_BITS, ints, json_values, longs, mutated, texts
 

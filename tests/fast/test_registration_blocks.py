@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, topic_config
-from rocketns._fast import registration_blocks as compiled
+from rocketns._fast.codec import registration_blocks as compiled
 from rocketns.javatext import parse_int
 from rocketns.protocol import spec
+from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.bounds import BlockLimits
-from rocketns.protocol.route import queue_data
 from tests.protocol.strategies import ints, mutated
 
 REFUSED = "refused"

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
-from rocketns._fast import wire
-from rocketns._fast.route_request import recognise, recognise_like
+from rocketns._fast.codec import wire
+from rocketns._fast.codec.route_request import recognise, recognise_like
 from rocketns.protocol.codes import V4_9_4
 from rocketns.protocol.command import decode
 from rocketns.protocol.headers import GetRouteInfoRequestHeader, decode_header, requested_zone

@@ -10,11 +10,11 @@ from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
-from rocketns._fast.routes import RouteSlots
-from rocketns._fast.slots import HANDED_OVER
-from rocketns.protocol import bodies
+from rocketns._fast.routes.routes import RouteSlots
+from rocketns._fast.routes.slots import HANDED_OVER
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import TopicConfig, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID
-from rocketns.protocol.route import TopicConfig, TopicRouteData
 from rocketns.routeinfo import view
 from rocketns.server.publisher import Publisher
 from tests.routeinfo.manager import Broker, Manager

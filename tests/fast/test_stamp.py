@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns._fast.fingerprint import fingerprint
+from rocketns._fast.routes.fingerprint import fingerprint
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import registration
+from rocketns.protocol.body import registration
+from rocketns.protocol.body.registration import RegisterBrokerBody
 from rocketns.protocol.codes import V3_0_11, V5_0_0
-from rocketns.protocol.registration import RegisterBrokerBody
 from tests.fast.test_register_body import BROKER_4_9, BROKER_5_5_0
 from tests.protocol.strategies import mutated
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client
-from rocketns._fast.routes import RouteSlots
-from rocketns.protocol import bodies
-from rocketns.protocol.route import BrokerData, queue_data
+from rocketns._fast.routes.routes import RouteSlots
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import BrokerData, queue_data
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.test_moving import lane_of, settle
 from tests.soak.live import LiveServer

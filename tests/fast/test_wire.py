@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
-from rocketns._fast import wire
+from rocketns._fast.codec import wire
 from rocketns.protocol import frame as reference
 
 MAX = reference.FRAME_SIZE_MAX_BYTES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
-from rocketns._fast import wire
+from rocketns._fast.codec import wire
 from rocketns.errors import MalformedFrame
 from rocketns.processor import dispatch
 from rocketns.protocol import command

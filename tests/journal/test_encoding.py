@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketns.journal import encoding
-from rocketns.protocol.route import queue_data
+from rocketns.protocol.body.route import queue_data
 
 # Quotes and commas, of which the text between two names is made.
 NAMES = st.text(alphabet='",\\a\n\u20ac', max_size=6)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rocketns.journal import record
-from rocketns.protocol.route import DataVersion, queue_data
+from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo.events import Cause, ConfigChanged, Event, KvChanged, TopicChange, TopicsDeleted, TopicsPut
 from tests.journal.memory import BOOT_MS, memory_journal
 from tests.journal.replay import Record, check_columns

@@ -10,7 +10,7 @@ from rocketns.journal import journal as journal_module
 from rocketns.journal import snapshot
 from rocketns.journal.journal import HOUR_MS
 from rocketns.journal.snapshot import Snapshot
-from rocketns.protocol.route import queue_data
+from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, memory_journal, run_work
 from tests.journal.replay import State, check_columns, check_sequence

@@ -22,7 +22,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.root = folder
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-        built = [str(path.relative_to(ROOT)) for path in (ROOT / "rocketns" / "_fast").glob("*.so")]
+        built = [str(path.relative_to(ROOT)) for path in (ROOT / "rocketns" / "_fast").rglob("*.so")]
         for name in [*filter(None, names.split("\0")), *built]:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any, NamedTuple
 
-from rocketns.protocol.route import queue_data
+from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo import topics as topic_requests
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.view import pick_up_route

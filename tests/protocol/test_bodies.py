@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns.protocol import bodies, fastjson, route_decoding
-from rocketns.protocol.route import BrokerData, DataVersion, TopicQueueMappingInfo, TopicRouteData, queue_data
+from rocketns.protocol.body import bodies, route_decoding
+from rocketns.protocol.body.route import BrokerData, DataVersion, TopicQueueMappingInfo, TopicRouteData, queue_data
+from rocketns.protocol.json import fastjson
 from tests.protocol.strategies import ints, longs, texts
 
 GROUP = BrokerData("C1", "ba", {1: "10.0.0.2:10911", 0: "10.0.0.1:10911"}, "z1", True)

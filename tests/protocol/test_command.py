@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
 from rocketns.errors import MalformedFrame
-from rocketns.protocol import command, fastjson
+from rocketns.protocol import command
 from rocketns.protocol.bounds import EXT_PAIRS_MAX
 from rocketns.protocol.codes import LanguageCode
 from rocketns.protocol.command import RemotingCommand
+from rocketns.protocol.json import fastjson
 from tests.protocol.java_headers import DECODED, FORGIVEN, REFUSED
 from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_values, mutated, texts
 

@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import fastjson
 from rocketns.protocol.bounds import LENIENT_BYTES_MAX, Allowance
-from rocketns.protocol.fastjson import InexactNumber, JsonSyntaxError
+from rocketns.protocol.json import fastjson
+from rocketns.protocol.json.fastjson import InexactNumber, JsonSyntaxError
 from tests.protocol.strategies import any_bytes, json_texts, json_values, longs, texts
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import fastjson
-from rocketns.protocol.jsonnumbers import as_bool, as_int, as_long, number_text
-from rocketns.protocol.lenient import NumberText
+from rocketns.protocol.json import fastjson
+from rocketns.protocol.json.lenient import NumberText
+from rocketns.protocol.json.numbers import as_bool, as_int, as_long, number_text
 from tests.protocol.strategies import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, ints, json_values, longs
 
 REFUSED = BodyDecodeError

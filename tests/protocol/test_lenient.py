@@ -10,8 +10,8 @@ import orjson
 import pytest
 from hypothesis import example, given
 
-from rocketns.protocol import lenient
-from rocketns.protocol.lenient import NumberText
+from rocketns.protocol.json import lenient
+from rocketns.protocol.json.lenient import NumberText
 from tests.protocol.strategies import any_bytes, json_texts
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol import bodies
-from rocketns.protocol.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
-from rocketns.protocol.route_decoding import decode_topic_route_data
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
+from rocketns.protocol.body.route_decoding import decode_topic_route_data
 from tests.protocol.strategies import any_bytes, ints, json_texts, json_values, longs, mutated
 
 names = st.text(min_size=1, max_size=8)

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol import bodies
-from rocketns.protocol.route import QueueData
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo import view
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Event, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables

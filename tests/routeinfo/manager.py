@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.registration import TopicConfigWrapper
-from rocketns.protocol.route import (
+from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.route import (
     DataVersion,
     QueueData,
     TopicConfig,

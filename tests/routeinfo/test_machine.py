@@ -14,7 +14,7 @@ from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from rocketns.protocol.route import DataVersion, TopicConfig, TopicQueueMappingInfo, queue_data
+from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import RouteTables

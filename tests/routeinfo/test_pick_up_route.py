@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from rocketns.protocol.route import BrokerData, TopicRouteData, queue_data
+from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
 from rocketns.routeinfo import view
 from rocketns.routeinfo.tables import BrokerAddrInfo
 from tests.routeinfo.manager import (

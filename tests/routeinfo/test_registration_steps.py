@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol.route import DataVersion, TopicConfig, queue_data
+from rocketns.protocol.body.route import DataVersion, TopicConfig, queue_data
 from rocketns.routeinfo.events import BrokerConflict, BrokerDown, BrokerIdsLeft, BrokerRefused, BrokerRegistered, Cause
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, BrokerLiveInfo, RouteTables
 from tests.routeinfo.manager import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol.route import TopicConfig, TopicQueueMappingInfo, queue_data
+from rocketns.protocol.body.route import TopicConfig, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsDeleted, TopicsPut
 from tests.routeinfo.manager import ADDR, BROKER, MASTER, NORMAL, READ_ONLY, SLAVE, Manager, table_of
 

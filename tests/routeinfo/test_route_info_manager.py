@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol import bodies
-from rocketns.protocol.route import DataVersion, queue_data
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import view
 from tests.routeinfo.manager import NORMAL, READ, READ_ONLY, WRITE, Broker, Manager, table_of
 

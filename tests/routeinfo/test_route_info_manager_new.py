@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rocketns.protocol.route import DataVersion, queue_data
+from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo.events import Cause
 from tests.routeinfo.manager import (
     ADDR,

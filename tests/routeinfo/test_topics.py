@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol.route import QueueData, queue_data
+from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsDeleted, TopicsPut
 from tests.routeinfo.manager import BROKER, CLUSTER, MASTER, NORMAL, READ_ONLY, Manager, table_of
 

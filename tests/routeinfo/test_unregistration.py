@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol.route import queue_data
+from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.events import BrokerDown, Cause, TopicChange, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest

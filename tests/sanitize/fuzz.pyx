@@ -11,19 +11,19 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove
 
-from rocketns._fast.lookup cimport Answer, answer_room, write_answer
-from rocketns._fast.route_reply cimport put_uint32
-from rocketns._fast.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
-from rocketns._fast.routes cimport RouteSlots
-from rocketns._fast.slots cimport HANDED_OVER, Routes
-from rocketns._fast.threads cimport (
+from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
+from rocketns._fast.codec.route_reply cimport put_uint32
+from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
+from rocketns._fast.routes.routes cimport RouteSlots
+from rocketns._fast.routes.slots cimport HANDED_OVER, Routes
+from rocketns._fast.system.threads cimport (
     pthread_mutex_destroy,
     pthread_mutex_init,
     pthread_mutex_lock,
     pthread_mutex_t,
     pthread_mutex_unlock,
 )
-from rocketns._fast.wire cimport frame_size
+from rocketns._fast.codec.wire cimport frame_size
 
 cdef enum:
     FRAME_BYTES_MAX = 1 << 20

@@ -7,7 +7,10 @@ from tests.sanitize.sanitizers import faults
 
 def test_only_what_others_forget_is_left_out_of_a_report() -> None:
     leak = "Direct leak of 9 byte(s) in 1 object(s) allocated from:\n    #0 0x7 in malloc a.c:69\n    #1 0x7 in f {}:5"
-    mine, theirs = leak.format("build/sanitize/cython/rocketns/_fast/routes.c"), leak.format("Objects/unicodeobject.c")
+    mine, theirs = (
+        leak.format("build/sanitize/cython/rocketns/_fast/routes/routes.c"),
+        leak.format("Objects/unicodeobject.c"),
+    )
     head = "\n=====\n==7==ERROR: LeakSanitizer: detected memory leaks\n\n"
     assert faults(f"{head}{theirs}\n\n{mine}\n\n{theirs}\n") == [mine]
     assert faults(f"{head}{theirs}\n\nSUMMARY: AddressSanitizer: 9 byte(s) leaked in 1 allocation(s).\n") == []

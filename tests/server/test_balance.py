@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from rocketns.server.balance import (
+from rocketns.server.reactors.balance import (
     AGAIN,
     GATHER_AFTER,
     GATHER_AFTER_MAX,
@@ -14,7 +14,7 @@ from rocketns.server.balance import (
     Balance,
     Give,
 )
-from rocketns.server.usage import Usage
+from rocketns.server.reactors.usage import Usage
 
 CARRIED = [100, 100, 100, 100]
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from rocketns.protocol.route import DataVersion, queue_data
+from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rocketns.config.tls import TlsMode
 from rocketns.errors import MalformedFrame
-from rocketns.server.handshake import Handshake
+from rocketns.server.connections.handshake import Handshake
 from tests.protocol.strategies import mutated
 from tests.support.proxyheaders import LOCAL, TCP4, UNSPEC, addresses4, tlv, v1, v2
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from interop.harness.wire import frame as frame_of
 from interop.harness.wire import json_header
 from rocketns.config import NamesrvConfig
-from rocketns.server.inbox import Inbox
-from rocketns.server.shares import DEBTS_MAX, Shares
+from rocketns.server.requests.inbox import Inbox
+from rocketns.server.requests.shares import DEBTS_MAX, Shares
 
 ROUTE, OTHER = 105, 106
 PLENTY = 10**9

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from rocketns.server.inbox import FRAME_COST_BYTES, Waiting
-from rocketns.server.parked import Parked
 from rocketns.server.peer import Channel
+from rocketns.server.requests.inbox import FRAME_COST_BYTES, Waiting
+from rocketns.server.requests.parked import Parked
 
 A, B = (cast(Channel, name) for name in ("a", "b"))
 

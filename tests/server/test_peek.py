@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns._fast.wire import next_frame
+from rocketns._fast.codec.wire import next_frame
 from rocketns.errors import MalformedFrame
 from rocketns.processor.dispatch import HAVE_EFFECT, PROCESSORS
 from rocketns.protocol import command
-from rocketns.server.peek import UNKNOWN, request_code, seems_look_up
+from rocketns.server.requests.peek import UNKNOWN, request_code, seems_look_up
 
 READS = {101, 105, 106, 206, 219, 224, 304, 311, 312, 313, 319, 901}
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from OpenSSL.SSL import Context
 
 from rocketns.errors import TlsError
-from rocketns.server.tls import TlsStream
-from rocketns.server.tls_server import build_server_context
+from rocketns.server.tls.connection import TlsStream
+from rocketns.server.tls.server import build_server_context
 from tests.protocol.strategies import mutated
 from tests.server.tls_configs import files_config, shake_hands
 from tests.support.certificates import Files, Identity, authority

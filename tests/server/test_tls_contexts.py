@@ -11,8 +11,8 @@ from OpenSSL.SSL import Context
 
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import StartupError
-from rocketns.server import tls_server
-from rocketns.server.tls_contexts import TlsContexts
+from rocketns.server.tls import server as tls_server
+from rocketns.server.tls.contexts import TlsContexts
 from tests.server.tls_configs import config, files_config
 from tests.support.certificates import Files, Identity, authority
 

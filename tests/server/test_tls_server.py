@@ -8,8 +8,8 @@ import pytest
 from OpenSSL.SSL import Context
 
 from rocketns.errors import TlsContentError, TlsError
-from rocketns.server.tls import TlsStream
-from rocketns.server.tls_server import build_server_context
+from rocketns.server.tls.connection import TlsStream
+from rocketns.server.tls.server import build_server_context
 from tests.server.tls_configs import config, files_config, shake_hands
 from tests.support.certificates import Files, Identity, authority
 from tests.support.tlsclient import TlsPeer, any_server

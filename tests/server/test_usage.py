@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import eventually
-from rocketns.server import usage
-from rocketns.server.usage import Meter, Usage, idle_s
+from rocketns.server.reactors import usage
+from rocketns.server.reactors.usage import Meter, Usage, idle_s
 
 STAT = """cpu  10 0 10 5000 50 0 0 0 0 0
 cpu0 1 2 3 1000 10 0 0 0 0 0

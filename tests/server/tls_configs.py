@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocketns.config.tls import TlsConfig
-from rocketns.server.tls import TlsStream
+from rocketns.server.tls.connection import TlsStream
 from tests.support.certificates import Files
 from tests.support.tlsclient import TlsPeer
 from tests.support.tlsfiles import tls_properties

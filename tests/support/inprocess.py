@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from interop.harness.wire import Client, eventually
-from rocketns._fast.reactors import Reactors
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.controller import NamesrvController
 from rocketns.processor.context import Now

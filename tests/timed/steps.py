@@ -6,7 +6,7 @@ import socket
 
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
-from rocketns.server.channel import Channel
+from rocketns.server.connections.channel import Channel
 from tests.support.inprocess import TimedServer
 
 SECOND = 1_000

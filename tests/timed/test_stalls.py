@@ -7,7 +7,7 @@ import pytest
 from interop.harness.wire import Client
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.stall import Stall, StallWatch
-from rocketns.server.tls_contexts import WATCH_INTERVAL_MS
+from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, registered
 from tests.behaviour.views import group

@@ -1,0 +1,1 @@
+"""Compiled codecs: bytes of frames, headers and bodies to values, and route answers to bytes."""

@@ -1,0 +1,113 @@
+"""The heads of route answers as Java 5.5.0 writes them (``rocketns.protocol.encoding.encode_reply``)."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from rocketns._fast.codec.compact_json cimport Text
+
+cdef enum:
+    JSON = 0
+    ROCKETMQ = 1
+    V5_5_0 = 513
+    TOPIC_NOT_EXIST = 17
+    LANGUAGE_JAVA = 0
+    FLAG_RESPONSE = 1
+    HEAD_BYTES_MAX = 512  # besides the topic
+    INT_DIGITS_MAX = 11
+    FIXED_BYTES = 21
+
+cdef extern from *:
+    """
+    #define ROCKETNS_BEFORE_OPAQUE "\\"flag\\":1,\\"language\\":\\"JAVA\\",\\"opaque\\":"
+    #define ROCKETNS_NO_ROUTE "No topic route info in name server for the topic: "
+    #define ROCKETNS_SEE "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+    static const char rocketns_success[] = "{\\"code\\":0," ROCKETNS_BEFORE_OPAQUE;
+    static const char rocketns_absent[] = "{\\"code\\":17," ROCKETNS_BEFORE_OPAQUE;
+    static const char rocketns_remark[] = ",\\"remark\\":\\"" ROCKETNS_NO_ROUTE;
+    static const char rocketns_see[] = "\\\\n" ROCKETNS_SEE "\\"";
+    static const char rocketns_end[] = ",\\"serializeTypeCurrentRPC\\":\\"JSON\\",\\"version\\":513}";
+    static const char rocketns_plain_remark[] = ROCKETNS_NO_ROUTE;
+    static const char rocketns_plain_see[] = "\\n" ROCKETNS_SEE;
+    """
+    const char success_start "rocketns_success"[]
+    const char absent_start "rocketns_absent"[]
+    const char remark_start "rocketns_remark"[]
+    const char remark_end "rocketns_see"[]
+    const char json_end "rocketns_end"[]
+    const char plain_remark_start "rocketns_plain_remark"[]
+    const char plain_remark_end "rocketns_plain_see"[]
+
+
+cdef inline uint8_t *put(uint8_t *out, const void *start, size_t length) noexcept nogil:
+    memcpy(out, start, length)
+    return out + length
+
+
+cdef inline uint8_t *put_uint32(uint8_t *out, uint32_t value) noexcept nogil:
+    out[0], out[1], out[2], out[3] = value >> 24, (value >> 16) & 0xFF, (value >> 8) & 0xFF, value & 0xFF
+    return out + 4
+
+
+cdef inline uint8_t *put_decimal(uint8_t *out, int32_t value) noexcept nogil:
+    cdef uint8_t digits[INT_DIGITS_MAX]
+    cdef int place = INT_DIGITS_MAX
+    cdef uint32_t magnitude = <uint32_t>value if value >= 0 else 0 - <uint32_t>value
+    while True:
+        place -= 1
+        digits[place] = <uint8_t>(c'0' + magnitude % 10)
+        magnitude //= 10
+        if magnitude == 0:
+            break
+    if value < 0:
+        place -= 1
+        digits[place] = c'-'
+    return put(out, &digits[place], <size_t>(INT_DIGITS_MAX - place))
+
+
+cdef inline uint8_t *put_fixed(uint8_t *out, int code, int32_t opaque, uint32_t remark_length) noexcept nogil:
+    """A binary header up to its remark."""
+    out[0], out[1], out[2], out[3], out[4] = 0, code, LANGUAGE_JAVA, V5_5_0 >> 8, V5_5_0 & 0xFF
+    out = put_uint32(out + 5, <uint32_t>opaque)
+    out = put_uint32(out, FLAG_RESPONSE)
+    return put_uint32(out, remark_length)
+
+
+cdef inline uint8_t *close_head(uint8_t *frame, uint8_t *end, int serialize_type) noexcept nogil:
+    """Fill in the first two words of a frame without body, now that the header's end is known."""
+    cdef uint32_t header_length = <uint32_t>(end - frame - 8)
+    put_uint32(frame, 4 + header_length)
+    put_uint32(frame + 4, (<uint32_t>serialize_type << 24) | header_length)
+    return end
+
+
+cdef inline uint8_t *put_success(uint8_t *frame, int32_t opaque, int serialize_type) noexcept nogil:
+    """Everything before a body whose size `put_body_size` tells later; at most HEAD_BYTES_MAX bytes."""
+    cdef uint8_t *out = frame + 8
+    if serialize_type == ROCKETMQ:
+        return close_head(frame, put_uint32(put_fixed(out, 0, opaque, 0), 0), serialize_type)
+    out = put(out, success_start, sizeof(success_start) - 1)
+    out = put_decimal(out, opaque)
+    return close_head(frame, put(out, json_end, sizeof(json_end) - 1), serialize_type)
+
+
+cdef inline void put_body_size(uint8_t *frame, const uint8_t *body, size_t body_size) noexcept nogil:
+    put_uint32(frame, <uint32_t>(body - frame - 4 + body_size))
+
+
+cdef inline uint8_t *put_absent(uint8_t *frame, int32_t opaque, int serialize_type, const Text *topic) noexcept nogil:
+    """The whole answer for a topic without route; at most HEAD_BYTES_MAX and the topic's length."""
+    cdef uint8_t *out = frame + 8
+    cdef size_t plain = sizeof(plain_remark_start) - 1 + topic.length + sizeof(plain_remark_end) - 1
+    if serialize_type == ROCKETMQ:
+        out = put_fixed(out, TOPIC_NOT_EXIST, opaque, <uint32_t>plain)
+        out = put(out, plain_remark_start, sizeof(plain_remark_start) - 1)
+        out = put(out, topic.start, topic.length)
+        out = put(out, plain_remark_end, sizeof(plain_remark_end) - 1)
+        return close_head(frame, put_uint32(out, 0), serialize_type)
+    out = put(out, absent_start, sizeof(absent_start) - 1)
+    out = put_decimal(out, opaque)
+    out = put(out, remark_start, sizeof(remark_start) - 1)
+    out = put(out, topic.start, topic.length)
+    out = put(out, remark_end, sizeof(remark_end) - 1)
+    return close_head(frame, put(out, json_end, sizeof(json_end) - 1), serialize_type)

@@ -1,0 +1,33 @@
+"""What compiled callers may use of route_request.pyx."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+from rocketns._fast.codec.compact_json cimport Text
+
+# A look-up that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or NO_LANGUAGE.
+cdef struct RouteRequest:
+    Text topic
+    Text opaque_digits
+    int language_code
+    int32_t opaque
+    int32_t version
+    bint standard
+
+cdef enum:
+    LAYOUT_BYTES_MAX = 400
+    NO_LANGUAGE = -1
+
+# What a recognised JSON header is but for its topic and its opaque: a client's next one is likely to be the same.
+cdef struct Layout:
+    uint32_t before_topic
+    uint32_t before_opaque
+    uint32_t behind
+    int32_t version
+    int language_code
+    bint standard
+    uint8_t data[LAYOUT_BYTES_MAX]
+
+cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil
+cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil
+cdef bint follows_layout(const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request) noexcept nogil

@@ -1,0 +1,321 @@
+"""GET_ROUTEINFO_BY_TOPIC as clients send it, in both header forms; everything else is for control.
+
+The compiled twin of ``rocketns.protocol.command.decode`` and ``headers.decode_header`` for this one request;
+tests/fast/test_route_request.py holds them together. Fields that do not touch the answer may be there in any number.
+"""
+
+from libc.stdint cimport int16_t, uint32_t
+from libc.string cimport memcpy, strlen
+
+from rocketns._fast.codec.compact_json cimport (
+    MEMBER,
+    NO_MORE,
+    Cursor,
+    Member,
+    is_text,
+    left,
+    next_member,
+    scan_int,
+    skip_printable,
+    skip_value,
+    take,
+    take_bytes,
+)
+from rocketns._fast.codec.wire cimport read_uint32
+
+cdef enum:
+    HEAD_BYTES = 8
+    SERIALIZE_ROCKETMQ = 1
+    HEADER_LENGTH_MASK = 0xFFFFFF
+    GET_ROUTEINFO_BY_TOPIC = 105
+    V4_9_4 = 401
+    TOPIC_BYTES_MAX = 1024
+    PAIRS_MAX = 64
+    HEADER_VALUES_MAX = 65_536  # values are counted in control; in a header of fewer bytes there are not more
+    LANGUAGES = 14
+    FIXED_BYTES = 21  # of a binary header: code, language, version, opaque, flag and two lengths
+
+cdef const char *language_names[LANGUAGES]
+language_names[:] = [
+    "JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST", "NODE_JS",
+]
+
+# Members of a JSON header, as bits.
+cdef enum:
+    CODE = 1
+    FLAG = 2
+    OPAQUE = 4
+    VERSION = 8
+    LANGUAGE = 16
+    EXT_FIELDS = 32
+    SERIALIZE_TYPE = 64
+    REMARK = 128
+    NEEDED = CODE | OPAQUE | VERSION | EXT_FIELDS
+
+# Ext fields, as bits.
+cdef enum:
+    TOPIC = 1
+    ACCEPT_STANDARD_JSON_ONLY = 2
+    ZONE = 4
+
+
+cdef inline bint is_printable(const Text *text) noexcept nogil:
+    """Whether the text is the same in JSON: printable ASCII without quote and backslash."""
+    cdef Cursor cursor
+    cursor.at, cursor.end = text.start, text.start + text.length
+    skip_printable(&cursor)
+    return cursor.at == cursor.end
+
+
+cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
+    if not take(cursor, c'"'):
+        return False
+    text.start = cursor.at
+    skip_printable(cursor)
+    text.length = <size_t>(cursor.at - text.start)
+    return take(cursor, c'"')
+
+
+cdef inline int ext_field(const Text *key) noexcept nogil:
+    if is_text(key, "topic", 5):
+        return TOPIC
+    if is_text(key, "acceptStandardJsonOnly", 22):
+        return ACCEPT_STANDARD_JSON_ONLY
+    return ZONE if is_text(key, "__ZONE_MODE", 11) or is_text(key, "__ZONE_NAME", 11) else 0
+
+
+cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
+    """One ext field; False where it needs the reference."""
+    cdef int field = ext_field(key)
+    if field == 0:
+        return True
+    if seen[0] & field or field == ZONE:
+        return False
+    seen[0] |= field
+    if field == TOPIC:
+        request.topic = value[0]
+        return 0 < value.length <= TOPIC_BYTES_MAX and is_printable(value)
+    if is_text(value, "true", 4):
+        request.standard = True
+    return request.standard or is_text(value, "false", 5)
+
+
+cdef bint scan_ext_fields(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text key, value
+    cdef bint first = True
+    cdef int seen = 0
+    cdef Member more
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE and seen & TOPIC
+        if not is_printable(&key) or not scan_printable(cursor, &value) or not take_ext(request, &key, &value, &seen):
+            return False
+
+
+cdef inline int member_of(const Text *key) noexcept nogil:
+    if key.length == 4:
+        return CODE if is_text(key, "code", 4) else FLAG if is_text(key, "flag", 4) else 0
+    if key.length == 6:
+        return OPAQUE if is_text(key, "opaque", 6) else REMARK if is_text(key, "remark", 6) else 0
+    if key.length == 7:
+        return VERSION if is_text(key, "version", 7) else 0
+    if key.length == 8:
+        return LANGUAGE if is_text(key, "language", 8) else 0
+    if key.length == 9:
+        return EXT_FIELDS if is_text(key, "extFields", 9) else 0
+    return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
+
+
+cdef int language_code(const Text *text) noexcept nogil:
+    """LanguageCode of a name."""
+    cdef int code
+    for code in range(LANGUAGES):
+        if is_text(text, language_names[code], strlen(language_names[code])):
+            return code
+    return NO_LANGUAGE
+
+
+cdef bint scan_language(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text name
+    if not scan_printable(cursor, &name):
+        return False
+    request.language_code = language_code(&name)
+    return True
+
+
+cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcept nogil:
+    cdef int32_t number = 0
+    cdef Text ignored
+    if member == CODE:
+        return scan_int(cursor, &number) and number == GET_ROUTEINFO_BY_TOPIC
+    if member == FLAG:
+        return scan_int(cursor, &number) and number == 0
+    if member == OPAQUE:
+        request.opaque_digits.start = cursor.at
+        if not scan_int(cursor, &request.opaque):
+            return False
+        request.opaque_digits.length = <size_t>(cursor.at - request.opaque_digits.start)
+        return True
+    if member == VERSION:
+        return scan_int(cursor, &request.version)
+    if member == LANGUAGE:
+        return scan_language(cursor, request)
+    if member == EXT_FIELDS:
+        return scan_ext_fields(cursor, request)
+    if member == SERIALIZE_TYPE:
+        return scan_printable(cursor, &ignored)
+    return member == REMARK and skip_value(cursor, 0)
+
+
+cdef bint recognise_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    cdef Text key
+    cdef bint first = True
+    cdef int seen = 0, member
+    cdef Member more
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            take(cursor, c'\n')  # the C++ client's writer ends with it
+            return more == NO_MORE and left(cursor) == 0 and seen & NEEDED == NEEDED
+        member = member_of(&key)
+        if seen & member or not scan_member(cursor, request, member):
+            return False
+        seen |= member
+
+
+cdef inline int read_int16(const uint8_t *data) noexcept nogil:
+    return <int16_t>((<uint32_t>data[0] << 8) | data[1])
+
+
+cdef inline bint take_binary_text(Cursor *cursor, size_t length, Text *text) noexcept nogil:
+    if length > left(cursor):
+        return False
+    text.start, text.length = cursor.at, length
+    cursor.at += length
+    return True
+
+
+cdef bint take_pair(Cursor *cursor, Text *key, Text *value) noexcept nogil:
+    cdef int key_length
+    if left(cursor) < 2:
+        return False
+    key_length = read_int16(cursor.at)
+    cursor.at += 2
+    if key_length < 0 or not take_binary_text(cursor, <size_t>key_length, key) or left(cursor) < 4:
+        return False
+    cursor.at += 4
+    return take_binary_text(cursor, read_uint32(cursor.at - 4), value)
+
+
+cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
+    """No remark, and the fields end with the header: all else is for Construct to tell."""
+    cdef const uint8_t *head = cursor.at
+    cdef Text key, value
+    cdef int seen = 0, pairs = 0
+    if left(cursor) < FIXED_BYTES or read_int16(head) != GET_ROUTEINFO_BY_TOPIC:
+        return False
+    request.language_code = head[2]
+    request.version = read_int16(head + 3)
+    request.opaque = <int32_t>read_uint32(head + 5)
+    cursor.at += FIXED_BYTES
+    if read_uint32(head + 9) != 0 or read_uint32(head + 13) != 0 or read_uint32(head + 17) != left(cursor):
+        return False
+    while left(cursor):
+        pairs += 1
+        if pairs > PAIRS_MAX or not take_pair(cursor, &key, &value) or not take_ext(request, &key, &value, &seen):
+            return False
+    return (seen & TOPIC) != 0
+
+
+cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
+    """Whether a whole frame, as `wire.frame_size` found it, is a look-up that needs no reference."""
+    cdef Cursor cursor
+    cdef uint32_t word = read_uint32(frame + 4)
+    cdef size_t header_length = word & HEADER_LENGTH_MASK
+    cdef bint recognised
+    if header_length > size - HEAD_BYTES or header_length > HEADER_VALUES_MAX:
+        return False
+    cursor.at = frame + HEAD_BYTES
+    cursor.end = cursor.at + header_length
+    request.topic.length = request.opaque_digits.length = 0
+    request.language_code = NO_LANGUAGE
+    request.standard = False
+    if word >> 24 == SERIALIZE_ROCKETMQ:
+        recognised = recognise_binary(&cursor, request)
+    else:
+        recognised = recognise_json(&cursor, request)
+    request.standard = request.standard or request.version >= V4_9_4
+    return recognised
+
+
+cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil:
+    """From a recognised request; False where it is none: a binary one, an opaque before the topic, too long."""
+    cdef const uint8_t *header = frame + HEAD_BYTES
+    cdef const uint8_t *end = header + (read_uint32(frame + 4) & HEADER_LENGTH_MASK)
+    cdef const uint8_t *behind_topic = request.topic.start + request.topic.length
+    cdef const uint8_t *behind_opaque = request.opaque_digits.start + request.opaque_digits.length
+    if request.opaque_digits.length == 0 or request.opaque_digits.start < behind_topic:
+        return False
+    if <size_t>(end - header) - request.topic.length - request.opaque_digits.length > LAYOUT_BYTES_MAX:
+        return False
+    layout.before_topic = <uint32_t>(request.topic.start - header)
+    layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
+    layout.behind = <uint32_t>(end - behind_opaque)
+    layout.version, layout.standard, layout.language_code = request.version, request.standard, request.language_code
+    memcpy(layout.data, header, layout.before_topic)
+    memcpy(layout.data + layout.before_topic, behind_topic, layout.before_opaque)
+    memcpy(layout.data + layout.before_topic + layout.before_opaque, behind_opaque, layout.behind)
+    return True
+
+
+cdef bint follows_layout(
+    const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request
+) noexcept nogil:
+    """Whether a frame is a look-up like the one that the layout was learnt from."""
+    cdef Cursor cursor
+    cdef uint32_t word = read_uint32(frame + 4)
+    cdef const uint8_t *expected = layout.data
+    if layout.before_topic == 0 or word > size - HEAD_BYTES:  # nothing learnt; not JSON, whose type is 0, or too long
+        return False
+    cursor.at = frame + HEAD_BYTES
+    cursor.end = cursor.at + word
+    if not take_bytes(&cursor, <const char *>expected, layout.before_topic):
+        return False
+    request.topic.start = cursor.at
+    skip_printable(&cursor)
+    request.topic.length = <size_t>(cursor.at - request.topic.start)
+    expected += layout.before_topic
+    if not 0 < request.topic.length <= TOPIC_BYTES_MAX or not take_bytes(&cursor, <const char *>expected,
+                                                                         layout.before_opaque):
+        return False
+    expected += layout.before_opaque
+    if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
+        return False
+    request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
+    return take_bytes(&cursor, <const char *>expected, layout.behind)
+
+
+def recognise(const unsigned char[::1] frame):
+    cdef RouteRequest request
+    if frame.shape[0] < HEAD_BYTES or not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+        return None
+    return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard
+
+
+def recognise_like(const unsigned char[::1] learnt, const unsigned char[::1] frame):
+    cdef RouteRequest request
+    cdef Layout layout
+    if min(learnt.shape[0], frame.shape[0]) < HEAD_BYTES:
+        return None
+    if not recognise_request(&learnt[0], <size_t>learnt.shape[0], &request):
+        return None
+    if not learn_layout(&learnt[0], <size_t>learnt.shape[0], &request, &layout):
+        return None
+    if not follows_layout(&frame[0], <size_t>frame.shape[0], &layout, &request):
+        return None
+    return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard

@@ -1,8 +1,0 @@
-"""What compiled callers may use of moving.pyx."""
-
-from rocketns._fast.messages cimport Message
-from rocketns._fast.reactor_state cimport Reactor
-
-cdef void give(Reactor *reactor, const Message *order) noexcept nogil
-cdef void take_moving(Reactor *reactor, Message *message) noexcept nogil
-cdef void drop_moving(Reactor *reactor, Message *message) noexcept nogil

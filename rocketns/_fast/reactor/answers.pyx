@@ -1,0 +1,137 @@
+"""Answering look-ups: recognised by their likeness to the last, written into the reactor's scratch, sent together.
+"""
+
+from libc.errno cimport EAGAIN, EINTR, errno
+from libc.string cimport memcpy
+
+from rocketns._fast.system.atomics cimport add, load
+from rocketns._fast.connections.connection cimport output_space, unsent
+from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
+from rocketns._fast.routes.lookup_counts cimport count_lookup
+from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES
+from rocketns._fast.codec.route_request cimport RouteRequest, follows_layout, learn_layout, recognise_request
+from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM
+from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
+from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+
+cdef enum:
+    LEARNT_MAX = 8  # times that a connection's layout is looked for, as one may send many
+
+
+cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Send the answers written so far; what the peer does not take waits in the connection."""
+    cdef size_t sent = 0
+    cdef ssize_t taken
+    cdef uint8_t *space
+    while sent < reactor.out_size and not connection.is_failed:
+        taken = send(connection.fd, reactor.scratch_out + sent, reactor.out_size - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
+        if taken >= 0:
+            sent += <size_t>taken
+        elif errno == EAGAIN:
+            break
+        elif errno != EINTR:
+            connection.is_failed = True
+    if sent < reactor.out_size and not connection.is_failed:
+        space = output_space(connection, reactor.out_size - sent)
+        if space == NULL:
+            connection.is_failed = True
+        else:
+            memcpy(space, reactor.scratch_out + sent, reactor.out_size - sent)
+            connection.output_end += reactor.out_size - sent
+    reactor.out_size = 0
+
+
+cdef bint recognise(
+    Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size, RouteRequest *request
+) noexcept nogil:
+    """First by the likeness to what this connection sent before."""
+    if connection.layout and follows_layout(frame, size, &reactor.layouts[connection.layout - 1], request):
+        return True
+    if not recognise_request(frame, size, request):
+        return False
+    if connection.layouts_learnt < LEARNT_MAX:
+        connection.layouts_learnt += 1
+        connection.layout = find_layout(reactor, frame, size, request)
+    return True
+
+
+cdef uint8_t find_layout(
+    Reactor *reactor, const uint8_t *frame, size_t size, const RouteRequest *request
+) noexcept nogil:
+    """The number of the layout, from 1, that the request has; 0 where it has none. A new one takes an old one's place."""
+    cdef RouteRequest ignored
+    cdef uint8_t place
+    for place in range(LAYOUTS):
+        if follows_layout(frame, size, &reactor.layouts[place], &ignored):
+            return place + 1
+    place = reactor.next_layout
+    reactor.next_layout = (place + 1) % LAYOUTS
+    if learn_layout(frame, size, request, &reactor.layouts[place]):
+        return place + 1
+    return 0
+
+
+cdef inline void count(
+    Reactor *reactor, const Connection *connection, const RouteRequest *request, const Answer *answer
+) noexcept nogil:
+    """For the journal, where it wants to know. The caller holds the mutex."""
+    if reactor.counts.table != NULL and answer.size > 0:
+        count_lookup(&reactor.counts, request, answer.topic_hash, connection.address, connection.address_hash,
+                     answer.is_absent)
+
+
+cdef void answer_in_scratch(
+    Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
+) noexcept nogil:
+    cdef size_t used = reactor.out_size
+    pthread_mutex_lock(&reactor.reading)
+    write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.scratch_out + used,
+                 SCRATCH_BYTES - used, answer)
+    count(reactor, connection, request, answer)
+    pthread_mutex_unlock(&reactor.reading)
+    if answer.size > 0:
+        reactor.out_size += <size_t>answer.size
+        reactor.turn_bytes += <size_t>answer.size
+
+
+cdef void answer_in_output(
+    Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
+) noexcept nogil:
+    """Behind answers that the peer has not taken, or one that is larger than the scratch."""
+    cdef size_t room
+    cdef uint8_t *space
+    pthread_mutex_lock(&reactor.reading)
+    room = answer_room(reactor.shared.routes, request)
+    space = output_space(connection, room)
+    if space != NULL:
+        write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, space, room, answer)
+        count(reactor, connection, request, answer)
+    pthread_mutex_unlock(&reactor.reading)
+    if space == NULL:
+        connection.is_failed, answer.size = True, NO_ROOM
+    elif answer.size > 0:
+        connection.output_end += <size_t>answer.size
+        reactor.turn_bytes += <size_t>answer.size
+
+
+cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
+    """Answer a look-up; False where the frame is for control."""
+    cdef RouteRequest request
+    cdef Answer written
+    if connection.in_flight or not load(&reactor.shared.enabled):
+        return False
+    if not recognise(reactor, connection, frame, size, &request):
+        return False
+    written.size = NO_ROOM
+    if unsent(connection) == 0:
+        answer_in_scratch(reactor, connection, &request, &written)
+    if written.size == NO_ROOM and reactor.out_size:
+        send_scratch(reactor, connection)
+        if unsent(connection) == 0 and not connection.is_failed:
+            answer_in_scratch(reactor, connection, &request, &written)
+    if written.size == NO_ROOM and not connection.is_failed:
+        answer_in_output(reactor, connection, &request, &written)
+    if written.size == HANDED_OVER:
+        return False
+    add(&reactor.absent if written.is_absent else &reactor.answered, 1)
+    return True

@@ -1,0 +1,211 @@
+"""How connections come to a reactor and leave it.
+
+A place is found by its number in an array, and a generation tells who has it: what is meant for a connection that is
+gone finds nobody.
+"""
+
+from libc.errno cimport EAGAIN, EINTR, errno
+from libc.stdint cimport int64_t, uint32_t
+from libc.stdio cimport snprintf
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, strdup, strlen
+
+from rocketns._fast.system.atomics cimport add, load
+from rocketns._fast.connections.connection cimport drop_input, drop_output
+from rocketns._fast.routes.hashing cimport hash_bytes
+from rocketns._fast.connections.holders cimport hold
+from rocketns._fast.connections.messages cimport (
+    CLOSED, FAILED, FOREIGN, OPENED, PEER_CLOSED, Message, new_message, push
+)
+from rocketns._fast.reactor.reactor_state cimport Shared, id_of
+from rocketns._fast.system.sockets cimport (
+    EPOLL_CTL_ADD,
+    EPOLL_CTL_DEL,
+    EPOLLIN,
+    MSG_DONTWAIT,
+    MSG_PEEK,
+    NI_NUMERICHOST,
+    NI_NUMERICSERV,
+    close,
+    epoll_ctl,
+    epoll_event,
+    getnameinfo,
+    getpeername,
+    recv,
+    sockaddr,
+    sockaddr_storage,
+    socklen_t,
+)
+from rocketns._fast.reactor.stalls cimport unstall
+
+cdef enum:
+    PLACES_MIN = 64
+    PLACES_MAX = 1 << 24
+    ADDRESS_ROOM = 96
+    HOST_ROOM = 80
+    PORT_ROOM = 8
+
+
+cdef void leave_place(Reactor *reactor, Connection *connection) noexcept nogil:
+    cdef int kind
+    for kind in range(2):
+        add(&reactor.shared.held_bytes[kind], -<int64_t>connection.held[kind])
+        hold(&reactor.holders[kind], kind, connection, 0)
+    if connection.is_stalled:
+        unstall(reactor, connection)
+    reactor.connections[connection.place] = NULL
+    reactor.free_places[reactor.free_count] = connection.place
+    reactor.free_count += 1
+    add(&reactor.carried, -1)
+
+
+cdef void free_connection(Shared *shared, Connection *connection) noexcept nogil:
+    """One that has no place; its descriptor belongs to another thread or is closed."""
+    drop_input(connection)
+    drop_output(connection)
+    free(connection.farewell)
+    free(connection.address)
+    free(connection)
+
+
+cdef void end_without_place(Shared *shared, Connection *connection, int ending) noexcept nogil:
+    close(connection.fd)
+    add(&shared.connections, -1)
+    if connection.farewell != NULL:
+        connection.farewell.number = ending
+        push(&shared.to_control, connection.farewell)
+        connection.farewell = NULL
+    free_connection(shared, connection)
+
+
+cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
+    leave_place(reactor, connection)
+    end_without_place(reactor.shared, connection, ending)
+
+
+cdef bint has_place(Reactor *reactor) noexcept nogil:
+    """Whether there is a place for one more connection; makes more where none is free."""
+    cdef uint32_t room
+    cdef Connection **connections
+    cdef uint32_t *free_places
+    if reactor.free_count or reactor.place_count < reactor.place_room:
+        return True
+    room = max(reactor.place_room * 2, <uint32_t>PLACES_MIN)
+    if room > PLACES_MAX:
+        return False
+    connections = <Connection **>realloc(reactor.connections, room * sizeof(Connection *))
+    if connections != NULL:
+        reactor.connections = connections
+    free_places = <uint32_t *>realloc(reactor.free_places, room * sizeof(uint32_t))
+    if free_places != NULL:
+        reactor.free_places = free_places
+    if connections == NULL or free_places == NULL:
+        return False
+    reactor.place_room = room
+    return True
+
+
+cdef bint take_place(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Give it a number on this reactor and wait for its input; False where there is no room or no memory."""
+    cdef epoll_event event
+    if not has_place(reactor):
+        return False
+    if reactor.free_count:
+        reactor.free_count -= 1
+        connection.place = reactor.free_places[reactor.free_count]
+    else:
+        connection.place = reactor.place_count
+        reactor.place_count += 1
+    reactor.generation += 1
+    connection.generation = reactor.generation
+    connection.armed = EPOLLIN
+    reactor.connections[connection.place] = connection
+    add(&reactor.carried, 1)
+    event.events, event.data.u64 = EPOLLIN, id_of(reactor, connection)
+    if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event) == 0:
+        return True
+    leave_place(reactor, connection)
+    return False
+
+
+cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
+    """A new connection on this reactor; NULL, and the descriptor closed, where there is no room."""
+    cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
+    if connection == NULL:
+        close(fd)
+        add(&reactor.shared.connections, -1)
+        return NULL
+    connection.fd, connection.is_new, connection.ending = fd, True, FAILED
+    connection.active_ms = reactor.now_ms
+    connection.idle_ms_max = load(&reactor.shared.idle_ms_max)
+    if not take_place(reactor, connection):
+        end_without_place(reactor.shared, connection, FAILED)
+        return NULL
+    return connection
+
+
+cdef bint say_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil:
+    """Tell control of a plain connection and its peer; False where there is no memory."""
+    cdef uint64_t id = id_of(reactor, connection)
+    cdef Message *message = new_message(OPENED, id)
+    cdef size_t length = strlen(address)
+    connection.farewell = new_message(CLOSED, id)
+    if message != NULL:
+        message.data = <uint8_t *>malloc(length + 1)
+    if message == NULL or message.data == NULL or connection.farewell == NULL:
+        free(message)
+        free(connection.farewell)
+        connection.farewell = NULL
+        return False
+    memcpy(message.data, address, length)
+    message.size = length
+    if reactor.shared.counts_clients:
+        connection.address = strdup(address)
+        connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)
+    push(&reactor.shared.to_control, message)
+    return True
+
+
+cdef void write_peer(int fd, char *out) noexcept nogil:
+    """The peer's address as host:port; ``out`` has ADDRESS_ROOM bytes."""
+    cdef sockaddr_storage address
+    cdef socklen_t length = sizeof(sockaddr_storage)
+    cdef char host[HOST_ROOM]
+    cdef char port[PORT_ROOM]
+    snprintf(out, ADDRESS_ROOM, "?")
+    if getpeername(fd, <sockaddr *>&address, &length) < 0:
+        return
+    if getnameinfo(<sockaddr *>&address, length, host, HOST_ROOM, port, PORT_ROOM,
+                   NI_NUMERICHOST | NI_NUMERICSERV) == 0:
+        snprintf(out, ADDRESS_ROOM, "%s:%s", <char *>host, <char *>port)
+
+
+cdef bint give_away(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Control's loop carries the connection on, of which nothing was read; False where there is no memory."""
+    cdef Message *message = new_message(FOREIGN, 0)
+    if message == NULL:
+        return False
+    epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
+    message.number = connection.fd
+    push(&reactor.shared.to_control, message)
+    leave_place(reactor, connection)
+    free_connection(reactor.shared, connection)
+    return True
+
+
+cdef bint is_plain(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Look at the first byte of a new connection; False where it is no longer this reactor's, or nothing came."""
+    cdef uint8_t first
+    cdef char address[ADDRESS_ROOM]
+    cdef ssize_t got = recv(connection.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT)
+    if got < 0 and (errno == EAGAIN or errno == EINTR):
+        return False
+    if got == 1 and first == 0 and reactor.shared.limits.takes_plain:
+        connection.is_new, connection.is_detecting = False, True
+        write_peer(connection.fd, address)
+        if say_opened(reactor, connection, address):
+            return True
+    elif got == 1 and give_away(reactor, connection):
+        return False
+    close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
+    return False

@@ -1,0 +1,23 @@
+"""What compiled callers may use of reactors.pyx."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from rocketns._fast.connections.messages cimport Kind, Message
+from rocketns._fast.reactor.reactor_state cimport Shared
+from rocketns._fast.routes.routes cimport RouteSlots
+
+cdef class Reactors:
+    cdef Shared shared
+    cdef Message *waiting
+    cdef readonly RouteSlots slots
+    cdef readonly int count
+
+    cdef int set_limits(self, limits) except -1
+    cdef void collect(self) noexcept
+    cdef int tell(
+        self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data, size_t size,
+        int64_t moment=*
+    ) except -1
+    cdef int tell_all(self, Kind kind, int64_t moment) except -1
+    cdef int reactor_of(self, uint64_t connection) except -1

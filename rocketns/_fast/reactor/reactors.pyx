@@ -1,0 +1,377 @@
+"""Control's side of the reactors: starts and stops them, takes what they hand over, and sends answers back.
+
+All methods but `run` are control's alone.
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from rocketns._fast.system.atomics cimport add, load, store
+from rocketns._fast.connections.holders cimport INPUT, OUTPUT
+from rocketns._fast.routes.lookup_counts cimport Count, Counts, free_counts, make_counts
+from rocketns._fast.connections.messages cimport (
+    ABORT,
+    ADOPT,
+    CLOSE_IDLE,
+    CLOSED,
+    END,
+    EXCESS,
+    FOREIGN,
+    FRAME,
+    GIVE,
+    MOVED,
+    OPENED,
+    REPLY,
+    RESUME,
+    STOP,
+    Kind,
+    Message,
+    free_message,
+    is_empty,
+    new_message,
+    push,
+    take_all,
+)
+from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
+from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES
+from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
+from rocketns._fast.reactor.shedding cimport LOOP, ask_to_close, who_is_to_close
+from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
+from rocketns._fast.system.threads cimport (
+    pthread_mutex_destroy,
+    pthread_mutex_init,
+    pthread_mutex_lock,
+    pthread_mutex_unlock,
+)
+
+REACTORS_MAX = READERS_MAX
+
+cdef enum:
+    COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied, but lent by its owner
+
+
+cdef class Frame:
+    """A large frame, read-only; its memory is given back when the last view of it is gone."""
+
+    cdef uint8_t *data
+    cdef Py_ssize_t size
+
+    def __dealloc__(self):
+        free(self.data)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.data, self.size, 1, flags)
+
+
+cdef object frame_of(Message *message):
+    cdef Frame frame
+    if message.size <= COPIED_BYTES_MAX:
+        return PyBytes_FromStringAndSize(<char *>message.data, <Py_ssize_t>message.size)
+    frame = Frame.__new__(Frame)
+    frame.data, frame.size = message.data, <Py_ssize_t>message.size
+    message.data = NULL
+    return memoryview(frame)
+
+
+cdef int add_rows(list rows, const Counts *counts) except -1:
+    cdef const Count *count
+    for place in range(counts.mask + 1):
+        count = &counts.table[place]
+        if count.topic != NULL:
+            topic = count.topic[:count.topic_length].decode("ascii")
+            client = None if count.client == NULL else count.client.decode("ascii", "replace")
+            rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
+    return 0
+
+
+# The garbage collector may not take the slots away before __dealloc__ has used them.
+@cython.no_gc_clear
+cdef class Reactors:
+    def __cinit__(self, RouteSlots slots not None, int count, limits, bint takes_plain, int detection_bytes,
+                  int serialize_type, int64_t idle_ms_max):
+        cdef int number
+        memset(&self.shared, 0, sizeof(Shared))
+        self.shared.to_control.wake_fd = -1
+        pthread_mutex_init(&self.shared.to_control.mutex, NULL)
+        self.slots, self.count = slots, count
+        if not 0 < count <= READERS_MAX:
+            raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
+        self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+        self.shared.routes = &slots.routes
+        self.shared.clock_ms = -1
+        self.shared.dealt_to = 1
+        self.shared.idle_ms_max = idle_ms_max
+        self.set_limits(limits)
+        self.shared.limits.takes_plain = takes_plain
+        self.shared.limits.detection_bytes = detection_bytes
+        self.shared.limits.serialize_type = serialize_type
+        for number in range(count):
+            self.shared.reactors[number] = new_reactor(&self.shared, number)
+            if self.shared.reactors[number] == NULL:
+                raise OSError("no memory or no descriptors for a reactor")
+            self.shared.reactor_count += 1
+            slots.add_reader(&self.shared.reactors[number].reading)
+        if self.shared.to_control.wake_fd < 0:
+            raise OSError("no descriptor for the reactors' wake-up")
+
+    cdef int set_limits(self, limits) except -1:
+        self.shared.limits.frame_bytes_max = limits.frame_bytes_max
+        self.shared.limits.in_flight_max = limits.in_flight_max
+        self.shared.limits.connections_max = limits.connections_max
+        self.shared.limits.held_bytes_max[INPUT] = limits.incoming_bytes_max
+        self.shared.limits.held_bytes_max[OUTPUT] = limits.outgoing_bytes_total_max
+        self.shared.limits.queued_bytes_max = limits.queued_bytes_max
+        self.shared.limits.first_frames_bytes_max = limits.first_frames_bytes_max
+        self.shared.limits.outgoing_bytes_max = limits.outgoing_bytes_max
+        self.shared.limits.high_water_bytes = limits.high_water_bytes
+        self.shared.limits.send_buffer_bytes = limits.send_buffer_bytes
+        self.shared.limits.receive_buffer_bytes = limits.receive_buffer_bytes
+        return 0
+
+    def __dealloc__(self):
+        """No loop may be running any more."""
+        cdef Message *message
+        self.slots.reader_count = 0
+        for number in range(self.shared.reactor_count):
+            free_reactor(self.shared.reactors[number])
+        self.collect()
+        while self.waiting != NULL:
+            message = self.waiting
+            self.waiting = message.next
+            if message.kind == FOREIGN:
+                close(message.number)
+            free_message(message)
+        close(self.shared.to_control.wake_fd)
+        pthread_mutex_destroy(&self.shared.to_control.mutex)
+
+    def run(self, int number):
+        if not 0 <= number < self.count:
+            raise IndexError(number)
+        with nogil:
+            run_reactor(self.shared.reactors[number])
+
+    def listen(self, int listen_fd):
+        if not start_listening(self.shared.reactors[0], listen_fd):
+            raise OSError("the listening socket cannot be watched")
+
+    def fileno(self):
+        return self.shared.to_control.wake_fd
+
+    cdef void collect(self) noexcept:
+        """What came since the last time goes behind what still waits."""
+        cdef Message *came = take_all(&self.shared.to_control)
+        cdef Message *last = self.waiting
+        if last == NULL:
+            self.waiting = came
+            return
+        while last.next != NULL:
+            last = last.next
+        last.next = came
+
+    def take(self, int most):
+        cdef list taken = []
+        cdef Message *message
+        if self.waiting == NULL:
+            self.collect()
+        while self.waiting != NULL and most > 0:
+            most -= 1
+            message = self.waiting
+            self.waiting = message.next
+            if message.kind == FRAME:
+                taken.append((<int>FRAME, message.connection, frame_of(message)))
+            elif message.kind == OPENED:
+                address = message.data[:message.size].decode("ascii", "replace")
+                taken.append((<int>OPENED, message.connection, address))
+            elif message.kind == MOVED:
+                taken.append((<int>MOVED, message.connection, <uint64_t>message.moment))
+            else:
+                taken.append((<int>message.kind, message.connection, message.number))
+            free_message(message)
+        return taken
+
+    def done_with(self, int64_t frame_bytes):
+        cdef int64_t queued = add(&self.shared.queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
+        if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
+            store(&self.shared.stalled, 0)
+            self.tell_all(RESUME, 0)
+
+    @property
+    def has_more(self):
+        return self.waiting != NULL
+
+    cdef int tell(self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data,
+                  size_t size, int64_t moment=0) except -1:
+        cdef Message *message = new_message(kind, connection)
+        if message == NULL:
+            raise MemoryError
+        message.number, message.moment = argument, moment
+        if size:
+            message.data = <uint8_t *>malloc(size)
+            if message.data == NULL:
+                free_message(message)
+                raise MemoryError
+            memcpy(message.data, data, size)
+            message.size = size
+        if kind == REPLY:
+            add(&self.shared.replied_bytes, <int64_t>size)
+        add(&self.shared.reactors[number].told, 1)
+        push(&self.shared.reactors[number].from_control, message)
+        return 0
+
+    cdef int tell_all(self, Kind kind, int64_t moment) except -1:
+        cdef Message *message
+        for number in range(self.count):
+            message = new_message(kind, 0)
+            if message == NULL:
+                raise MemoryError
+            message.moment = moment
+            add(&self.shared.reactors[number].told, 1)
+            push(&self.shared.reactors[number].from_control, message)
+        return 0
+
+    cdef int reactor_of(self, uint64_t connection) except -1:
+        cdef int number = <int>(connection >> 56)
+        if number >= self.count:
+            raise ValueError(f"no connection {connection}")
+        return number
+
+    def reply(self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False):
+        cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
+        cdef size_t size = <size_t>data.shape[0]
+        self.tell(self.reactor_of(connection), REPLY, connection, done, start, size, awaits_taken)
+
+    def hold_here(self, int kind, int64_t delta, int64_t largest):
+        cdef int64_t held = add(&self.shared.held_bytes[kind], delta)
+        store(&self.shared.largest_of_loop[kind], largest)
+        if held > self.shared.limits.held_bytes_max[kind]:
+            ask_to_close(&self.shared, kind, who_is_to_close(&self.shared, kind))
+
+    def is_to_close_here(self, int kind):
+        store(&self.shared.asked[kind], 0)
+        return who_is_to_close(&self.shared, kind) == LOOP
+
+    def end(self, uint64_t connection):
+        self.tell(self.reactor_of(connection), END, connection, 0, NULL, 0)
+
+    def abort(self, uint64_t connection):
+        self.tell(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
+
+    def adopt(self, int fd, bytes address, bytes received):
+        cdef bytes data = address.replace(b"\0", b"?") + b"\0" + received
+        self.tell(fd % <int>load(&self.shared.dealt_to), ADOPT, 0, fd, data, len(data))
+
+    def deal_to(self, int count):
+        if not 0 < count <= self.count:
+            raise ValueError(f"{count} reactors: 1 to {self.count} expected")
+        store(&self.shared.dealt_to, count)
+
+    def give(self, int source, int target, int thousandths, int64_t recent_ms):
+        cdef Message *message
+        if not (0 <= source < self.count and 0 <= target < self.count and source != target):
+            raise ValueError(f"connections of reactor {source} to reactor {target}")
+        if not 0 <= thousandths <= 1000:
+            raise ValueError(f"{thousandths} thousandths")
+        message = new_message(GIVE, <uint64_t>target)
+        if message == NULL:
+            raise MemoryError
+        message.number, message.moment = thousandths, recent_ms
+        add(&self.shared.reactors[source].told, 1)
+        push(&self.shared.reactors[source].from_control, message)
+
+    def carried(self):
+        return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
+
+    def released(self):
+        add(&self.shared.connections, -1)
+
+    def limit_idle(self, int64_t idle_ms_max):
+        store(&self.shared.idle_ms_max, idle_ms_max)
+
+    def close_idle(self, int64_t now_ms):
+        self.tell_all(CLOSE_IDLE, now_ms)
+
+    def enable(self, bint enabled):
+        store(&self.shared.enabled, enabled)
+
+    def set_clock(self, int64_t now_ms):
+        store(&self.shared.clock_ms, now_ms)
+
+    def count_lookups(self, unsigned int keys_max, bint by_client):
+        """Only before the loops run."""
+        self.shared.counted_keys_max, self.shared.counts_clients = keys_max, by_client
+        for number in range(self.count):
+            if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
+                raise MemoryError
+
+    def drain_lookups(self):
+        cdef Counts old, new
+        cdef list rows = []
+        cdef int64_t lookups = 0, misses = 0
+        for number in range(self.count):
+            if not make_counts(&new, self.shared.counted_keys_max, self.shared.counts_clients):
+                raise MemoryError
+            pthread_mutex_lock(&self.shared.reactors[number].reading)
+            old = self.shared.reactors[number].counts
+            self.shared.reactors[number].counts = new
+            pthread_mutex_unlock(&self.shared.reactors[number].reading)
+            add_rows(rows, &old)
+            lookups += old.rest_lookups
+            misses += old.rest_misses
+            free_counts(&old)
+        return rows, lookups, misses
+
+    def stop(self):
+        self.tell_all(STOP, 0)
+
+    @property
+    def rounds(self):
+        return [load(&self.shared.reactors[number].rounds) for number in range(self.count)]
+
+    @property
+    def has_obeyed(self):
+        # Reactors tell each other too: all that was obeyed is added up before what was told.
+        cdef int64_t unobeyed = 0
+        for number in range(self.count):
+            unobeyed -= load(&self.shared.reactors[number].obeyed)
+        for number in range(self.count):
+            unobeyed += load(&self.shared.reactors[number].told)
+        return unobeyed == 0
+
+    @property
+    def has_news(self):
+        return self.waiting != NULL or not is_empty(&self.shared.to_control)
+
+    @property
+    def is_settled(self):
+        return self.has_obeyed and not self.has_news
+
+    @property
+    def incoming_bytes(self):
+        return load(&self.shared.held_bytes[INPUT])
+
+    @property
+    def outgoing_bytes(self):
+        return load(&self.shared.held_bytes[OUTPUT])
+
+    @property
+    def replied_bytes(self):
+        return load(&self.shared.replied_bytes)
+
+    @property
+    def queued_bytes(self):
+        return load(&self.shared.queued_bytes)
+
+    @property
+    def connections(self):
+        return load(&self.shared.connections)
+
+    def counters(self):
+        return [
+            (load(&self.shared.reactors[number].answered), load(&self.shared.reactors[number].absent))
+            for number in range(self.count)
+        ]

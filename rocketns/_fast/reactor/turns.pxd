@@ -1,0 +1,13 @@
+"""What compiled callers may use of turns.pyx."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t, uint64_t
+
+from rocketns._fast.connections.connection cimport Connection
+from rocketns._fast.reactor.reactor_state cimport Reactor
+
+cdef void end_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
+cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void resume_stalled(Reactor *reactor) noexcept nogil
+cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil

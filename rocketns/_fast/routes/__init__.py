@@ -1,0 +1,1 @@
+"""What reactors read of the tables: fragments, slots and the look-up in them."""

@@ -1,0 +1,55 @@
+"""Counters of look-ups by topic, kind of client and, if wanted, client: one table for each reactor, of bounded size."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from rocketns._fast.routes.hashing cimport fold
+from rocketns._fast.codec.route_request cimport RouteRequest
+
+# Known by its keyed hash alone. client is NULL where clients are not told apart.
+cdef struct Count:
+    uint64_t hash
+    int64_t lookups
+    int64_t misses
+    int32_t version
+    int16_t language_code
+    uint16_t topic_length
+    uint8_t *topic
+    char *client
+
+# rest counts what found no place: more than keys_max keys, or no memory.
+cdef struct Counts:
+    Count *table
+    uint32_t mask
+    uint32_t used
+    uint32_t keys_max
+    bint by_client
+    int64_t rest_lookups
+    int64_t rest_misses
+
+cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil
+cdef void free_counts(Counts *counts) noexcept nogil
+cdef Count *new_count(
+    Counts *counts, uint64_t hash, const RouteRequest *request, const char *client
+) noexcept nogil
+
+
+cdef inline void count_lookup(
+    Counts *counts, const RouteRequest *request, uint64_t topic_hash, const char *client, uint64_t client_hash, bint missed
+) noexcept nogil:
+    """One look-up; ``topic_hash`` is keyed, and so is ``client_hash``, 0 where clients are not told apart."""
+    cdef uint64_t kind = (<uint64_t><uint32_t>request.version << 16) ^ <uint16_t>request.language_code
+    cdef uint64_t hash = fold(topic_hash ^ client_hash, kind | (<uint64_t>1 << 63))
+    cdef uint32_t place = hash & counts.mask
+    cdef Count *count
+    while counts.table[place].lookups and counts.table[place].hash != hash:
+        place = (place + 1) & counts.mask
+    count = &counts.table[place]
+    if count.lookups == 0:
+        count = new_count(counts, hash, request, client)
+        if count == NULL:
+            counts.rest_lookups += 1
+            counts.rest_misses += missed
+            return
+    count.lookups += 1
+    count.misses += missed

@@ -1,0 +1,45 @@
+"""The routes of all topics, of which control is the only writer."""
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from rocketns._fast.routes.slots cimport Change, Routes, Slot
+from rocketns._fast.system.threads cimport pthread_mutex_t
+
+cdef enum:
+    READERS_MAX = 8
+
+cdef class RouteSlots:
+    cdef Routes routes
+    cdef pthread_mutex_t *readers[READERS_MAX]
+    cdef int reader_count
+    cdef Slot *said
+    cdef object queue_element
+    cdef set handed_over
+    cdef dict cell_ids
+    cdef list cell_names
+    cdef list free_cells
+    cdef uint32_t cell_count
+    cdef uint32_t cell_capacity
+    cdef dict fragment_ids
+    cdef dict fragment_keys
+    cdef list free_fragments
+    cdef uint32_t fragment_count
+    cdef uint32_t fragment_capacity
+    cdef uint64_t registrations
+
+    cdef int add_reader(self, pthread_mutex_t *mutex) except -1
+    cdef void lock(self) noexcept nogil
+    cdef void unlock(self) noexcept nogil
+    cdef uint32_t cell_of(self, str broker_name) except? 0
+    cdef int grow_cells(self) except -1
+    cdef int rank_cells(self, Py_ssize_t start) except -1
+    cdef int drop_cell_if_unused(self, uint32_t cell) except -1
+    cdef uint32_t fragment_of(self, uint32_t cell, str broker_name, object queues) except? 0
+    cdef int grow_fragments(self) except -1
+    cdef int release(self, uint32_t fragment) except -1
+    cdef Slot *slot_of(self, str topic) except? NULL
+    cdef int prepare(self, str broker_name, uint32_t cell, changes, Change *pending) except -1
+    cdef Slot *slot_for(self, str topic) except NULL
+    cdef Slot *new_slot(self, str topic) except NULL
+    cdef int grow_table(self) except -1
+    cdef int drop_slot(self, Slot *slot) except -1

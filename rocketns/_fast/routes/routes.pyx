@@ -1,0 +1,379 @@
+"""Route answers composed of shared fragments, so that one change of a broker makes no work for its topics.
+
+Control is the only writer. A reactor reads under its own mutex, and control holds the mutexes of all of them while it
+swaps something; what needs memory or Python objects is prepared before.
+"""
+
+import secrets
+from bisect import bisect_left
+
+from cpython.tuple cimport PyTuple_GetItem
+from cpython.unicode cimport PyUnicode_1BYTE_DATA
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memmove
+
+from rocketns._fast.routes.slots cimport (
+    ABSENT,
+    DEFAULT,
+    HANDED_OVER,
+    STANDARD,
+    Cell,
+    Change,
+    Entry,
+    Fragment,
+    body_size,
+    clear_bytes,
+    find_entry,
+    find_next_slot,
+    find_slot,
+    free_slot,
+    insert_slot,
+    key_of,
+    link_slot,
+    make_slot,
+    remove_slot,
+    set_bytes,
+    set_entry,
+    unlink_slot,
+    write_body,
+)
+from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+
+cdef enum:
+    TABLE_MIN = 1024
+    CELLS_MIN = 16
+    FRAGMENTS_MIN = 64
+    CHANGES_AT_ONCE = 64  # entries set while the reactors wait
+
+
+cdef class RouteSlots:
+    """Cell 0 and fragment 0 stand for none."""
+
+    def __cinit__(self, queue_element):
+        self.queue_element = queue_element
+        self.routes.key.first = secrets.randbits(64) | 1
+        self.routes.key.second = secrets.randbits(64) | 1
+        self.reader_count = 0
+        self.handed_over = set()
+        self.cell_ids, self.cell_names, self.free_cells = {}, [], []
+        self.fragment_ids, self.fragment_keys, self.free_fragments = {}, {}, []
+        self.cell_count = self.fragment_count = 1
+        self.cell_capacity, self.fragment_capacity = CELLS_MIN, FRAGMENTS_MIN
+        self.routes.mask, self.routes.used = TABLE_MIN - 1, 0
+        self.routes.table = <Slot **>calloc(TABLE_MIN, sizeof(Slot *))
+        self.routes.cells = <Cell *>calloc(CELLS_MIN, sizeof(Cell))
+        self.routes.fragments = <Fragment *>calloc(FRAGMENTS_MIN, sizeof(Fragment))
+        if self.routes.table == NULL or self.routes.cells == NULL or self.routes.fragments == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef size_t place
+        cdef Slot *slot
+        for place in range(self.routes.mask + 1 if self.routes.table != NULL else 0):
+            slot = self.routes.table[place]
+            if slot != NULL:
+                free_slot(slot)
+        for place in range(self.cell_count if self.routes.cells != NULL else 0):
+            free(self.routes.cells[place].datas[DEFAULT].start)
+            free(self.routes.cells[place].datas[STANDARD].start)
+        for place in range(self.fragment_count if self.routes.fragments != NULL else 0):
+            free(self.routes.fragments[place].element.start)
+        free(self.routes.table)
+        free(self.routes.cells)
+        free(self.routes.fragments)
+
+    cdef int add_reader(self, pthread_mutex_t *mutex) except -1:
+        if self.reader_count == READERS_MAX:
+            raise ValueError(f"more than {READERS_MAX} readers")
+        self.readers[self.reader_count] = mutex
+        self.reader_count += 1
+        return 0
+
+    cdef void lock(self) noexcept nogil:
+        for place in range(self.reader_count):
+            pthread_mutex_lock(self.readers[place])
+
+    cdef void unlock(self) noexcept nogil:
+        for place in range(self.reader_count):
+            pthread_mutex_unlock(self.readers[place])
+
+    def put_broker(self, str broker_name, bytes default, bytes standard, bint handed_over):
+        cdef uint32_t cell = self.cell_of(broker_name)
+        cdef Cell old, new
+        new = self.routes.cells[cell]
+        set_bytes(&new.datas[DEFAULT], default)
+        set_bytes(&new.datas[STANDARD], standard)
+        new.present, new.handed_over = True, handed_over
+        self.lock()
+        old = self.routes.cells[cell]
+        self.routes.cells[cell] = new
+        self.unlock()
+        clear_bytes(&old.datas[DEFAULT])
+        clear_bytes(&old.datas[STANDARD])
+
+    def remove_broker(self, str broker_name):
+        cdef object found = self.cell_ids.get(broker_name)
+        cdef uint32_t cell
+        cdef Cell old
+        if found is None:
+            return
+        cell = found
+        self.lock()
+        old = self.routes.cells[cell]
+        self.routes.cells[cell].present = self.routes.cells[cell].handed_over = False
+        self.routes.cells[cell].datas[DEFAULT].start = self.routes.cells[cell].datas[STANDARD].start = NULL
+        self.unlock()
+        clear_bytes(&old.datas[DEFAULT])
+        clear_bytes(&old.datas[STANDARD])
+        self.drop_cell_if_unused(cell)
+
+    def put_topics(self, str broker_name, changes):
+        cdef Change pending[CHANGES_AT_ONCE]
+        cdef uint32_t cell = self.cell_of(broker_name)
+        cdef Py_ssize_t start, count, place, done
+        for start in range(0, len(changes), CHANGES_AT_ONCE):
+            count = min(len(changes) - start, <Py_ssize_t>CHANGES_AT_ONCE)
+            self.prepare(broker_name, cell, changes[start : start + count], pending)
+            done = 0
+            with nogil:
+                self.lock()
+                while done < count and set_entry(&pending[done]):
+                    done += 1
+                self.unlock()
+            for place in range(count):
+                if pending[place].fragment:
+                    self.release(pending[place].fragment)
+            if done < count:
+                raise MemoryError
+
+    cdef int prepare(self, str broker_name, uint32_t cell, changes, Change *pending) except -1:
+        """Whatever needs no reader to wait. In steps, each of which asks memory for many topics at once."""
+        cdef Py_ssize_t place
+        cdef uint32_t guess = 0, fragment = 0
+        cdef object queues, last = None
+        for place, change in enumerate(changes):
+            pending[place].slot = self.slot_of(<object>PyTuple_GetItem(change, 0))
+        for place, change in enumerate(changes):
+            if pending[place].slot == NULL:
+                pending[place].slot = self.slot_for(<object>PyTuple_GetItem(change, 0))
+            pending[place].place = guess
+            find_entry(&self.routes, pending[place].slot, cell, &pending[place].place)
+            guess = pending[place].place
+        for place, change in enumerate(changes):
+            queues = <object>PyTuple_GetItem(change, 2)
+            if queues is last:
+                self.routes.fragments[fragment].references += 1
+            else:
+                fragment, last = self.fragment_of(cell, broker_name, queues), queues
+            pending[place].cell, pending[place].fragment = cell, fragment
+        return 0
+
+    def delete_topics(self, str broker_name, topics):
+        cdef object found = self.cell_ids.get(broker_name)
+        cdef uint32_t cell, place = 0, fragment
+        cdef Slot *slot
+        if found is None:
+            return
+        cell = found
+        for topic in topics:
+            slot = self.slot_of(topic)
+            if slot == NULL or not find_entry(&self.routes, slot, cell, &place):
+                continue
+            fragment = slot.entries[place].fragment
+            self.lock()
+            memmove(&slot.entries[place], &slot.entries[place + 1], (slot.count - place - 1) * sizeof(Entry))
+            slot.count -= 1
+            self.unlock()
+            self.release(fragment)
+            if slot.count == 0:
+                self.drop_slot(slot)
+        self.drop_cell_if_unused(cell)
+
+    def hand_over(self, str topic):
+        cdef Slot *slot = self.slot_of(topic)
+        self.handed_over.add(topic)
+        if slot != NULL:
+            self.lock()
+            slot.handed_over = True
+            self.unlock()
+
+    def body(self, bytes topic, bint standard):
+        cdef const uint8_t *key = topic
+        cdef Slot *slot = find_slot(&self.routes, key, len(topic))
+        cdef int dialect = STANDARD if standard else DEFAULT
+        cdef int64_t size = ABSENT if slot == NULL else body_size(&self.routes, slot, dialect)
+        cdef bytearray out
+        if size <= 0:
+            return None if size == ABSENT else HANDED_OVER
+        out = bytearray(size)
+        write_body(&self.routes, slot, dialect, <uint8_t *>out, <uint8_t *>out + size)
+        return bytes(out)
+
+    def __len__(self):
+        return self.routes.used
+
+    cdef uint32_t cell_of(self, str broker_name) except? 0:
+        cdef object found = self.cell_ids.get(broker_name)
+        cdef uint32_t cell
+        cdef Py_ssize_t start
+        if found is not None:
+            return found
+        if self.free_cells:
+            cell = self.free_cells.pop()
+        else:
+            if self.cell_count == self.cell_capacity:
+                self.grow_cells()
+            cell = self.cell_count
+            self.cell_count += 1
+        start = bisect_left(self.cell_names, broker_name)
+        self.cell_names.insert(start, broker_name)
+        self.cell_ids[broker_name] = cell
+        self.rank_cells(start)
+        return cell
+
+    cdef int grow_cells(self) except -1:
+        cdef uint32_t capacity = self.cell_capacity * 2
+        cdef Cell *old = self.routes.cells
+        cdef Cell *cells = <Cell *>calloc(capacity, sizeof(Cell))
+        if cells == NULL:
+            raise MemoryError
+        memcpy(cells, old, self.cell_capacity * sizeof(Cell))
+        self.lock()
+        self.routes.cells = cells
+        self.unlock()
+        self.cell_capacity = capacity
+        free(old)
+        return 0
+
+    cdef int rank_cells(self, Py_ssize_t start) except -1:
+        """Number the cells anew from a place in the order of their names; what entries are sorted by stays so."""
+        cdef Py_ssize_t place
+        cdef uint32_t cell
+        self.lock()
+        for place in range(start, len(self.cell_names)):
+            cell = self.cell_ids[self.cell_names[place]]
+            self.routes.cells[cell].rank = <uint32_t>place
+        self.unlock()
+        return 0
+
+    cdef int drop_cell_if_unused(self, uint32_t cell) except -1:
+        cdef Py_ssize_t place
+        if self.routes.cells[cell].present or self.routes.cells[cell].fragments:
+            return 0
+        for place, name in enumerate(self.cell_names):
+            if self.cell_ids[name] == cell:
+                del self.cell_names[place]
+                del self.cell_ids[name]
+                self.free_cells.append(cell)
+                return self.rank_cells(place)
+        return 0
+
+    cdef uint32_t fragment_of(self, uint32_t cell, str broker_name, object queues) except? 0:
+        """A fragment with these queues, and one reference to it for the caller."""
+        cdef tuple key = (cell, queues)
+        cdef object found = self.fragment_ids.get(key)
+        cdef uint32_t fragment
+        cdef Fragment *new
+        if found is not None:
+            fragment = found
+            self.routes.fragments[fragment].references += 1
+            return fragment
+        element = self.queue_element(broker_name, queues)
+        if self.free_fragments:
+            fragment = self.free_fragments.pop()
+        else:
+            if self.fragment_count == self.fragment_capacity:
+                self.grow_fragments()
+            fragment = self.fragment_count
+            self.fragment_count += 1
+        new = &self.routes.fragments[fragment]
+        set_bytes(&new.element, element)
+        new.references, new.cell = 1, cell
+        for place in range(4):
+            new.numbers[place] = queues[place]
+        self.routes.cells[cell].fragments += 1
+        self.fragment_ids[key] = fragment
+        self.fragment_keys[fragment] = key
+        return fragment
+
+    cdef int grow_fragments(self) except -1:
+        cdef uint32_t capacity = self.fragment_capacity * 2
+        cdef Fragment *old = self.routes.fragments
+        cdef Fragment *fragments = <Fragment *>calloc(capacity, sizeof(Fragment))
+        if fragments == NULL:
+            raise MemoryError
+        memcpy(fragments, old, self.fragment_capacity * sizeof(Fragment))
+        self.lock()
+        self.routes.fragments = fragments
+        self.unlock()
+        self.fragment_capacity = capacity
+        free(old)
+        return 0
+
+    cdef int release(self, uint32_t fragment) except -1:
+        """Give back one reference. No entry that a reader could see may be left with the last one."""
+        cdef Fragment *gone = &self.routes.fragments[fragment]
+        gone.references -= 1
+        if gone.references == 0:
+            self.routes.cells[gone.cell].fragments -= 1
+            del self.fragment_ids[self.fragment_keys.pop(fragment)]
+            clear_bytes(&gone.element)
+            self.free_fragments.append(fragment)
+        return 0
+
+    cdef Slot *slot_of(self, str topic) except? NULL:
+        cdef bytes key
+        if PyUnicode_IS_ASCII(topic):  # as nearly every topic is: its own bytes are the key
+            return find_next_slot(&self.routes, &self.said, <const uint8_t *>PyUnicode_1BYTE_DATA(topic), len(topic))
+        key = key_of(topic)
+        return find_next_slot(&self.routes, &self.said, <const uint8_t *>key, len(key))
+
+    cdef Slot *slot_for(self, str topic) except NULL:
+        """The topic's slot, made where there is none."""
+        cdef Slot *slot = self.slot_of(topic)
+        return self.new_slot(topic) if slot == NULL else slot
+
+    cdef Slot *new_slot(self, str topic) except NULL:
+        cdef Slot *slot
+        if self.routes.used * 2 > self.routes.mask:
+            self.grow_table()
+        slot = make_slot(topic, &self.routes.key)
+        slot.handed_over = topic in self.handed_over
+        link_slot(slot, self.said)
+        self.said = slot
+        self.lock()
+        insert_slot(&self.routes, slot)
+        self.unlock()
+        return slot
+
+    cdef int grow_table(self) except -1:
+        cdef Routes grown = self.routes
+        cdef Slot **old = self.routes.table
+        cdef size_t place
+        grown.mask = self.routes.mask * 2 + 1
+        grown.used = 0
+        grown.table = <Slot **>calloc(grown.mask + 1, sizeof(Slot *))
+        if grown.table == NULL:
+            raise MemoryError
+        for place in range(self.routes.mask + 1):
+            if old[place] != NULL:
+                insert_slot(&grown, old[place])
+        self.lock()
+        self.routes = grown
+        self.unlock()
+        free(old)
+        return 0
+
+    cdef int drop_slot(self, Slot *slot) except -1:
+        cdef Slot *previous = unlink_slot(slot)
+        if self.said == slot:
+            self.said = previous
+        self.lock()
+        remove_slot(&self.routes, slot)
+        self.unlock()
+        free_slot(slot)
+        return 0

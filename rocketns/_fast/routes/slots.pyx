@@ -1,0 +1,288 @@
+"""Slots: how they are found and changed, and the bodies that are composed of their fragments.
+
+Readers hold their mutex, and the only writer holds all of them. The body is the twin of
+``rocketns.protocol.body.bodies.topic_route_data``; tests/fast holds the two together.
+"""
+
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memmove
+
+from rocketns._fast.routes.hashing cimport hash_bytes
+
+cdef extern from *:
+    """
+    #define rocketns_prefetch(address) __builtin_prefetch(address)
+    """
+    void prefetch "rocketns_prefetch"(const void *address) nogil
+
+cdef bytes BROKERS = b'{"brokerDatas":['
+cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['
+cdef bytes END = b']}'
+cdef const uint8_t *brokers_start = <const uint8_t *>BROKERS
+cdef const uint8_t *queues_start = <const uint8_t *>QUEUES
+cdef const uint8_t *end_start = <const uint8_t *>END
+cdef size_t brokers_length = len(BROKERS)
+cdef size_t queues_length = len(QUEUES)
+cdef size_t end_length = len(END)
+
+
+cdef void clear_bytes(Bytes *text) noexcept nogil:
+    free(text.start)
+    text.start = NULL
+    text.length = 0
+
+
+cdef int set_bytes(Bytes *text, bytes data) except -1:
+    """A copy of the data; what was there is not freed."""
+    text.length = <uint32_t>len(data)
+    text.start = <uint8_t *>malloc(text.length + 1)
+    if text.start == NULL:
+        raise MemoryError
+    memcpy(text.start, <const uint8_t *>data, text.length)
+    return 0
+
+
+cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil:
+    """The slot of a topic in UTF-8, NULL where there is none."""
+    return find_hashed_slot(routes, key, length, hash_bytes(key, length, &routes.key))
+
+
+cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil:
+    cdef size_t place = hash & routes.mask
+    cdef Slot *slot
+    while True:
+        slot = routes.table[place]
+        if slot == NULL:
+            return NULL
+        if slot.hash == hash and slot.key_length == length and memcmp(slot.key, key, length) == 0:
+            return slot
+        place = (place + 1) & routes.mask
+
+
+cdef Slot *find_next_slot(const Routes *routes, Slot **last, const uint8_t *key, size_t length) noexcept nogil:
+    """As `find_slot`, first looking behind the last that was found: brokers say their topics in the same order.
+
+    That needs no hash, and memory is asked for the slot behind it while the topic is worked on.
+    """
+    cdef Slot *slot = last[0].next if last[0] != NULL else NULL
+    if slot == NULL or slot.key_length != length or memcmp(slot.key, key, length) != 0:
+        slot = find_slot(routes, key, length)
+    if slot != NULL:
+        last[0] = slot
+        prefetch(slot.next)
+        prefetch(slot.next.key)
+    return slot
+
+
+cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
+    return routes.cells[slot.entries[place].cell].rank
+
+
+cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t place) noexcept nogil:
+    """Whether the entry of a cell with this rank is at a place, or is to come there."""
+    if place > slot.count or (place and rank_at(routes, slot, place - 1) >= rank):
+        return False
+    return place == slot.count or rank_at(routes, slot, place) >= rank
+
+
+cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil:
+    """Whether the topic has the broker, and where its entry is or belongs.
+
+    ``place`` is where to look first: a broker's topics are mostly on the same other brokers, so that of the last one.
+    """
+    cdef uint32_t low = 0, high = slot.count, middle
+    cdef uint32_t rank = routes.cells[cell].rank
+    if belongs(routes, slot, rank, place[0]):
+        low = high = place[0]
+    while low < high:
+        middle = (low + high) // 2
+        if rank_at(routes, slot, middle) < rank:
+            low = middle + 1
+        else:
+            high = middle
+    place[0] = low
+    return low < slot.count and slot.entries[low].cell == cell
+
+
+cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil:
+    """Bytes of the topic's body, ABSENT where it has no route, HANDED_OVER where only the reference knows it."""
+    cdef int64_t size = <int64_t>(brokers_length + queues_length + end_length)
+    cdef uint32_t place, brokers = 0
+    cdef const Cell *cell
+    if slot.count and slot.handed_over:
+        return HANDED_OVER
+    for place in range(slot.count):
+        cell = &routes.cells[slot.entries[place].cell]
+        if cell.handed_over:
+            return HANDED_OVER
+        if cell.present:
+            brokers += 1
+            size += cell.datas[dialect].length
+        size += routes.fragments[slot.entries[place].fragment].element.length
+    return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
+
+
+cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes *element) noexcept nogil:
+    """An element and a comma behind it; NULL where there is no room."""
+    if out == NULL or <size_t>(end - out) <= element.length:
+        return NULL
+    memcpy(out, element.start, element.length)
+    out[element.length] = c','
+    return out + element.length + 1
+
+
+cdef int64_t write_body(
+    const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
+) noexcept nogil:
+    """Bytes written from ``out`` on, before ``end``; or ABSENT, HANDED_OVER, NO_ROOM, and nothing there counts.
+
+    `body_size` bytes are room enough.
+    """
+    cdef uint8_t *at = out
+    cdef uint8_t *brokers
+    cdef uint32_t place
+    cdef const Cell *cell
+    if slot.count == 0:
+        return ABSENT
+    if slot.handed_over:
+        return HANDED_OVER
+    if <size_t>(end - out) < brokers_length + queues_length + end_length:
+        return NO_ROOM
+    memcpy(at, brokers_start, brokers_length)
+    at += brokers_length
+    brokers = at
+    for place in range(slot.count):
+        cell = &routes.cells[slot.entries[place].cell]
+        if cell.handed_over:
+            return HANDED_OVER
+        if cell.present:
+            at = write_element(at, end, &cell.datas[dialect])
+    if at == brokers:
+        return ABSENT
+    if at == NULL or <size_t>(end - at) < queues_length:
+        return NO_ROOM
+    memcpy(at - 1, queues_start, queues_length)
+    at += queues_length - 1
+    for place in range(slot.count):
+        at = write_element(at, end, &routes.fragments[slot.entries[place].fragment].element)
+    if at == NULL or <size_t>(end - at) < end_length - 1:
+        return NO_ROOM
+    memcpy(at - 1, end_start, end_length)
+    return at - 1 + end_length - out
+
+
+cdef bytes key_of(str topic):
+    return topic.encode("utf-8", "surrogatepass")
+
+
+cdef bint is_text(bytes key) except -1:
+    try:
+        key.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
+    """Without an entry, and not yet in the ring and the table."""
+    cdef bytes key = key_of(topic)
+    cdef size_t length = len(key)
+    cdef Slot *slot = <Slot *>calloc(1, sizeof(Slot) + length)
+    if slot == NULL:
+        raise MemoryError
+    slot.hash = hash_bytes(<const uint8_t *>key, length, hash_key)
+    slot.key_length = <uint32_t>length
+    memcpy(slot.key, <const uint8_t *>key, length)
+    slot.is_text = is_text(key)
+    slot.entries, slot.capacity = slot.few, FEW
+    slot.topic = <void *>topic
+    Py_INCREF(topic)
+    return slot
+
+
+cdef void free_slot(Slot *slot) noexcept:
+    Py_DECREF(<object>slot.topic)
+    if slot.entries != slot.few:
+        free(slot.entries)
+    free(slot)
+
+
+cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil:
+    """Into the ring, behind another one; the first one has NULL before it."""
+    if previous == NULL:
+        slot.next = slot.previous = slot
+        return
+    slot.next, slot.previous = previous.next, previous
+    previous.next.previous = slot
+    previous.next = slot
+
+
+cdef Slot *unlink_slot(Slot *slot) noexcept nogil:
+    """Out of the ring; the one that was before it, NULL where it was alone."""
+    cdef Slot *previous = slot.previous
+    previous.next, slot.next.previous = slot.next, previous
+    return NULL if previous == slot else previous
+
+
+cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
+    cdef size_t place = slot.hash & routes.mask
+    while routes.table[place] != NULL:
+        place = (place + 1) & routes.mask
+    routes.table[place] = slot
+    routes.used += 1
+
+
+cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
+    """Takes the slot off the table and moves up those behind it that may not be found across the gap."""
+    cdef size_t gap = slot.hash & routes.mask, place, home
+    while routes.table[gap] != slot:
+        gap = (gap + 1) & routes.mask
+    place = gap
+    while True:
+        place = (place + 1) & routes.mask
+        if routes.table[place] == NULL:
+            break
+        home = routes.table[place].hash & routes.mask
+        if ((place - home) & routes.mask) >= ((place - gap) & routes.mask):
+            routes.table[gap] = routes.table[place]
+            gap = place
+    routes.table[gap] = NULL
+    routes.used -= 1
+
+
+cdef bint make_room(Slot *slot) noexcept nogil:
+    """Room for one more entry; False where there is no memory."""
+    cdef uint32_t capacity
+    cdef Entry *entries
+    if slot.count < slot.capacity:
+        return True
+    capacity = slot.capacity + slot.capacity // 4 + FEW
+    entries = <Entry *>realloc(NULL if slot.entries == slot.few else slot.entries, capacity * sizeof(Entry))
+    if entries == NULL:
+        return False
+    if slot.entries == slot.few:
+        memcpy(entries, slot.few, sizeof(slot.few))
+    slot.entries = entries
+    slot.capacity = capacity
+    return True
+
+
+cdef bint set_entry(Change *change) noexcept nogil:
+    """Sets the topic's entry for the broker and leaves in ``change`` the fragment that was there; False = no memory.
+
+    ``place`` stays right for another change of the same topic and broker.
+    """
+    cdef Slot *slot = change.slot
+    cdef uint32_t place = change.place, previous = 0
+    if place < slot.count and slot.entries[place].cell == change.cell:
+        previous = slot.entries[place].fragment
+    else:
+        if not make_room(slot):
+            return False
+        memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(Entry))
+        slot.count += 1
+        slot.entries[place].cell = change.cell
+    slot.entries[place].fragment = change.fragment
+    change.fragment = previous
+    return True

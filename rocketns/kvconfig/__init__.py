@@ -1,0 +1,1 @@
+"""Namespaces of strings, bounded, and their file (KVConfigManager)."""

@@ -1,0 +1,161 @@
+"""KVConfigManager: namespaces of strings, bounded, and the JSON file that they survive a restart in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from rocketns.config import Limits
+from rocketns.errors import BodyDecodeError, RequestError, StartupError
+from rocketns.kvconfig.file import ITEM_BYTES, KvChange, KvFile
+from rocketns.protocol.json import fastjson
+
+log = logging.getLogger("rocketns.kvconfig.manager")
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# What the periodic log shows at the most, so that control is not held up.
+PRINTED_ITEMS_MAX = 500
+PRINTED_CHARACTERS_MAX = 1_000
+
+Table = dict[str, str | None]
+
+
+class KVConfigManager:
+    """``namespace → key → value``. A value may be None: Java stores it, and then finds nothing under the key.
+
+    ``bytes`` is what the table counts against ``rocketns.kvBytesMax``: its texts as UTF-8, and `ITEM_BYTES` for each
+    namespace and key. A change takes effect in the table at once; who makes it has ``file`` written.
+    """
+
+    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+        self.path = path
+        self.file = KvFile(path)
+        self.config_table: dict[str, Table] = {}
+        self.bytes = 0
+        self._limits = limits or Limits()
+
+    def load(self) -> None:
+        """Read the file. Absent or empty is fine; anything else that is no KV file is a StartupError."""
+        try:
+            content = self.path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise StartupError(f"Cannot read the KV configuration {self.path}: {error.strerror}") from error
+        if content:
+            self.config_table = self._parse(content.removeprefix(BYTE_ORDER_MARK))
+            self.file.fill(self.config_table)
+            self.bytes = sum(_table_bytes(name, table) for name, table in self.config_table.items())
+            log.info("load KV config table OK")
+            self._warn_if_too_large()
+
+    def _warn_if_too_large(self) -> None:
+        limit = self._limits.kv_bytes_max
+        if self.bytes > limit:
+            log.warning("the KV configuration has %d bytes, more than rocketns.kvBytesMax=%d: it is served, and only "
+                        "changes that do not make it larger are taken", self.bytes, limit)  # fmt: skip
+
+    def _parse(self, content: bytes) -> dict[str, Table]:
+        try:
+            whole = fastjson.as_object(fastjson.loads(content))
+            if whole is None:
+                return {}  # Java starts with a file that says null
+            namespaces = fastjson.as_object(whole.get("configTable"))
+            if namespaces is None:
+                raise BodyDecodeError("it has no configTable")
+            return {name: self._parse_table(table) for name, table in namespaces.items() if table is not None}
+        except BodyDecodeError as error:
+            raise StartupError(
+                f"The KV configuration {self.path} is damaged: {error.remark}. "
+                f"Repair it, put {self.path}.bak in its place, or move it away to start with an empty one."
+            ) from error
+
+    def _parse_table(self, value: object) -> Table:
+        table = fastjson.as_object(value) or {}
+        return {key: fastjson.as_text(text) for key, text in table.items()}
+
+    def put(self, namespace: str, key: str, value: str | None) -> KvChange:
+        """putKVConfig, in memory. RequestError where it would exceed a limit, which is named."""
+        growth = self._growth(namespace, key, value)
+        for what, text in (("namespace", namespace), ("key", key), ("value", value)):
+            self._check_text(what, text)
+        self._check_growth(growth)
+        self.bytes += growth
+        table = self.config_table.get(namespace)
+        if table is None:
+            table = self.config_table[namespace] = {}
+            log.info("putKVConfig create new Namespace %s", namespace)
+        kind = "create new" if table.get(key) is None else "update"
+        table[key] = value
+        log.info("putKVConfig %s config item, Namespace: %s Key: %s Value: %s", kind, namespace, key, value)
+        return KvChange(namespace, key, value)
+
+    def _growth(self, namespace: str, key: str, value: str | None) -> int:
+        table = self.config_table.get(namespace)
+        if table is None:
+            return _table_bytes(namespace, {key: value})
+        return _item_bytes(key, value) - (_item_bytes(key, table[key]) if key in table else 0)
+
+    def _check_text(self, what: str, text: str | None) -> None:
+        size, limit = _utf8_bytes(text), self._limits.kv_value_bytes_max
+        if size > limit:
+            raise RequestError(f"the {what} has {size} bytes, more than rocketns.kvValueBytesMax={limit}")
+
+    def _check_growth(self, growth: int) -> None:
+        total, bytes_max = self.bytes + growth, self._limits.kv_bytes_max
+        if growth > 0 and total > bytes_max:
+            raise RequestError(
+                f"the KV configuration would have {total} bytes, more than rocketns.kvBytesMax={bytes_max}"
+            )
+
+    def delete(self, namespace: str | None, key: str | None) -> KvChange | None:
+        """deleteKVConfig, in memory: also for what is not there; a namespace stays when its last key goes."""
+        table = None if namespace is None else self.config_table.get(namespace)
+        if namespace is None or table is None or key is None:
+            return None
+        if key in table:
+            self.bytes -= _item_bytes(key, table[key])
+        value = table.pop(key, None)
+        log.info("deleteKVConfig delete a config item, Namespace: %s Key: %s Value: %s", namespace, key, value)
+        return KvChange(namespace, key, None)
+
+    def get(self, namespace: str | None, key: str | None) -> str | None:
+        """One value, None where namespace or key is missing."""
+        table = self.namespace(namespace)
+        return None if table is None or key is None else table.get(key)
+
+    def namespace(self, namespace: str | None) -> Table | None:
+        """All keys of a namespace, None where there is none."""
+        return None if namespace is None else self.config_table.get(namespace)
+
+    def print_all(self) -> None:
+        """printAllPeriodically: items as log lines, of a large table the first ones."""
+        log.info("--------------------------------------------------------")
+        log.info("configTable SIZE: %d", len(self.config_table))
+        for namespace, key, value in islice(self._items(), PRINTED_ITEMS_MAX):
+            shown = None if value is None else value[:PRINTED_CHARACTERS_MAX]
+            log.info("configTable NS: %s Key: %s Value: %s", namespace, key, shown)
+        items = sum(map(len, self.config_table.values()))
+        if items > PRINTED_ITEMS_MAX:
+            log.info("configTable has %d more items", items - PRINTED_ITEMS_MAX)
+
+    def _items(self) -> Iterator[tuple[str, str, str | None]]:
+        for namespace, table in self.config_table.items():
+            for key, value in table.items():
+                yield namespace, key, value
+
+
+def _utf8_bytes(text: str | None) -> int:
+    if text is None:
+        return 0
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _item_bytes(key: str, value: str | None) -> int:
+    return ITEM_BYTES + _utf8_bytes(key) + _utf8_bytes(value)
+
+
+def _table_bytes(namespace: str, table: Table) -> int:
+    return ITEM_BYTES + _utf8_bytes(namespace) + sum(_item_bytes(key, value) for key, value in table.items())

@@ -1,0 +1,77 @@
+"""A TopicRouteData that another name server answered, back from its JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocketns.errors import BodyDecodeError
+from rocketns.protocol.body.registration import decode_mapping_info, decode_queue_data
+from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
+from rocketns.protocol.json import fastjson
+
+
+def decode_topic_route_data(body: bytes) -> TopicRouteData:
+    """BodyDecodeError where it is no route."""
+    return fastjson.read(body, _topic_route_data)
+
+
+def _topic_route_data(value: Any) -> TopicRouteData:
+    fields = _object(value)
+    mappings = fastjson.as_object(fields.get("topicQueueMappingByBroker"))
+    return TopicRouteData(
+        queue_datas=[_queue_data(item) for item in _list(fields.get("queueDatas", []))],
+        broker_datas=[_broker_data(item) for item in _list(fields.get("brokerDatas", []))],
+        filter_server_table=_filter_servers(fastjson.as_object(fields.get("filterServerTable"))),
+        topic_queue_mapping_by_broker=None
+        if mappings is None
+        else {name: decode_mapping_info(_object(info)) for name, info in mappings.items()},
+        order_topic_conf=fastjson.exact_text(fields.get("orderTopicConf")),
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise BodyDecodeError("a list of a route is none")
+    return value
+
+
+def _object(value: Any) -> dict[str, Any]:
+    fields = fastjson.as_object(value)
+    if fields is None:
+        raise BodyDecodeError("an entry of a route is null")
+    return fields
+
+
+def _name(fields: dict[str, Any]) -> str:
+    name = fastjson.exact_text(fields.get("brokerName"))
+    if name is None:
+        raise BodyDecodeError("a broker of a route has no name")
+    return name
+
+
+def _queue_data(item: Any) -> tuple[str, QueueData]:
+    fields = _object(item)
+    return _name(fields), decode_queue_data(fields)
+
+
+def _broker_data(item: Any) -> BrokerData:
+    fields = _object(item)
+    addrs = _object(fields.get("brokerAddrs"))
+    return BrokerData(
+        fastjson.exact_text(fields.get("cluster")),
+        _name(fields),
+        {fastjson.as_long(broker_id): addr for broker_id, addr in _texts(addrs).items()},
+        fastjson.exact_text(fields.get("zoneName")),
+        fastjson.as_bool(fields.get("enableActingMaster")),
+    )
+
+
+def _texts(fields: dict[str, Any]) -> dict[str, str]:
+    """Without nulls, which would be left out of an answer anyway."""
+    texts = {key: fastjson.exact_text(value) for key, value in fields.items()}
+    return {key: text for key, text in texts.items() if text is not None}
+
+
+def _filter_servers(table: dict[str, Any] | None) -> dict[str, list[str | None] | None]:
+    present = {addr: servers for addr, servers in (table or {}).items() if servers is not None}
+    return {addr: [fastjson.exact_text(server) for server in _list(servers)] for addr, servers in present.items()}

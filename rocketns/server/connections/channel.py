@@ -1,0 +1,251 @@
+"""One connection of the asyncio lane: bytes in, whole frames out to control, answers back, and every limit kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from rocketns._fast.codec.wire import next_frame
+from rocketns.errors import MalformedFrame, TlsError
+from rocketns.protocol.frame import MALFORMED, NEED_MORE
+from rocketns.routeinfo.events import Cause
+from rocketns.server.connections.handshake import Handshake
+from rocketns.server.peer import host_of
+from rocketns.server.tls.connection import TlsStream
+
+if TYPE_CHECKING:
+    from OpenSSL.SSL import Context
+
+    from rocketns.server.lane import Lane
+
+log = logging.getLogger("rocketns.channel")
+
+INPUT, OUTPUT = 0, 1  # kinds of bytes that a connection holds
+
+# Answers are joined up to here and sent together; more of them go out before the turn is over.
+JOINED_BYTES_MAX = 64 * 1024
+
+
+class Channel(asyncio.Protocol):
+    """A peer by identity. Closing is final: what is written afterwards vanishes."""
+
+    __slots__ = (
+        "_buffer",
+        "_cause",
+        "_handshake",
+        "_lane",
+        "_reading",
+        "_replies",
+        "_reply_bytes",
+        "_tls",
+        "_transport",
+        "_writing_paused",
+        "address",
+        "host",
+        "idle_ms_max",
+        "in_flight",
+        "last_active_ms",
+    )
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+        self._transport: asyncio.Transport | None = None
+        self._handshake: Handshake | None = Handshake(lane.tls.mode)
+        self._tls: TlsStream | None = None
+        self._buffer = bytearray()
+        self._replies: list[bytes] = []
+        self._reply_bytes = 0
+        self._reading = False
+        self._writing_paused = False
+        self._cause = Cause.CHANNEL_CLOSE
+        self.address = self.host = "?"
+        self.in_flight = 0
+        self.idle_ms_max = 0
+        self.last_active_ms = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._lane.opened(self, transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        cause = Cause.CHANNEL_EXCEPTION if error and self._cause is Cause.CHANNEL_CLOSE else self._cause
+        self._drop_incoming(len(self._buffer))
+        self._lane.hold(OUTPUT, self, 0)
+        self._transport = None
+        self._lane.closed(self, cause)
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._transport is None
+
+    @property
+    def is_full(self) -> bool:
+        return self._writing_paused and self.is_open
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Answers that the peer has not taken yet."""
+        return self._reply_bytes + (0 if self._transport is None else self._transport.get_write_buffer_size())
+
+    def data_received(self, data: bytes) -> None:
+        self.last_active_ms = self._lane.now_ms()
+        try:
+            self._add_incoming(data if self._tls is None else self._decrypt(self._tls, data))
+            if self._handshake is not None:
+                self._shake_hands(self._handshake)
+            self._read_frames()
+        except MalformedFrame as error:
+            self.close(str(error))
+        if self._tls is not None and self._tls.ended is not None:  # only now: frames may have come before its end
+            self.close(self._tls.ended)
+
+    def _shake_hands(self, handshake: Handshake) -> None:
+        """Take off what comes before the frames. The reading of frames waits for its end."""
+        taken = handshake.take(self._buffer)
+        self._drop_incoming(taken)
+        if handshake.source:
+            self.address, self.host = handshake.source, host_of(handshake.source)
+        if handshake.is_plain:
+            self._handshake = None
+            self._go_to_a_reactor()
+        elif handshake.is_tls and not handshake.is_waiting:
+            handshake.is_waiting = True
+            self._lane.tls.when_ready(self._start_tls)
+
+    def _go_to_a_reactor(self) -> None:
+        """With its PROXY header off, a plain connection is like any other."""
+        assert self._transport is not None
+        connection = self._transport.get_extra_info("socket")
+        if self._lane.give_back(self, connection, bytes(self._buffer)):
+            self._drop_incoming(len(self._buffer))
+            self._transport.abort()
+
+    def _start_tls(self, context: Context | None) -> None:
+        if not self.is_open:
+            return
+        if context is None:
+            self.close("it wants TLS, and there is no usable certificate")
+            return
+        self._handshake = None
+        self._tls = TlsStream(context)
+        received = bytes(self._buffer)
+        self._drop_incoming(len(received))
+        self.data_received(received)
+
+    def _decrypt(self, stream: TlsStream, data: bytes) -> bytes:
+        plain = stream.receive(data)
+        if self._transport is not None:
+            self._transport.write(stream.outgoing())
+        return plain
+
+    def _read_frames(self) -> None:
+        """Hand over every whole frame, as long as the peer takes its answers; the rest waits in the buffer."""
+        if self._reading:
+            return
+        self._reading = True  # answering may make room, and making room leads here
+        taken = 0
+        while self.is_open and self._handshake is None and not self._must_wait():
+            size = next_frame(self._buffer, taken, self._lane.limits.frame_bytes_max)
+            if size == NEED_MORE:
+                break
+            if size == MALFORMED:
+                self.close("malformed frame")
+                break
+            self._lane.control.submit(self, bytes(memoryview(self._buffer)[taken : taken + size]))
+            taken += size
+        self._reading = False
+        self._drop_incoming(min(taken, len(self._buffer)))
+        self._hold_to_limits()
+
+    def _must_wait(self) -> bool:
+        """Where requests are in flight, the `flush` that follows their answers reads on."""
+        if self._writing_paused or self.in_flight >= self._lane.limits.in_flight_max:
+            return True
+        return self.in_flight > 0 and self._lane.control.is_full
+
+    def release(self, size: int) -> None:
+        """Nothing to do: `flush` reads on."""
+
+    def _hold_to_limits(self) -> None:
+        self._lane.hold_to(INPUT)
+        if self._transport is not None and self._must_wait():
+            self._transport.pause_reading()
+
+    def _add_incoming(self, data: bytes) -> None:
+        self._buffer += data
+
+    def _drop_incoming(self, size: int) -> None:
+        del self._buffer[:size]
+        self._lane.hold(INPUT, self, len(self._buffer))
+
+    def write(self, frame: bytes) -> None:
+        """Add an answer; it is sent with the next `flush`, or now if much has come together."""
+        self._replies.append(frame)
+        self._reply_bytes += len(frame)
+        if self._reply_bytes >= JOINED_BYTES_MAX:
+            self._send()
+
+    def flush(self) -> None:
+        """Send the answers added so far, and read on if that made room."""
+        self._send()
+        if self.is_open and not self._must_wait():
+            self._read_on()
+
+    def _send(self) -> None:
+        replies, self._replies, self._reply_bytes = self._replies, [], 0
+        if not replies or self._transport is None or self._transport.is_closing():
+            return
+        self.last_active_ms = self._lane.now_ms()
+        answers = replies[0] if len(replies) == 1 else b"".join(replies)
+        try:
+            self._transport.write(answers if self._tls is None else self._tls.send(answers))
+        except TlsError as error:
+            self.abort(self._cause, str(error))
+            return
+        if self.unsent_bytes > self._lane.limits.outgoing_bytes_max:
+            self.abort(self._cause, "too many unsent bytes")
+            return
+        self._lane.hold(OUTPUT, self, self.unsent_bytes)
+        self._lane.hold_to(OUTPUT)
+
+    def _read_on(self) -> None:
+        assert self._transport is not None
+        self._transport.resume_reading()
+        self._read_frames()
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        self._lane.hold(OUTPUT, self, self.unsent_bytes)
+        self._lane.control.resume(self)
+        self.last_active_ms = self._lane.now_ms()  # a write counts for the idle limit when the peer took it
+        if self.is_open and not self._must_wait():
+            self._read_on()
+
+    def close(self, why: str) -> None:
+        """End the connection after what was already written."""
+        self._drop_incoming(len(self._buffer))
+        self._send()
+        if self._transport is not None and not self._transport.is_closing():
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+            self._transport.write(b"" if self._tls is None else self._tls.end())
+            self._transport.close()
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """End the connection at once; ``cause`` is what the broker on it is unregistered for."""
+        if self._transport is not None:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
+            self._cause = cause
+            self._drop_incoming(len(self._buffer))
+            self._lane.hold(OUTPUT, self, 0)
+            self._transport.abort()

@@ -1,0 +1,1 @@
+"""The reactors' connections as control sees them, and which reactors carry them."""

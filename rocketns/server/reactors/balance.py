@@ -1,0 +1,88 @@
+"""Which reactors carry the connections: as few as can, more where these are busy and there are cores for them.
+
+A reactor that has all requests answers them with fewer system calls and wake-ups than two that have half of them each,
+and leaves the other cores to others. Decides from measured `Usage` only; has no clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocketns.server.reactors.usage import Usage
+
+# A window is a second, see `rocketns.server.jobs.IDLE_CHECK`.
+# One more reactor where one is so busy in a window and so much of a core is idle.
+BUSY_SHARE, ROOM_CORES = 0.9, 0.3
+# One less where the others have the cores for all the work, in so many windows. Twice as many, up to the most, where
+# the last gathering was undone within AGAIN windows: the work is just too much for fewer.
+GATHER_AFTER, GATHER_AFTER_MAX, AGAIN = 4, 64, 30
+# Among reactors in use connections move from the busiest to the least busy where they differ by so much.
+UNEVEN_SHARE = 0.2
+RECENT_MS = 1000  # a connection that had no byte for so long makes no work
+ALL = 1000  # thousandths
+
+
+@dataclass(frozen=True)
+class Give:
+    """What to call `rocketns._fast.reactor.reactors.Reactors.give` with."""
+
+    source: int
+    target: int
+    thousandths: int
+    recent_ms: int
+
+
+class Balance:
+    """``active`` reactors carry the connections: the first ones, of ``count``."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.active = 1
+        self._loose = 0
+        self._patience = GATHER_AFTER
+        self._since_gathered = AGAIN
+        self._just_moved = False
+
+    def decide(self, usage: Usage, carried: list[int]) -> list[Give]:
+        """What connections to move. ``carried``: how many each reactor has."""
+        self._count_windows(usage)
+        if self._is_pressed(usage):
+            self._spread()
+        elif self._loose >= self._patience:
+            self._use(self.active - 1)
+            self._since_gathered = 0
+        return self._gather(usage, carried) or self._even(usage)
+
+    def _count_windows(self, usage: Usage) -> None:
+        """How many windows, up to this one, had too many reactors."""
+        self._loose = self._loose + 1 if self.active > 1 and sum(usage.shares) <= self.active - 1 else 0
+        self._since_gathered += 1
+
+    def _is_pressed(self, usage: Usage) -> bool:
+        """Whether one reactor more would have work, and a core for it."""
+        has_room = sum(usage.shares) + usage.idle >= self.active + ROOM_CORES
+        return self.active < self.count and max(usage.shares[: self.active]) >= BUSY_SHARE and has_room
+
+    def _spread(self) -> None:
+        too_soon = self._since_gathered < AGAIN
+        self._patience = min(self._patience * 2, GATHER_AFTER_MAX) if too_soon else GATHER_AFTER
+        self._use(self.active + 1)
+
+    def _use(self, reactors: int) -> None:
+        self.active, self._loose = reactors, 0
+
+    def _gather(self, usage: Usage, carried: list[int]) -> list[Give]:
+        """Moves the remaining connections of unused reactors to the least busy reactor in use."""
+        target = min(range(self.active), key=lambda number: usage.shares[number])
+        return [Give(source, target, ALL, 0) for source in range(self.active, self.count) if carried[source]]
+
+    def _even(self, usage: Usage) -> list[Give]:
+        """Half of what the busiest has more than the least busy. The window after that shows both states: not used."""
+        in_use = usage.shares[: self.active]
+        most, least = max(in_use), min(in_use)
+        if self._just_moved or most < BUSY_SHARE or most - least < UNEVEN_SHARE:
+            self._just_moved = False
+            return []
+        self._just_moved = True
+        thousandths = int(ALL * (most - least) / (2 * most))
+        return [Give(in_use.index(most), in_use.index(least), thousandths, RECENT_MS)]

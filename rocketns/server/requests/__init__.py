@@ -1,0 +1,1 @@
+"""The requests that wait for control, and whose turn is next."""

@@ -1,0 +1,189 @@
+"""The frames that wait for control, not decoded, by connection.
+
+A connection's frames are taken in their order. Hosts take turns by what each has cost control so far, and so do the
+connections of a host: a peer waits for its own requests, and a host cannot get more by opening more connections.
+
+Java has a bounded queue before each of its two thread pools, for route look-ups and for the rest. A frame that finds
+its queue full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue is
+full only for connections that have a request in it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from rocketns.config import NamesrvConfig
+from rocketns.server.requests import peek
+from rocketns.server.requests.shares import Shares
+
+Key = TypeVar("Key", bound=Hashable)
+
+FRAME_COST_BYTES = 256  # what a waiting frame counts for beside its own bytes, as for the reactors
+# What a request is expected to cost: only the order within a round depends on it, as the real cost is charged.
+REQUEST_COST_NS = 20_000
+BYTE_COST_NS = 4
+# A connection whose turn it is has this much before the next is looked for.
+QUANTUM_NS = 200_000
+
+
+@dataclass(slots=True)
+class Waiting:
+    """One frame of ``size`` bytes. A refused one has only its header left. A released one was parked."""
+
+    frame: bytes | memoryview
+    size: int
+    is_look_up: bool
+    is_refused: bool
+    is_released: bool = False
+
+
+class _Line:
+    """What waits of one connection, and how much of it is in Java's queue for the rest [0] and for look-ups [1]."""
+
+    __slots__ = ("frames", "host", "queued")
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.frames: deque[Waiting] = deque()
+        self.queued = [0, 0]
+
+
+class Inbox(Generic[Key]):
+    """``bytes_max``: beyond it, frames are refused whatever the queues have room for."""
+
+    def __init__(self, config: NamesrvConfig, bytes_max: int, host_of: Callable[[Key], str]) -> None:
+        self._capacities = (
+            config.default_thread_pool_queue_capacity,
+            config.client_request_thread_pool_queue_capacity,
+        )
+        self._queued = [0, 0]
+        self._bytes_max = bytes_max
+        self._host_of = host_of
+        self._lines: dict[Key, _Line] = {}
+        self._hosts: Shares[str] = Shares()
+        self._connections: dict[str, Shares[Key]] = {}
+        self._serving: Key | None = None
+        self._is_taken = False
+        self._spent_ns = 0
+        self._size = 0
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def submit(self, key: Key, frame: bytes | memoryview) -> bool:
+        """Add a frame; False where it is refused."""
+        line, is_new = self._line_of(key)
+        waiting = Waiting(frame, len(frame), peek.seems_look_up(frame), False)
+        waiting.is_refused = not self._has_room(line, waiting)
+        if waiting.is_refused:
+            waiting.frame = bytes(frame[: 8 + int.from_bytes(frame[5:8], "big")])
+        self._count(line, waiting, 1)
+        line.frames.append(waiting)
+        if is_new:
+            self._want(key, line)
+        return not waiting.is_refused
+
+    def put_back(self, key: Key, frames: list[Waiting]) -> None:
+        """Frames that were taken before wait again, before those that came after them."""
+        line, is_new = self._line_of(key)
+        for waiting in frames:
+            self._count(line, waiting, 1)
+        line.frames.extendleft(reversed(frames))
+        if is_new:
+            self._want(key, line)
+
+    def _line_of(self, key: Key) -> tuple[_Line, bool]:
+        """The connection's line, and whether it was made just now: then it has yet to want a turn."""
+        line = self._lines.get(key)
+        if line is not None:
+            return line, False
+        line = self._lines[key] = _Line(self._host_of(key))
+        return line, True
+
+    def take(self) -> tuple[Key, Waiting]:
+        """The frame whose turn it is. Call `charge` when it was served."""
+        key = self._serving
+        if key is None:
+            key = self._serving = self._connections[self._hosts.next()].next()
+            self._spent_ns = 0
+        line = self._lines[key]
+        waiting = line.frames.popleft()
+        self._count(line, waiting, -1)
+        self._is_taken = True
+        return key, waiting
+
+    def charge(self, cost_ns: int) -> None:
+        """What the frame that was taken last has cost."""
+        self._spent_ns += cost_ns
+        self._is_taken = False
+        key = self._serving
+        if key is not None and (self._spent_ns >= QUANTUM_NS or not self._lines[key].frames):
+            self._settle(key)
+
+    def _settle(self, key: Key) -> None:
+        """The turn of a connection is over."""
+        line = self._lines[key]
+        host, self._serving = line.host, None
+        connections = self._connections[host]
+        connections.charge(key, self._spent_ns)
+        self._hosts.charge(host, self._spent_ns)
+        if line.frames:
+            self._want(key, line)
+            return
+        del self._lines[key]
+        if connections:
+            self._hosts.want(host, connections.next_estimate_ns)
+        else:
+            del self._connections[host]
+
+    def drop(self, key: Key, keeps: Container[int] = ()) -> list[Waiting]:
+        """Remove and return what waits of a connection, except requests with these codes."""
+        line = self._lines.get(key)
+        if line is None:
+            return []
+        frames, line.frames = line.frames, deque()
+        dropped = []
+        for waiting in frames:
+            if keeps and peek.request_code(waiting.frame) in keeps:
+                line.frames.append(waiting)
+            else:
+                dropped.append(waiting)
+                self._count(line, waiting, -1)
+        if not line.frames and key != self._serving:
+            self._forget(key, line.host)
+        elif not line.frames and not self._is_taken:
+            self._settle(key)
+        return dropped
+
+    def _forget(self, key: Key, host: str) -> None:
+        del self._lines[key]
+        connections = self._connections[host]
+        connections.withdraw(key)
+        if not connections:
+            self._hosts.withdraw(host)
+            if self._serving is None or self._lines[self._serving].host != host:
+                del self._connections[host]
+
+    def _want(self, key: Key, line: _Line) -> None:
+        estimate_ns = REQUEST_COST_NS + BYTE_COST_NS * line.frames[0].size
+        connections = self._connections.get(line.host)
+        if connections is None:
+            connections = self._connections[line.host] = Shares()
+        connections.want(key, estimate_ns)
+        self._hosts.want(line.host, connections.next_estimate_ns)
+
+    def _has_room(self, line: _Line, waiting: Waiting) -> bool:
+        queue = waiting.is_look_up
+        fits = not line.queued[queue] or self._queued[queue] < self._capacities[queue]
+        return fits and self.bytes + waiting.size <= self._bytes_max
+
+    def _count(self, line: _Line, waiting: Waiting, step: int) -> None:
+        self._size += step
+        self.bytes += step * len(waiting.frame)
+        if not waiting.is_refused:
+            line.queued[waiting.is_look_up] += step
+            self._queued[waiting.is_look_up] += step

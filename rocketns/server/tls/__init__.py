@@ -1,0 +1,1 @@
+"""TLS of the connections in and out (TlsHelper, TlsModeHandler)."""

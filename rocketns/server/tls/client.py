@@ -1,0 +1,44 @@
+"""The outgoing side's TLS, from the standard library: what the name server itself connects to (tls.enable)."""
+
+from __future__ import annotations
+
+import ssl
+
+from rocketns.config.tls import TlsConfig, TlsSide
+from rocketns.server.tls.suites import Suites, chosen_suites
+
+_VERSIONS = {
+    "TLSv1": ssl.TLSVersion.TLSv1,
+    "TLSv1.1": ssl.TLSVersion.TLSv1_1,
+    "TLSv1.2": ssl.TLSVersion.TLSv1_2,
+    "TLSv1.3": ssl.TLSVersion.TLSv1_3,
+}
+
+
+def client_context(config: TlsConfig) -> ssl.SSLContext:
+    """TlsHelper.buildSslContext(true). OSError (ssl.SSLError is one), ValueError or TlsError if it cannot be had."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False  # as Java's client: the certificate's names are not compared
+    context.verify_mode = ssl.CERT_NONE
+    if not config.test_mode:
+        _use_files(context, config.client)
+    _restrict(context, chosen_suites(config.protocols, config.ciphers))
+    return context
+
+
+def _use_files(context: ssl.SSLContext, side: TlsSide) -> None:
+    if side.verify_peer:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(side.trust_cert_path) if side.trust_cert_path else context.load_default_certs()
+    if side.cert_path:
+        # A password that is not needed is not asked for; without one, OpenSSL would ask on the terminal.
+        context.load_cert_chain(side.cert_path, side.key_path or None, lambda: side.key_password)
+
+
+def _restrict(context: ssl.SSLContext, suites: Suites) -> None:
+    """Which of the suites of TLS 1.3 are offered cannot be said to the standard library: all, or none."""
+    context.minimum_version = _VERSIONS[suites.protocols[0]]
+    context.maximum_version = _VERSIONS[suites.protocols[-1]]
+    if suites.older:
+        context.set_ciphers(":".join(suites.older))
+    suites.check_known([cipher["name"] for cipher in context.get_ciphers()])

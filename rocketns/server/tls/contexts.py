@@ -1,0 +1,136 @@
+"""The server's TLS context over time: made when it is needed, made anew when its files change."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocketns.config.tls import TlsConfig, TlsMode
+from rocketns.errors import StartupError, TlsContentError, TlsError
+from rocketns.server.tls import server as tls_server
+
+if TYPE_CHECKING:
+    from OpenSSL.SSL import Context
+
+log = logging.getLogger("rocketns.tls")
+
+WATCH_INTERVAL_MS = 500
+
+WhenReady = Callable[["Context | None"], None]
+
+
+class TlsContexts:
+    """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the TLS properties anew.
+
+    A context is made in a thread: a key pair of test mode, or a key under a password, takes a fraction of a second,
+    which the event loop must not wait for.
+    """
+
+    def __init__(self, read_config: Callable[[], TlsConfig]) -> None:
+        self._read_config = read_config
+        config = read_config()
+        self.mode = config.mode
+        self._test_mode = config.test_mode
+        self._context: Context | None = None
+        self._loaded = False
+        self._making = ThreadPoolExecutor(1, "tls")  # not the loop's own, which slow name look-ups may fill
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: list[WhenReady] = []
+        self._trust = config.server.trust_cert_path
+        self._pair = {config.server.cert_path, config.server.key_path}
+        files = (path for path in {*self._pair, self._trust} if path and Path(path).exists())
+        self._digests = {path: _digest(path) for path in files} if self.mode is not TlsMode.DISABLED else {}
+        self._changed: set[str] = set()
+        log.info("Server is running in TLS %s mode", self.mode)
+
+    async def start(self) -> None:
+        """Make the context now where it comes from files, because what they hold now counts.
+
+        StartupError where Java does not start either: the files are there, but not what they should hold.
+        """
+        if self.mode is TlsMode.DISABLED or self._test_mode:
+            return
+        error = await self._load()
+        if isinstance(error, TlsContentError):
+            raise StartupError(f"TLS cannot be set up: {error}")
+
+    def when_ready(self, callback: WhenReady) -> None:
+        """Call back with the context, None if there is none: at once, or as soon as it is made."""
+        if self._loaded:
+            callback(self._context)
+            return
+        self._waiting.append(callback)
+        if len(self._waiting) == 1:
+            self._load_soon()
+
+    def _load_soon(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._load_or_keep())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _load_or_keep(self) -> None:
+        """Load. After a failure the next change of certificate or key is enough: it may end a half-written file."""
+        if await self._load() is not None:
+            self._changed |= self._pair
+
+    async def _load(self) -> TlsError | None:
+        """Make a context; where that fails the one in use stays, and the error is returned."""
+        made = await asyncio.get_running_loop().run_in_executor(self._making, self._make)
+        self._loaded = True
+        if isinstance(made, TlsError):
+            log.error("Failed to create SslContext for server: %s", made)
+        else:
+            self._context = made
+            log.info("SslContext created for server")
+        waiting, self._waiting = self._waiting, []
+        for callback in waiting:
+            callback(self._context)
+        return made if isinstance(made, TlsError) else None
+
+    def _make(self) -> Context | TlsError:
+        try:
+            return tls_server.build_server_context(self._read_config())
+        except TlsError as error:
+            return error
+        except Exception as error:
+            log.exception("the ssl context cannot be made")
+            return TlsError(f"{type(error).__name__}: {error}")
+
+    def check_files(self) -> None:
+        """Look whether files have changed; a deleted one changes nothing."""
+        for path, digest in self._digests.items():
+            new = _digest(path)
+            if new and new != digest:
+                self._digests[path] = new
+                self._on_changed(path)
+
+    def reread(self) -> None:
+        """Make a new context from the present content of the files."""
+        self._reload("SIGHUP, reload the ssl context")
+
+    def _on_changed(self, path: str) -> None:
+        """Reload when the trust file changed, or certificate and key both have."""
+        if path == self._trust:
+            self._reload("The trust certificate changed, reload the ssl context")
+        if path in self._pair:
+            self._changed.add(path)
+            if self._pair <= self._changed:
+                self._changed.clear()
+                self._reload("The certificate and private key changed, reload the ssl context")
+
+    def _reload(self, why: str) -> None:
+        log.info(why)
+        if self._loaded:  # otherwise the files are read when they are first needed
+            self._load_soon()
+
+
+def _digest(path: str) -> bytes:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).digest()
+    except OSError:
+        return b""
