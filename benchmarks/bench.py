@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.failures import reason
-from benchmarks.fleet import Fleet
+from benchmarks.brokers import Fleet
 from benchmarks.kinds import Kind
 from benchmarks.load import Lookups, Paced, lookups, paced
 from benchmarks.plan import Plan

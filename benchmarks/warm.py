@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.bench import Bench
 from benchmarks.failures import EXPECTED
-from benchmarks.fleet import send
+from benchmarks.brokers import send
 from benchmarks.load import lookups
 from benchmarks.plan import ENCODINGS, Plan
 from benchmarks.process import settle

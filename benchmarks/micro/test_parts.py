@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks.fleet import Shape
+from benchmarks.brokers import Shape
 from benchmarks.plan import BROKERS, MANY_TOPICS, TOPICS, WIDTH
 from benchmarks.registrations import registration, topic
 from interop.harness import codes

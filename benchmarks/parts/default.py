@@ -8,7 +8,7 @@ from statistics import median
 
 from benchmarks.bench import Bench, failing, having, measure_lookups, measure_paced
 from benchmarks.failures import CellFailed
-from benchmarks.fleet import Fleet, fleets
+from benchmarks.brokers import Fleet, fleets
 from benchmarks.kinds import DEFAULT, REACTORS_1
 from benchmarks.load import lookups
 from benchmarks.parts.lookups import SHAPE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having, measure_lookups
-from benchmarks.fleet import Shape, fleets
+from benchmarks.brokers import Shape, fleets
 from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.part import Part
 from benchmarks.plan import BROKERS, DEPTHS, ENCODINGS, FEW, MANY, TOPICS, WIDTH, Plan

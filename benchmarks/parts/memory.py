@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having
-from benchmarks.fleet import Shape, fleets
+from benchmarks.brokers import Shape, fleets
 from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, RUST
 from benchmarks.load import lookups
 from benchmarks.parts.part import Part

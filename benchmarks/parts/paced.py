@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having, measure_paced
-from benchmarks.fleet import fleets
+from benchmarks.brokers import fleets
 from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part

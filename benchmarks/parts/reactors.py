@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having
-from benchmarks.fleet import Fleet, fleets
+from benchmarks.brokers import Fleet, fleets
 from benchmarks.kinds import DEFAULT, REACTORS_1, REACTORS_2
 from benchmarks.load import bulk
 from benchmarks.parts.lookups import SHAPE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.bench import Bench
 from benchmarks.failures import CellFailed
-from benchmarks.fleet import send
+from benchmarks.brokers import send
 from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.part import Part
 from benchmarks.plan import MANY_TOPICS, Plan

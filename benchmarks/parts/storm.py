@@ -11,7 +11,7 @@ from subprocess import Popen
 
 from benchmarks.bench import Bench, add_delays, failing, having
 from benchmarks.cores import apart, pin
-from benchmarks.fleet import Fleet, Shape, fleets, send
+from benchmarks.brokers import Fleet, Shape, fleets, send
 from benchmarks.kinds import DEFAULT, JAVAS, RUST
 from benchmarks.load import Paced, finish_paced, start_paced
 from benchmarks.parts.part import Part

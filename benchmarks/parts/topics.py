@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having, measure_lookups
-from benchmarks.fleet import Fleet, Shape, register_all
+from benchmarks.brokers import Fleet, Shape, register_all
 from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST
 from benchmarks.parts.part import Part
 from benchmarks.plan import DEPTHS, FEW, Plan

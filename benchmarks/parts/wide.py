@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from benchmarks.bench import Bench, failing, having, measure_lookups
-from benchmarks.fleet import Fleet, Shape, fleets
+from benchmarks.brokers import Fleet, Shape, fleets
 from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, MANY_TOPICS, Plan
