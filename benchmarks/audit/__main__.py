@@ -1,4 +1,4 @@
-"""``python -m benchmarks.audit [MILLIONS …]``: make a synthetic journal of each size and run ``rocketns audit run`` on it.
+"""``python -m benchmarks.audit [MILLIONS …]``: make a journal of each size, and run ``rocketns audit run`` on it.
 Then Spark and DuckDB do the same part of the work, each in a process of its own.
 
 Nothing else should run meanwhile. 17 million events take about ten minutes and 10 GB of disk.
