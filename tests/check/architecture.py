@@ -1,4 +1,4 @@
-"""What ARCHITECTURE.md names: every path exists, every folder has a row, every question has one file."""
+"""Rules for ARCHITECTURE.md: every path exists, every folder has a row, every question has one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md names what is there, and each rule about it catches what it is for."""
+"""ARCHITECTURE.md names existing files and folders, and each rule about it finds a planted violation."""
 
 from __future__ import annotations
 
