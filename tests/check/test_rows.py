@@ -30,7 +30,7 @@ def test_the_list_of_rows_is_whole() -> None:
 
 
 def test_the_table_of_rows_is_current() -> None:
-    assert TABLE.read_text("utf-8") == table(ROOT), "make it anew: python -m tests.check.rows"
+    assert TABLE.read_text("utf-8") == table(ROOT), "it is out of date: run python -m tests.check.rows"
 
 
 @pytest.mark.parametrize(
