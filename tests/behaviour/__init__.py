@@ -1,1 +1,1 @@
-"""The behaviour rows (B001 …) over real sockets. Run with ``--against=java`` they hold for the Java server too."""
+"""The behaviour rows (B001 …) over real sockets. With ``--against=java`` they run against the Java server."""

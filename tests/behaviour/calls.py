@@ -1,4 +1,4 @@
-"""Requests about headers, key-value pairs and settings, in the shape that many tests start from."""
+"""Requests about headers, key-value pairs and settings that many tests use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def settings(client: Client) -> dict[str, str]:
 
 
 def update_settings(client: Client, text: str | bytes) -> Answer:
-    """UPDATE_NAMESRV_CONFIG with a properties text, whatever the answer."""
+    """UPDATE_NAMESRV_CONFIG with a properties text; any answer."""
     return client.request(codes.UPDATE_NAMESRV_CONFIG, None, text.encode() if isinstance(text, str) else text)
 
 

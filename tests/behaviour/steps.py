@@ -1,4 +1,4 @@
-"""What a broker does, one function a request. A broker is ``names`` plus a host number and a broker id."""
+"""Requests of a broker, one function for each. A broker is ``names`` plus a host number and a broker id."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def register_with(
 
 
 def registered(client: Client, names: Names, topics: Iterable[Topic] = TWO_TOPICS, **more: Any) -> Answer:
-    """``register``, and it must have been accepted."""
+    """``register``; the answer must be a success."""
     answer = register(client, names, topics, **more)
     assert (answer.code, answer.remark) == (0, None)
     return answer
@@ -83,7 +83,7 @@ def unregister(client: Client, names: Names, host: int = 1, broker_id: int = 0, 
 
 
 def settle(client: Client) -> None:
-    """Return when every unregistration queued before has been worked off: a later one has had its effect.
+    """Wait until every earlier unregistration has been applied: a later one has taken effect.
 
     It is asked for again until it has, because a bad request makes Java drop the rest of its batch.
     """
@@ -98,7 +98,7 @@ def settle(client: Client) -> None:
 
 
 def settle_closes(server: NameServer) -> None:
-    """Return when every connection closed before has been dealt with: a broker on a later one is gone."""
+    """Wait until every connection closed earlier has been handled: a broker on a later one is gone."""
     barrier = Names()
     with server.connect() as client:
         registered(client, barrier, ())

@@ -22,7 +22,7 @@ def header(
     remark: bytes = b"",
     remark_length: int | None = None,
 ) -> bytes:
-    """A binary header whose two length fields may lie."""
+    """A binary header with any values in its two length fields."""
     fixed = struct.pack(">hBhii", code, 0, 513, OPAQUE, 0)
     remark_size = len(remark) if remark_length is None else remark_length
     ext_size = len(ext) if ext_length is None else ext_length

@@ -1,4 +1,4 @@
-"""GET_BROKER_CLUSTER_INFO and GET_BROKER_MEMBER_GROUP: the tables as they are."""
+"""GET_BROKER_CLUSTER_INFO and GET_BROKER_MEMBER_GROUP: the tables without changes."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ CODES = [
 
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
-    """The product environment's name server; which kind it is does not matter here."""
+    """The product environment's name server, of either kind."""
     with running(RocketnsServer(tmp_path_factory.mktemp("product"), {"orderMessageEnable": "true"})) as started:
         yield started
 
@@ -71,7 +71,7 @@ def test_every_code_is_a_look_up(client: Client, broker: Client, names: Names, c
 
 @pytest.mark.parametrize("code", [codes.GET_ROUTEINFO_BY_TOPIC, *CODES])
 def test_an_unknown_topic(client: Client, names: Names, code: int) -> None:
-    """B248: is answered as elsewhere, for every code; so is a request without a topic."""
+    """B248: it is answered as in any mode, for every code; so is a request without a topic."""
     assert_not_found(client.request(code, {"topic": names.topic()}), names.topic())
     assert_not_found(client.request(code), None)
 

@@ -82,7 +82,7 @@ def test_a_missing_home(program: Program, monkeypatch: pytest.MonkeyPatch) -> No
         assert process.wait() == 254
         assert "Please set the ROCKETMQ_HOME variable" in process.text()
         return
-    # Nothing of a RocketMQ installation is needed here, so demanding one would only be in the way.
+    # rocketns needs no RocketMQ installation, so it does not demand one.
     try:
         port = int(process.wait_for(BOOT_LINE)[1])
         with Client(port) as client:

@@ -1,4 +1,4 @@
-"""GET_NAMESRV_CONFIG and UPDATE_NAMESRV_CONFIG: what is shown, what is changed, and the file behind it."""
+"""GET_NAMESRV_CONFIG and UPDATE_NAMESRV_CONFIG: shown and changed properties, and the file."""
 
 from __future__ import annotations
 

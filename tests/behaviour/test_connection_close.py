@@ -1,4 +1,4 @@
-"""What happens to brokers whose connection closes."""
+"""Brokers whose connection closes."""
 
 from __future__ import annotations
 

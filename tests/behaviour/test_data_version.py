@@ -1,4 +1,4 @@
-"""QUERY_DATA_VERSION and BROKER_HEARTBEAT: what they answer. What they keep alive needs a fake clock."""
+"""QUERY_DATA_VERSION and BROKER_HEARTBEAT: their answers. tests/timed has their effect on expiry."""
 
 from __future__ import annotations
 

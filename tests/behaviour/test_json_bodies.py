@@ -1,4 +1,4 @@
-"""The JSON of bodies: what is left out, what is escaped, and the two dialects of numeric map keys."""
+"""The JSON of bodies: omitted members, escapes, and the two dialects of numeric map keys."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_null_map_values_are_left_out(client: Client, names: Names) -> None:
 
 
 def test_a_bodys_keys_are_compact_and_in_alphabetical_order(client: Client, names: Names) -> None:
-    """B087: nothing but what the fields need."""
+    """B087: no blanks between members."""
     registered(
         client, names, [topic_config(names.topic(), 4, 3, 6, 1), topic_config(names.topic("U"))], __ZONE_NAME="z"
     )

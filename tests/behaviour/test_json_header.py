@@ -1,4 +1,4 @@
-"""The JSON header of a request: defaults, what is tolerated, what closes the connection."""
+"""The JSON header of a request: defaults, tolerated forms, and forms that close the connection."""
 
 from __future__ import annotations
 

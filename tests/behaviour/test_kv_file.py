@@ -1,4 +1,4 @@
-"""The KV file: its format, its copy, and what a start makes of it."""
+"""The KV file: its format, its backup copy, and how it is read at start."""
 
 from __future__ import annotations
 

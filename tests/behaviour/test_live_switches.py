@@ -1,4 +1,4 @@
-"""Settings changed by UPDATE_NAMESRV_CONFIG: which are felt by the next request, which only after a restart."""
+"""Settings changed by UPDATE_NAMESRV_CONFIG: which take effect at the next request, and which only after a restart."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ START_ONLY = {
     "useEpollNativeSelector": "true",
     "writeBufferHighWaterMark": "1",
 }
-# What the operator alone may put into the file, or not with this value; see docs/differences.md.
+# Only the operator may write these into the file, or this value of them; see docs/differences.md.
 UNWRITTEN = {
     "bindAddress", "clusterTest", "enableControllerInNamesrv", "listenPort", "scanNotActiveBrokerInterval",
     "writeBufferHighWaterMark",

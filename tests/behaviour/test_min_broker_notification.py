@@ -1,6 +1,6 @@
 """Notification 905, which the name server sends to a group's brokers when their lowest id has changed.
 
-That none is sent is shown by the next one being the first to arrive: over one connection they keep their order.
+To show that none is sent, a test checks that the next one arrives first: one connection keeps their order.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def leave(client: Client, names: Names, broker_id: int, at: Receiver) -> None:
 
 
 def joined(at: Receiver, broker_id: int) -> dict[str, str]:
-    """The fields that tell of a new lowest id."""
+    """The fields of a notification about a new lowest id."""
     return {"haBrokerAddr": f"ha-{broker_id}", "minBrokerAddr": at.addr, "minBrokerId": str(broker_id)}
 
 
 def left(was: Receiver, at: Receiver, broker_id: int) -> dict[str, str]:
-    """The fields that tell that the lowest id has gone, and which is the lowest now."""
+    """The fields of a notification that the lowest id has left; they name the new lowest."""
     return {"offlineBrokerAddr": was.addr, "minBrokerAddr": at.addr, "minBrokerId": str(broker_id)}
 
 
@@ -86,7 +86,7 @@ def test_a_lower_id_joins(client: Client, names: Names, receiver: Receivers) -> 
 
 @pytest.mark.parametrize("broker_id", [2, 0], ids=["higher", "the same"])
 def test_no_lower_id_joins(client: Client, names: Names, receiver: Receivers, broker_id: int) -> None:
-    """B192: an id that is not below all others is nothing to tell."""
+    """B192: no notification for an id that is not the lowest."""
     zero, other, minus = receiver(), receiver(), receiver()
     join(client, names, 0, zero)
     join(client, names, broker_id, zero if broker_id == 0 else other)
@@ -136,7 +136,7 @@ def test_the_connection_of_the_lowest_id_ends(
 
 
 def test_another_id_leaves(client: Client, names: Names, receiver: Receivers) -> None:
-    """B193: and the lowest stays: nothing to tell."""
+    """B193: the lowest stays, so there is no notification."""
     zero, one, two = receiver(), receiver(), receiver()
     for broker_id, at in enumerate((zero, one, two)):
         join(client, names, broker_id, at, enableActingMaster="true")

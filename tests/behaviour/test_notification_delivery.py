@@ -1,4 +1,4 @@
-"""How notification 905 travels: over connections of the name server's own, which hold up nobody."""
+"""The delivery of notification 905: over connections that the name server opens, without blocking other work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.tlsfiles import as_options
 
 Start = Callable[..., NameServer]
 ON: dict[str, object] = {"notifyMinBrokerIdChanged": "true"}
-# Reserved for documentation (RFC 5737): nobody answers there.
+# Reserved for documentation (RFC 5737): no host answers there.
 NOBODY = "192.0.2.1:10911"
 NO_ADDRESSES = ("a\0b:1", "host..name:1", ":1")
 NO_ADDRESSES_THAT_JAVA_THROWS_AT = ("", "nonsense", "127.0.0.1", "127.0.0.1:99999")
@@ -52,7 +52,7 @@ def test_receivers_that_cannot_be_reached(server: NameServer, names: Names) -> N
 
 @pytest.mark.parametrize("addr", [*NO_ADDRESSES, *NO_ADDRESSES_THAT_JAVA_THROWS_AT])
 def test_addresses_that_are_none(server: NameServer, names: Names, addr: str) -> None:
-    """B192: hold up nobody either."""
+    """B192: they block nothing either."""
     if server.kind == "java" and addr in NO_ADDRESSES_THAT_JAVA_THROWS_AT:
         pytest.skip("Java's loop over the receivers ends in an exception at an address without a port")
     with server.connect() as client, Receiver() as good:
@@ -117,7 +117,7 @@ def test_in_binary(start_server: Start, names: Names) -> None:
 
 
 def shown_addrs(client: Client, names: Names) -> Any:
-    """Broker id to address, asked as an old peer asks, who is not sent away."""
+    """Broker id to address, queried like an old peer, which gets no GO_AWAY."""
     answer = client.request(codes.GET_BROKER_CLUSTER_INFO, version=475)
     return loads(answer.body)["brokerAddrTable"][names.broker]["brokerAddrs"]
 

@@ -1,4 +1,4 @@
-"""More requests than the server can take, and more answers than a client reads."""
+"""More requests than the server accepts, and more answers than a client reads."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def test_one_full_queue_does_not_starve_the_other(narrow_server: NameServer, flo
 
 
 def unread_bytes(client: Client) -> int:
-    """What waits in the client's socket."""
+    """The number of bytes that wait in the client's socket."""
     size = array.array("i", [0])
     fcntl.ioctl(client.socket, termios.FIONREAD, size)
     return size[0]
 
 
 def wait_until_answers_are_stuck(client: Client) -> None:
-    """Until the unread answers stop growing, so that the socket and then the server's buffer are full."""
+    """Wait until the unread answers stop growing: then the socket and the server's buffer are full."""
     previous = 0
     while (unread := unread_bytes(client)) == 0 or unread > previous:
         previous = unread
@@ -98,7 +98,7 @@ def wait_until_answers_are_stuck(client: Client) -> None:
 
 
 def write_until_stalled(client: Client, data: bytes) -> int:
-    """Send until the peer has taken nothing for a while; the number of bytes sent."""
+    """Send until the peer has read nothing for a while; the number of bytes sent."""
     sent = 0
     client.socket.setblocking(False)
     while sent < len(data) and select.select([], [client.socket], [], STALLED_S)[1]:

@@ -1,4 +1,4 @@
-"""Which threads go first where a core is wanted by several."""
+"""Which threads have priority when several want the same core."""
 
 from __future__ import annotations
 

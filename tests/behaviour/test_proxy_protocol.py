@@ -129,7 +129,7 @@ def test_v2_malformed(client: Client, header: bytes) -> None:
 
 
 def test_a_second_header_is_no_frame(client: Client) -> None:
-    """B054: only the first thing on a connection is looked at for a header."""
+    """B054: only the first bytes of a connection can be a PROXY header."""
     client.send(V1_ADDRESSED["tcp4"] * 2 + REQUEST)
     assert client.is_closed_by_server()
 

@@ -1,4 +1,4 @@
-"""REGISTER_BROKER: what is accepted, what is refused, and what of its header matters."""
+"""REGISTER_BROKER: accepted and refused registrations, and the header fields that matter."""
 
 from __future__ import annotations
 

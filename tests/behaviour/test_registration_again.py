@@ -1,4 +1,4 @@
-"""What a broker that registers again changes: the DataVersion decides, missing pieces come back."""
+"""A broker that registers again: the DataVersion decides what changes, and missing parts are restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registrations that collide with what is there, and names that are missing."""
+"""Registrations that conflict with existing ones, and missing names."""
 
 from __future__ import annotations
 

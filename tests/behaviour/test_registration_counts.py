@@ -1,4 +1,4 @@
-"""What a server says of the registrations that it did not decode, when it stops."""
+"""At stop, the server logs how many registrations it did not decode."""
 
 from __future__ import annotations
 

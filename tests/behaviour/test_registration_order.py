@@ -1,4 +1,4 @@
-"""REGISTER_BROKER's answer tells the ordered topics: the KV namespace ORDER_TOPIC_CONFIG."""
+"""REGISTER_BROKER's answer has the ordered topics: the KV namespace ORDER_TOPIC_CONFIG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who of a group registers topics: masters, slaves of old and new brokers, the acting master."""
+"""Which members of a group register topics: masters, slaves of old and new brokers, the acting master."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What outlives the process: key-value pairs and settings, no routes."""
+"""After a restart: key-value pairs and settings are kept, routes are not."""
 
 from __future__ import annotations
 

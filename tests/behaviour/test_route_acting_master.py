@@ -1,4 +1,4 @@
-"""Routes of groups without master: the smallest slave is shown as master where that is switched on."""
+"""Routes of groups without master: the smallest slave is shown as master if that is switched on."""
 
 from __future__ import annotations
 

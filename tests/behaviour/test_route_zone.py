@@ -1,4 +1,4 @@
-"""Routes for one zone: other zones' brokers are taken out, and the body is written in the default dialect."""
+"""Routes for one zone: without other zones' brokers, and in the default dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ROCKETMQ serialize type: a server that answers in binary whatever it is asked in."""
+"""The ROCKETMQ serialize type: a server that answers every request with a binary header."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_errors(client: Client, names: Names) -> None:
 
 
 def test_an_empty_value(client: Client, names: Names) -> None:
-    """B033: is told from none."""
+    """B033: an empty value differs from none."""
     put_kv(client, names.cluster, "empty", "")
     assert_binary(get_kv(client, names.cluster, "empty"), codes.SUCCESS, ext={"value": ""})
 

@@ -1,4 +1,4 @@
-"""Stopping: at once by default, or after a time in which peers are told to go away."""
+"""Stopping: at once by default, or after a time in which peers get GO_AWAY."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ask(client: Client, version: int) -> Answer:
 
 @contextmanager
 def leaving(server: NameServer) -> Iterator[Client]:
-    """A connection from before the signal, when the server has begun to send away."""
+    """A connection opened before the signal; the server now answers GO_AWAY."""
     with server.connect() as client:
         assert ask(client, 513).code == codes.QUERY_NOT_FOUND
         server.process.signal(signal.SIGTERM)
@@ -43,7 +43,7 @@ def leaving(server: NameServer) -> Iterator[Client]:
 
 @pytest.fixture
 def patient(start_server: Start) -> Iterator[NameServer]:
-    """A server that, asked to stop, would send away for a minute."""
+    """A server that answers GO_AWAY for a minute before it stops."""
     server = start_server(GRACEFULLY | {"shutdownWaitTimeSeconds": 60})
     yield server
     server.kill()
@@ -107,7 +107,7 @@ def test_a_second_signal_ends_the_waiting(patient: NameServer) -> None:
 
 
 def test_no_waiting_by_default(start_server: Start, names: Names) -> None:
-    """B080: nobody is sent away, the connections close."""
+    """B080: no peer gets GO_AWAY; the connections close."""
     server = start_server()
     with server.connect() as client:
         put_kv(client, names.cluster, "k", "v")

@@ -1,4 +1,4 @@
-"""Where rocketns takes Java's system properties from, and what it does not start with. None of it is in the rows:
+"""The sources of Java's system properties, and settings that prevent a start. None of it is in the rows:
 the JVM and RocketMQ's launcher script do it for Java, and the harness starts the JVM without the script.
 """
 

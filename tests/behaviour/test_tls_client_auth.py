@@ -1,4 +1,4 @@
-"""tls.server.need.client.auth, and whom tls.server.authClient trusts."""
+"""tls.server.need.client.auth, and the clients that tls.server.authClient trusts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ours() -> Identity:
 
 @pytest.fixture(scope="module")
 def clients(ours: Identity, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Files | None]:
-    """Files of a client by who signed its certificate; ``none`` has none."""
+    """A client's files, by the signer of its certificate; ``none`` has no certificate."""
     folder = tmp_path_factory.mktemp("clients")
     return {
         "trusted": Files.write(folder / "trusted", ours.issue("client")),

@@ -1,4 +1,4 @@
-"""Where the certificate comes from: files named by properties."""
+"""The certificate's files, named by properties."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_tls_file_ends_test_mode(start_server: Start, tmp_path: Path, identi
 
 
 def test_a_missing_tls_file(start_server: Start, tmp_path: Path) -> None:
-    """B069: is as good as an empty one."""
+    """B069: it counts as an empty file."""
     server = start_server(options=[f"-Dtls.config.file={tmp_path / 'none'}"])
     assert is_served(lambda: TlsClient(server.port))
 

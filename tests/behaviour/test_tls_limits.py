@@ -1,4 +1,4 @@
-"""tls.protocols and tls.ciphers, and bytes that are no TLS."""
+"""tls.protocols and tls.ciphers, and bytes that are not TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tls.server.mode, and the certificate that the server makes itself where it is given none (test mode, the default)."""
+"""tls.server.mode, and the certificate that the server makes itself without given files (test mode, the default)."""
 
 from __future__ import annotations
 

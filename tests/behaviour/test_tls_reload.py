@@ -1,4 +1,4 @@
-"""Certificate, key and trust files that are replaced while the server runs. It looks at them twice a second."""
+"""Certificate, key and trust files that are replaced while the server runs. It checks them twice a second."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.certificates import Files, Identity, authority
 from tests.support.tlsclient import TlsClient, answers, any_server, is_served
 from tests.support.tlsfiles import served_certificate, tls_properties, write_properties
 
-# More than the server takes between two looks: by then it has seen a change that counts.
+# Longer than the server's interval between two checks, so it has noticed any change.
 UNSEEN_S = 0.8
 # "Within about a second", and what a busy machine adds.
 SEEN_WITHIN_S = 5.0

@@ -1,4 +1,4 @@
-"""UNREGISTER_BROKER: answered at once, done by a worker in batches."""
+"""UNREGISTER_BROKER: answered at once, applied by a worker in batches."""
 
 from __future__ import annotations
 

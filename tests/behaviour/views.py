@@ -1,4 +1,4 @@
-"""What the name server shows, read back as Python values."""
+"""The name server's answers as Python values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _quote_key(match: re.Match[bytes]) -> bytes:
 
 
 def ask_route(client: Client, topic: str | None, *, version: int = 513, **ext: Any) -> Answer:
-    """GET_ROUTEINFO_BY_TOPIC, whatever the answer."""
+    """GET_ROUTEINFO_BY_TOPIC; any answer."""
     fields = ext if topic is None else {"topic": topic} | ext
     return client.request(codes.GET_ROUTEINFO_BY_TOPIC, fields, version=version)
 

@@ -23,8 +23,9 @@ ROW = re.compile(r"(?<![A-Za-z0-9])[Bb](\d{3})(?!\d)")
 INTRODUCTION = """# Every behaviour and the tests that name it
 
 The behaviour of the Java NameServer 5.5.0, row by row, with the tests of rocketns that check it.
-`python -m tests.check.rows` writes this file, and a test fails if it is out of date. The behaviour tests also run against
-the Java server itself: `pytest tests/behaviour --against=java`. `make parity` plays the scenarios on both servers.
+`python -m tests.check.rows` writes this file, and a test fails if it is out of date. The behaviour tests also run
+against the Java server itself: `pytest tests/behaviour --against=java`. `make parity` plays the scenarios on both
+servers.
 """
 # A row can have dozens of scenarios; `interop.parity.rows.compared` has them all.
 SCENARIOS_SHOWN_MAX = 3
