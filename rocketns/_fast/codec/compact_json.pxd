@@ -26,6 +26,16 @@ cdef enum Member:
     MEMBER = 1
 
 
+cdef inline Cursor cursor_of(const unsigned char[::1] text) noexcept:
+    """A cursor over the whole text."""
+    cdef Cursor cursor
+    cursor.at = cursor.end = NULL
+    if text.shape[0]:  # an empty view has no first element whose address could be taken
+        cursor.at = &text[0]
+        cursor.end = cursor.at + text.shape[0]
+    return cursor
+
+
 cdef inline size_t left(const Cursor *cursor) noexcept nogil:
     return <size_t>(cursor.end - cursor.at)
 

@@ -7,7 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from rocketns._fast.codec.compact_json cimport WORD_BYTES, Cursor, is_plain, left, zero_bytes
+from rocketns._fast.codec.compact_json cimport WORD_BYTES, Cursor, cursor_of, is_plain, left, zero_bytes
 
 
 cdef inline uint64_t repeated(uint8_t byte) noexcept nogil:
@@ -69,15 +69,6 @@ cdef Py_ssize_t marks_outside_strings(Cursor cursor, Py_ssize_t most) noexcept n
         else:
             marks += is_mark(byte)
     return marks
-
-
-cdef Cursor cursor_of(const unsigned char[::1] text) noexcept:
-    cdef Cursor cursor
-    cursor.at = cursor.end = NULL
-    if text.shape[0]:  # an empty view has no first element to take the address of
-        cursor.at = &text[0]
-        cursor.end = cursor.at + text.shape[0]
-    return cursor
 
 
 def count_values(const unsigned char[::1] text, Py_ssize_t most):

@@ -9,7 +9,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
-from rocketns._fast.codec.compact_json cimport Cursor, left, scan_int, take, take_bytes
+from rocketns._fast.codec.compact_json cimport Cursor, cursor_of, left, scan_int, take, take_bytes
 from rocketns._fast.codec.wire cimport read_uint32
 
 cdef extern from "Python.h":
@@ -86,15 +86,6 @@ cdef Limits limits_of(limits) except *:
     found.topics, found.mappings, found.block_bytes = limits.topics, limits.mappings, limits.block_bytes
     found.topic_bytes_min, found.mapping_bytes_min = limits.topic_bytes_min, limits.mapping_bytes_min
     return found
-
-
-cdef Cursor cursor_of(const unsigned char[::1] data) noexcept:
-    cdef Cursor cursor
-    cursor.at = cursor.end = NULL
-    if data.shape[0]:  # an empty view has no first element to take the address of
-        cursor.at = &data[0]
-        cursor.end = cursor.at + data.shape[0]
-    return cursor
 
 
 def needs_more(const unsigned char[::1] data, bint mappings, limits):
