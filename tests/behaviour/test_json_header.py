@@ -78,7 +78,7 @@ def test_a_missing_code_is_code_zero(client: Client, header: str) -> None:
 
 @pytest.mark.parametrize("value", [1, "x", None, True, 1.5, [1, {"code": 3}], {"code": 3, "opaque": 1}])
 def test_unknown_keys_are_ignored(client: Client, value: object) -> None:
-    """B013: of any type, also in front of the known ones."""
+    """B013: unknown keys of any type, also in front of the known ones."""
     answer = send_text(client, json.dumps({"another": value} | WHOLE | {"zzz": value}))
     assert (answer.code, answer.opaque) == (codes.SUCCESS, 77)
 

@@ -104,7 +104,7 @@ def test_the_first_member(client: Client, names: Names, receiver: Receivers, bro
 
 
 def test_a_first_member_below_zero(client: Client, names: Names, receiver: Receivers) -> None:
-    """B194: is told of itself, since a group without members counts as one with a lowest id of 0."""
+    """B194: it is notified about itself, because a group without members counts as one with a lowest id of 0."""
     first = receiver()
     join(client, names, -1, first)
     assert_frame(first.next(), joined(first, -1))
@@ -147,7 +147,7 @@ def test_another_id_leaves(client: Client, names: Names, receiver: Receivers) ->
 
 
 def test_a_group_without_acting_master(client: Client, names: Names, receiver: Receivers) -> None:
-    """B196: is not told of a leave, but of a join."""
+    """B196: it is not notified of a leave, but of a join."""
     zero, one = receiver(), receiver()
     join(client, names, 0, zero)
     join(client, names, 1, one)

@@ -62,7 +62,7 @@ def test_no_zone_matches(client: Client, topic: str) -> None:
 
 
 def test_broker_without_zone_does_not_match(client: Client, names: Names) -> None:
-    """B212: no zone is no match."""
+    """B212: a broker without a zone does not match."""
     registered(client, names)
     assert in_zone(client, names.topic("T"), "z1") == both()
 

@@ -85,7 +85,7 @@ def test_a_key_that_is_none(start_server: Start, tmp_path: Path, identity: Ident
 
 
 def test_no_files_named(start_server: Start) -> None:
-    """B074: likewise without test mode."""
+    """B074: without test mode the server does not start either."""
     with pytest.raises(ProcessFailed) as failed:
         start_server(options=["-Dtls.test.mode.enable=false"])
     assert failed.value.status == 255

@@ -71,7 +71,7 @@ def test_the_test_certificate(server: NameServer) -> None:
 
 
 def test_the_test_certificate_stays(server: NameServer) -> None:
-    """B064: made once, the same for every connection."""
+    """B064: it is made once and is the same for every connection."""
     with TlsClient(server.port) as one, TlsClient(server.port) as two:
         assert one.served_certificate == two.served_certificate
 
@@ -83,7 +83,7 @@ def test_test_mode_serves_tls_1_2(server: NameServer) -> None:
 
 
 def test_enforcing_closes_on_a_plain_frame(enforcing: NameServer) -> None:
-    """B066: unanswered."""
+    """B066: the frame is not answered."""
     with enforcing.connect() as client:
         client.send(REQUEST)
         assert client.is_closed_by_server()
@@ -123,7 +123,7 @@ def test_the_end_of_a_tls_connection(enforcing: NameServer, names: Names) -> Non
 
 
 def test_a_request_together_with_the_end_of_tls(enforcing: NameServer, names: Names) -> None:
-    """B067: is executed, as one together with the end of a plain connection is."""
+    """B067: the request is executed, as at the end of a plain connection."""
     put = {"namespace": names.cluster, "key": "k", "value": "v"}
     peer = TlsPeer()
     with enforcing.connect() as plain, TlsClient(enforcing.port) as client:

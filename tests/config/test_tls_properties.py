@@ -17,7 +17,7 @@ def read(tmp_path: Path, file: str | None, system: dict[str, str], given: dict[s
 
 
 def test_defaults(tmp_path: Path) -> None:
-    """B065, B075: no file is fine."""
+    """B065, B075: no file is needed."""
     config = read(tmp_path, None, {})
     assert (config.mode, config.enable, config.test_mode) == (TlsMode.PERMISSIVE, False, True)
     assert (config.client_auth, config.server.verify_peer, config.server.key_path) == (ClientAuth.NONE, False, "")

@@ -25,7 +25,7 @@ def test_extreme_numbers(opaque: int) -> None:
 
 
 def test_no_remark_and_no_fields_in_binary() -> None:
-    """B033: are lengths of zero, whether there is an empty map or none."""
+    """B033: both are written as lengths of zero, for an empty map as well."""
     expected = struct.pack(">hBhiiii", 0, 0, 513, 7, 1, 0, 0)
     assert (
         encode_reply(Reply(), 7, ROCKETMQ) == encode_reply(Reply(ext_fields={}), 7, ROCKETMQ) == frame(expected, b"", 1)
@@ -34,7 +34,7 @@ def test_no_remark_and_no_fields_in_binary() -> None:
 
 @pytest.mark.parametrize("serialize_type", [JSON, ROCKETMQ])
 def test_a_lone_surrogate(serialize_type: SerializeType) -> None:
-    """B033, B088: is a question mark, as of Java's encoder."""
+    """B033, B088: it is written as a question mark, as by Java's encoder."""
     found = command.decode(encode_reply(Reply(0, "\ud800", {"k": "\udfff"}), 1, serialize_type))
     assert found.ext("k") == "?"
 
@@ -58,6 +58,6 @@ def test_numbers_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("ext", [{"k" * 40_000: "v"}, {"k": "v" * (1 << 24)}], ids=["key", "value"])
 def test_a_header_that_has_no_binary_form(ext: dict[str, str | None]) -> None:
-    """B033: is refused, and the caller answers with an error instead."""
+    """B033: it is refused, and the caller answers with an error instead."""
     with pytest.raises(Exception, match=r"format|at most"):
         encode_reply(Reply(0, None, ext), 1, ROCKETMQ)

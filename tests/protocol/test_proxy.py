@@ -71,7 +71,7 @@ def test_whole_cut_and_followed_by_something(header: bytes, source: str | None) 
     "start", [b"PROX", b"proxy TCP4 1", SIGNATURE[:-1] + b"\0", b"\x16\x03\x01" + bytes(9), bytes(12)]
 )
 def test_other_beginnings(start: bytes) -> None:
-    """B054: are no PROXY header."""
+    """B054: other beginnings are not a PROXY header."""
     assert not proxy.is_proxied(start)
 
 

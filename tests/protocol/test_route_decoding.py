@@ -73,7 +73,7 @@ def test_what_may_be_missing() -> None:
 
 
 def test_numbers_as_names() -> None:
-    """B248: are taken as they are written."""
+    """B248: numbers become names as they are written."""
     (group,) = decode_topic_route_data(b'{"brokerDatas":[{"brokerName":1.50,"brokerAddrs":{0:2}}]}').broker_datas
     assert (group.broker_name, group.broker_addrs) == ("1.50", {0: "2"})
 
@@ -95,14 +95,14 @@ def test_numbers_as_names() -> None:
     ids=str,
 )
 def test_no_route(fields: dict[str, Any]) -> None:
-    """B248: is a BodyDecodeError."""
+    """B248: a body without a route is a BodyDecodeError."""
     with pytest.raises(BodyDecodeError):
         decoded(**fields)
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b'""', b"[]", b"1", b"{", b"\xff", b"[" * 5000])
 def test_no_object(body: bytes) -> None:
-    """B248: likewise."""
+    """B248: a body that is not an object is a BodyDecodeError."""
     with pytest.raises(BodyDecodeError):
         decode_topic_route_data(body)
 

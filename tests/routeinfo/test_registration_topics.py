@@ -74,7 +74,7 @@ def test_11_an_id_that_had_no_address_rewrites_all(manager: Manager) -> None:
 
 
 def test_11_a_heartbeat_without_a_version_writes_all_at_the_next_one(manager: Manager) -> None:
-    """B140: no version equals none."""
+    """B140: a missing version equals no other, not even another missing one."""
     manager.register(MASTER.but(version=None), TWO)
     manager.register(MASTER.but(version=None), table_of(T1=NARROW, T2=NARROW))
     assert manager.tables.topic_queue_table["T1"] == {BROKER: NARROW}

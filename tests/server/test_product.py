@@ -44,7 +44,7 @@ def route(opaque: int, body: bytes = ROUTE, code: int = 0) -> bytes:
 
 
 def test_a_route_that_is_found() -> None:
-    """B248: is answered with success."""
+    """B248: a found route is answered with success."""
 
     async def test(client: RemotingClient) -> None:
         async with peer(answering(route)) as one:
@@ -105,7 +105,7 @@ def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: ends after five seconds."""
+    """B248: waiting for an answer ends after five seconds."""
     assert product.TIMEOUT_S == 5
     monkeypatch.setattr(product, "TIMEOUT_S", 0.05)
 

@@ -96,7 +96,7 @@ def test_no_answer_in_time() -> None:
 
 @pytest.mark.parametrize("addr", [CLOSED, NOBODY, "nonsense", "a\0b:1"])
 def test_nobody_to_answer(addr: str) -> None:
-    """B248: is known as soon as the connection is."""
+    """B248: a failed connection is reported at once."""
 
     async def test(client: RemotingClient) -> None:
         with pytest.raises(NotSentError, match=r"ended|no answer"):

@@ -86,7 +86,7 @@ def test_the_server_ends(context: Context) -> None:
 
 
 def test_an_end_before_the_handshake(context: Context) -> None:
-    """B064: is silent."""
+    """B064: nothing is sent."""
     assert TlsStream(context).end() == b""
 
 
@@ -104,7 +104,7 @@ def test_garbage(context: Context, garbage: bytes) -> None:
 
 
 def test_good_records_before_garbage(context: Context) -> None:
-    """B067: are given out."""
+    """B067: the good records are passed on."""
     stream, peer = connected(context)
     assert stream.receive(peer.encrypt(b"good") + b"garbage") == b"good"
     assert stream.ended is not None

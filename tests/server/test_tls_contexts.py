@@ -96,7 +96,7 @@ def test_both_at_once(files: Files, ours: Identity) -> None:
 
 
 def test_the_trust_file_alone(files: Files) -> None:
-    """B072: is enough, and does not stand for one of the others."""
+    """B072: a change of the trust file alone is enough. It does not count as a change of certificate or key."""
 
     async def test(contexts: TlsContexts, first: Context | None) -> None:
         append(files.folder / "trust.pem")
@@ -125,7 +125,7 @@ def test_one_file_as_certificate_and_trust(ours: Identity, tmp_path: Path) -> No
 
 
 def test_a_deleted_file(files: Files) -> None:
-    """B071: is no change; its return with other bytes is one."""
+    """B071: deletion is not a change; a file that returns with other bytes is one."""
 
     async def test(contexts: TlsContexts, first: Context | None) -> None:
         saved = files.certificate.read_bytes()
@@ -155,7 +155,7 @@ def test_a_file_seen_half_written(files: Files, ours: Identity) -> None:
 
 
 def test_files_that_come_later(files: Files) -> None:
-    """B074: are not watched, as in Java: without them at the start there is no TLS until a restart."""
+    """B074: files that are missing at the start are not watched, as in Java. There is no TLS until a restart."""
     files.key.unlink()
 
     async def run() -> None:
@@ -210,7 +210,7 @@ def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest
 
 
 def test_an_error_that_nobody_foresaw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B074: leaves those that wait without a context, not without an answer."""
+    """B074: connections that wait get no context, but they get an answer."""
 
     def fail(_config: TlsConfig) -> Context:
         raise RuntimeError("unforeseen")

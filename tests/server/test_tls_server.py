@@ -57,7 +57,7 @@ def test_kinds_of_keys(ours: Identity, tmp_path: Path, rsa_bits: int, password: 
 
 @pytest.mark.parametrize("missing", ["certificate.pem", "key.pem"])
 def test_a_missing_file(files: Files, missing: str) -> None:
-    """B074: is an error that a start outlives, and names the file."""
+    """B074: the server still starts; the error names the file."""
     (files.folder / missing).unlink()
     with pytest.raises(TlsError, match=missing) as failed:
         build_server_context(files_config(files))
@@ -65,7 +65,7 @@ def test_a_missing_file(files: Files, missing: str) -> None:
 
 
 def test_a_key_of_another_certificate(files: Files) -> None:
-    """B074: likewise."""
+    """B074: the server still starts; the error names both files."""
     files.key.write_bytes(authority("others").key_pem())
     with pytest.raises(TlsError, match=r"key\.pem does not fit to .*certificate\.pem") as failed:
         build_server_context(files_config(files))
@@ -92,7 +92,7 @@ def test_a_key_that_is_too_short(ours: Identity, tmp_path: Path) -> None:
     ],
 )
 def test_files_that_hold_nonsense(files: Files, name: str, content: str | None) -> None:
-    """B074: no start outlives them, and the error names the file."""
+    """B074: the server does not start, and the error names the file."""
     if content is not None:
         (files.folder / name).write_text(content)
     given = files_config(files, authClient="true", trustCertPath=str(files.folder / "trust.pem"))
@@ -109,7 +109,7 @@ def test_a_wrong_password(ours: Identity, tmp_path: Path, encrypted_with: str, g
 
 
 def test_a_trust_file_that_is_not_needed(files: Files) -> None:
-    """B075: is not read where any client is trusted."""
+    """B075: the trust file is not read if any client is trusted."""
     assert takes(build_server_context(files_config(files, trustCertPath=str(files.folder / "none"))), TlsPeer())
 
 

@@ -114,7 +114,7 @@ def test_protocols_in_between_are_left_out() -> None:
     ],
 )
 def test_the_outgoing_side(protocols: str, ciphers: str, versions: tuple[ssl.TLSVersion, ssl.TLSVersion]) -> None:
-    """B192: is limited by the same properties."""
+    """B192: the same properties limit outgoing connections."""
     context = client_context(config(tls_protocols=protocols, tls_ciphers=ciphers))
     assert (context.minimum_version, context.maximum_version) == versions
     if ciphers == JAVA_GCM128:

@@ -39,7 +39,7 @@ def tls_server(timed_server: TimedServerFactory, tmp_path: Path) -> TimedServer:
     ids=["one byte", "a hello", "v1", "v1 and nothing", "v2", "v1 and a hello"],
 )
 def test_a_peer_that_stalls(tls_server: TimedServer, start: bytes) -> None:
-    """B058, B060, B064: is closed at the idle limit like any other, and its bytes are no longer counted."""
+    """B058, B060, B064: its connection closes at the idle limit like any other, and its bytes no longer count."""
     with tls_server.connect() as client:
         client.send(start)
         wait_for_connections(tls_server, 1)
