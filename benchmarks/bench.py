@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.brokers import Brokers
+from benchmarks.brokers import Brokers, Shape, with_brokers
 from benchmarks.failures import reason
 from benchmarks.kinds import Kind
 from benchmarks.load import Lookups, Paced, lookups, paced
 from benchmarks.plan import Plan
 from benchmarks.process import resident_mb, settle
 from benchmarks.record import Cell, Record
-from benchmarks.running import Server
+from benchmarks.running import Needs, Server, running
 
 One = TypeVar("One")
+Found = dict[str, Brokers]
 Measure = Callable[[Cell, Brokers], object]
 
 
@@ -47,7 +49,16 @@ class Bench:
             begins = number % max(1, len(servers))
             yield number, servers[begins:] + servers[:begins]
 
-    def measure(self, record: Record, rounds: int, found: Mapping[str, Brokers], cells: Mapping[str, Measure]) -> None:
+    @contextmanager
+    def registered(self, record: Record, keys: Sequence[str], shape: Shape, body: bytes = b"x") -> Iterator[Found]:
+        """Start servers of these kinds and register the shape's brokers with each; all are ended afterwards."""
+        with (
+            running(self.choose(*keys), self.folder, Needs(body), record.failed) as servers,
+            with_brokers(servers, shape, self.plan.register_s, failing(record)) as found,
+        ):
+            yield found
+
+    def measure(self, record: Record, rounds: int, found: Found, cells: Mapping[str, Measure]) -> None:
         """In each round, measure every cell on every server. A cell that failed on a server is not tried again."""
         for number, order in self.turns(record, rounds, list(found.values())):
             for what, measure in cells.items():
@@ -119,6 +130,6 @@ def failing(record: Record) -> Callable[[Server, Exception], None]:
     return failed
 
 
-def having(servers: list[Server], found: dict[str, Brokers]) -> list[Server]:
+def having(found: Found) -> list[Server]:
     """The servers whose brokers are registered."""
-    return [server for server in servers if server.kind.key in found]
+    return [brokers.server for brokers in found.values()]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks.bench import Bench, add_memory, failing, having, measure_lookups
-from benchmarks.brokers import with_brokers
+from benchmarks.bench import Bench, add_memory, having, measure_lookups
 from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import TOPICS, Plan
 from benchmarks.record import Record
-from benchmarks.running import Needs, running
 from benchmarks.warm import warm_lookups
 
 
@@ -27,12 +25,9 @@ def memory(connections: int) -> str:
 
 def run(bench: Bench, record: Record) -> None:
     """From few connections to many, with all servers in turn."""
-    kinds, plan = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST, C), bench.plan
-    with (
-        running(kinds, bench.folder, Needs(SHAPE.body()), record.failed) as all_servers,
-        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
-    ):
-        servers = having(all_servers, found)
+    plan = bench.plan
+    with bench.registered(record, (DEFAULT, REACTORS_1, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
+        servers = having(found)
         warm_lookups(bench, record, servers, TOPICS)
         for connections in plan.growing_connections:
             measure = partial(measure_lookups, connections=connections, depth=1, encoding="json", topics=TOPICS,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
-from benchmarks.bench import Bench, failing, having, measure_lookups, measure_paced
-from benchmarks.brokers import Brokers, with_brokers
+from benchmarks.bench import Bench, having, measure_lookups, measure_paced
+from benchmarks.brokers import Brokers
 from benchmarks.failures import CellFailed
 from benchmarks.kinds import DEFAULT, REACTORS_1
 from benchmarks.load import lookups
@@ -16,7 +16,7 @@ from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import DEPTHS, FEW, LOADS, MANY, TOPICS, Plan
 from benchmarks.record import Cell, Record
-from benchmarks.running import Needs, Server, running
+from benchmarks.running import Server
 from benchmarks.warm import warm_lookups
 
 CALIBRATIONS = 3
@@ -52,11 +52,8 @@ CELLS = list(_loads())
 def run(bench: Bench, record: Record) -> None:
     """Both servers in turn."""
     plan = bench.plan
-    with (
-        running(bench.choose(DEFAULT, REACTORS_1), bench.folder, Needs(), record.failed) as all_servers,
-        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
-    ):
-        servers = having(all_servers, found)
+    with bench.registered(record, (DEFAULT, REACTORS_1), SHAPE) as found:
+        servers = having(found)
         warm_lookups(bench, record, servers, TOPICS)
         capacity = {connections: _capacity(bench, record, servers, connections) for connections in (FEW, MANY)}
         bench.measure(record, plan.default_rounds, found, {

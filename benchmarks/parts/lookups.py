@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks.bench import Bench, add_memory, failing, having, measure_lookups
-from benchmarks.brokers import Brokers, Shape, with_brokers
+from benchmarks.bench import Bench, add_memory, having, measure_lookups
+from benchmarks.brokers import Brokers, Shape
 from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.part import Part
 from benchmarks.plan import BROKERS, DEPTHS, ENCODINGS, FEW, MANY, TOPICS, WIDTH, Plan
 from benchmarks.record import Cell, Record
-from benchmarks.running import Needs, running
 from benchmarks.warm import warm_lookups
 
 SHAPE = Shape(BROKERS, TOPICS, WIDTH)
@@ -26,12 +25,9 @@ def name(connections: int, encoding: str, depth: int) -> str:
 
 def run(bench: Bench, record: Record) -> None:
     """All servers run at once. In each round every cell is measured on each of them."""
-    kinds, plan = bench.choose(DEFAULT, REACTORS_1, ASYNCIO, *JAVAS, RUST, C), bench.plan
-    with (
-        running(kinds, bench.folder, Needs(SHAPE.body()), record.failed) as all_servers,
-        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
-    ):
-        servers = having(all_servers, found)
+    plan = bench.plan
+    with bench.registered(record, (DEFAULT, REACTORS_1, ASYNCIO, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
+        servers = having(found)
         warm_lookups(bench, record, servers, TOPICS, list(ENCODINGS))
         bench.measure(record, plan.rounds, found, {
             name(connections, encoding, depth): partial(_measure, connections=connections, encoding=encoding,

@@ -29,7 +29,7 @@ def run(bench: Bench, record: Record) -> None:
             running(kinds, bench.folder / str(topics), Needs(), record.failed) as servers,
             with_brokers(servers, shape, plan.register_s, failing(record)) as found,
         ):
-            for server in having(servers, found):
+            for server in having(found):
                 with record.cell(server.kind.key, 0, name(topics)) as cell:
                     for encoding in ENCODINGS:
                         lookups(server, connections=FEW, depth=16, encoding=encoding, topics=topics, seconds=0)

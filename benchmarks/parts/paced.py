@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks.bench import Bench, failing, having, measure_paced
-from benchmarks.brokers import with_brokers
+from benchmarks.bench import Bench, having, measure_paced
 from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import CLIENT_TOPICS, CLIENTS, CLIENTS_RATE, FEW, MANY, POLL_EVERY_S, TOPICS, Plan
 from benchmarks.record import Record
-from benchmarks.running import Needs, running
 from benchmarks.warm import warm_lookups
 
 CELLS = [(connections, round(CLIENTS_RATE)) for connections in (FEW, MANY)]
@@ -25,12 +23,9 @@ def name(connections: int, rate: int) -> str:
 
 def run(bench: Bench, record: Record) -> None:
     """All servers run at once. In each round every cell is measured on each of them."""
-    kinds, plan = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST, C), bench.plan
-    with (
-        running(kinds, bench.folder, Needs(SHAPE.body()), record.failed) as all_servers,
-        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
-    ):
-        warm_lookups(bench, record, having(all_servers, found), TOPICS)
+    plan = bench.plan
+    with bench.registered(record, (DEFAULT, REACTORS_1, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
+        warm_lookups(bench, record, having(found), TOPICS)
         seconds, warm_s = plan.route_s, WARM_SHARE * plan.route_s
         bench.measure(record, plan.rounds, found, {
             name(connections, rate): partial(measure_paced, connections=connections, rate=rate, loop="open",

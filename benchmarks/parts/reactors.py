@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks.bench import Bench, failing
-from benchmarks.brokers import Brokers, with_brokers
+from benchmarks.bench import Bench
+from benchmarks.brokers import Brokers
 from benchmarks.kinds import DEFAULT, REACTORS_1, REACTORS_2
 from benchmarks.load import bulk
 from benchmarks.parts.lookups import SHAPE
@@ -13,7 +13,6 @@ from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, TOPICS, Plan
 from benchmarks.process import cpu_s, settle, thread_cpu_s
 from benchmarks.record import Cell, Record
-from benchmarks.running import Needs, running
 
 DEPTH = 256
 WHAT = f"route lookup, {FEW} connections, {DEPTH} outstanding, saturating"
@@ -23,10 +22,7 @@ CAPACITY, WALL = "requests/s of the busiest thread's CPU", "requests/s by the cl
 def run(bench: Bench, record: Record) -> None:
     """One reactor, two, and as many as the default uses, in turn."""
     plan = bench.plan
-    with (
-        running(bench.choose(DEFAULT, REACTORS_1, REACTORS_2), bench.folder, Needs(), record.failed) as all_servers,
-        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
-    ):
+    with bench.registered(record, (DEFAULT, REACTORS_1, REACTORS_2), SHAPE) as found:
         bench.measure(record, plan.rounds, found, {WHAT: partial(_saturate, seconds=2 * plan.route_s)})
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from subprocess import Popen
 
-from benchmarks.bench import Bench, add_delays, failing, having
-from benchmarks.brokers import Brokers, Shape, send, with_brokers
+from benchmarks.bench import Bench, add_delays, having
+from benchmarks.brokers import Brokers, Shape, send
 from benchmarks.cores import apart, pin
 from benchmarks.kinds import DEFAULT, JAVAS, RUST
 from benchmarks.load import Paced, finish_paced, start_paced
@@ -19,7 +19,7 @@ from benchmarks.plan import FEW, MANY_TOPICS, Plan
 from benchmarks.process import cpu_s, settle
 from benchmarks.record import Cell, Record
 from benchmarks.registrations import broker_host, broker_name, plain_body, registration
-from benchmarks.running import Needs, Server, running
+from benchmarks.running import Server
 from benchmarks.warm import is_warm, said, warm_lookups
 
 BROKERS, VERSIONS, CHANGED_EVERY = 10, 3, 100
@@ -72,12 +72,9 @@ def run(bench: Bench, record: Record) -> None:
     """In each round every server is measured quiet, at Java's rate and at full rate: on any core, then pinned."""
     plan = bench.plan
     bench.say("making the registrations")
-    storm, kinds = Storm.make(), bench.choose(DEFAULT, *JAVAS, RUST)
-    with (
-        running(kinds, bench.folder, Needs(), record.failed) as all_servers,
-        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
-    ):
-        servers = having(all_servers, found)
+    storm = Storm.make()
+    with bench.registered(record, (DEFAULT, *JAVAS, RUST), SHAPE) as found:
+        servers = having(found)
         warm_lookups(bench, record, servers, MANY_TOPICS)
         for server in servers:
             bench.say(f"warming up {server.kind.label}, registrations")

@@ -9,7 +9,7 @@ from benchmarks.parts.part import Part
 from benchmarks.plan import DEPTHS, FEW, Plan
 from benchmarks.process import settle
 from benchmarks.record import Record
-from benchmarks.running import Needs, Server, running
+from benchmarks.running import Needs, running
 from benchmarks.warm import warm_lookups, warm_registrations
 
 # Enough brokers that each one's share of a million topics fits into one frame (16 MiB).
@@ -41,18 +41,18 @@ def run(bench: Bench, record: Record) -> None:
         found = {server.kind.key: Brokers(server) for server in servers}
         try:
             for topics in bench.plan.growing_topics:
-                _grow(bench, record, servers, found, topics)
+                _grow(bench, record, found, topics)
         finally:
             for brokers in found.values():
                 brokers.close()
 
 
-def _grow(bench: Bench, record: Record, all_servers: list[Server], found: dict[str, Brokers], topics: int) -> None:
+def _grow(bench: Bench, record: Record, found: dict[str, Brokers], topics: int) -> None:
     shape, plan = Shape(BROKERS, topics, WIDTH), bench.plan
     bench.say(f"{topics:,} topics: registering")
     before = {key: brokers.cpu_s for key, brokers in found.items()}
     register_all(found, shape, plan.register_s, failing(record))
-    servers = having(all_servers, found)
+    servers = having(found)
     for server in servers:
         key = server.kind.key
         with record.cell(key, 0, registering(topics)) as cell:

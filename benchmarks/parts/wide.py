@@ -49,7 +49,7 @@ def run(bench: Bench, record: Record) -> None:
         all_servers = stack.enter_context(running(kinds, bench.folder, needs, record.failed))
         warm_registrations(bench, record, all_servers, MANY_TOPICS)
         found = stack.enter_context(with_brokers(all_servers, shape, plan.register_s, failing(record)))
-        servers = having(all_servers, found)
+        servers = having(found)
         for server in servers:
             _add_registrations(record, found[server.kind.key], plan.wide_brokers)
         warm_lookups(bench, record, servers, MANY_TOPICS)
