@@ -12,7 +12,7 @@ from rocketns._fast.system.atomics cimport add
 from rocketns._fast.connections.connection cimport Connection, unsent
 from rocketns._fast.connections.holders cimport INPUT, OUTPUT
 from rocketns._fast.connections.messages cimport FAILED, MOVE, MOVED, Message, free_message, new_message, push
-from rocketns._fast.reactor.places cimport end_without_place, leave_place, take_place
+from rocketns._fast.reactor.connection_table cimport end_without_place, leave_place, take_place
 from rocketns._fast.reactor.reactor_state cimport id_of
 from rocketns._fast.system.sockets cimport EPOLL_CTL_DEL, EPOLLIN, epoll_ctl
 

@@ -31,7 +31,7 @@ from rocketns._fast.connections.messages cimport (
     take_all,
 )
 from rocketns._fast.reactor.moving cimport drop_moving, give, take_moving
-from rocketns._fast.reactor.places cimport add_connection, close_connection, is_plain, say_opened
+from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, is_plain, say_opened
 from rocketns._fast.reactor.reactor_state cimport SCRATCH_BYTES, Limits, find_connection, must_wait
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport (

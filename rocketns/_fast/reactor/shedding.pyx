@@ -17,7 +17,7 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     push,
 )
-from rocketns._fast.reactor.places cimport close_connection
+from rocketns._fast.reactor.connection_table cimport close_connection
 
 cdef enum:
     CLOSED_AT_ONCE_MAX = 16  # the next turn goes on where that is not enough

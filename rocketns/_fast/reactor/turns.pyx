@@ -23,7 +23,7 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     push,
 )
-from rocketns._fast.reactor.places cimport close_connection
+from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, SCRATCH_BYTES, Shared, id_of, must_wait
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport (
