@@ -13,7 +13,7 @@ cdef enum Kind:
     OPENED = 1  # a plain connection [its address]
     FRAME = 2  # a request [the frame]
     CLOSED = 3  # a connection that was opened [cause]
-    FOREIGN = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [descriptor]
+    HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [descriptor]
     ADD = 5  # a new connection [descriptor]
     ADOPT = 6  # a connection whose PROXY header was taken off [descriptor; bytes received after it]
     REPLY = 7  # [requests that are done with; answers; `moment` 1: say when they are TAKEN]

@@ -6,10 +6,10 @@ from libc.stdint cimport uint8_t, uint64_t
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
 
-cdef void leave_place(Reactor *reactor, Connection *connection) noexcept nogil
-cdef bint take_place(Reactor *reactor, Connection *connection) noexcept nogil
-cdef void end_without_place(Shared *shared, Connection *connection, int ending) noexcept nogil
+cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil
+cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
 cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil
-cdef bint say_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil
-cdef bint is_plain(Reactor *reactor, Connection *connection) noexcept nogil
+cdef bint report_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil
+cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil

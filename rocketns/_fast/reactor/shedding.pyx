@@ -54,8 +54,8 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     if owner == LOOP:
         push(&shared.to_control, message)
     else:
-        add(&shared.reactors[owner].told, 1)
-        push(&shared.reactors[owner].from_control, message)
+        add(&shared.reactors[owner].messages_sent, 1)
+        push(&shared.reactors[owner].inbox, message)
 
 
 cdef void relieve(Reactor *reactor, int kind) noexcept nogil:
