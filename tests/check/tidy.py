@@ -17,6 +17,8 @@ FUNCTION_LINES_MAX = 70
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:wo" + r"rk|ro" + r"ot|Us" + r"ers|home/(?!rocket))(?=/|\w)")
 CYTHON_FUNCTION = re.compile(r"^(\s*)(?:cp?def|def)\s+[^:=]*?(\w+)\s*\(")
+# What a compiled module gives Python callers: a function, an enum, a class. One with an underscore is the module's own.
+FOR_PYTHON = re.compile(r"^(?:def|cpdef \w+|cdef class) (?!_)\w+", re.MULTILINE)
 MAY_PRINT = {"rocketns/__main__.py", "rocketns/cli.py", "rocketns/pipeline/audit.py"}
 
 Found = Iterator[str]
@@ -59,11 +61,15 @@ def relative_imports(root: Path) -> Found:
 
 
 def extensions_without_contracts(root: Path) -> Found:
+    """Python callers see a .pyi; compiled callers need a .pxd to compile at all. A file without content is neither."""
     for source in package_sources(root):
-        if source.suffix == ".pyx":
-            for suffix in (".pxd", ".pyi"):
-                if not (root / source.name).with_suffix(suffix).is_file():
-                    yield f"{source.name}:1: has no {suffix} beside it"
+        if source.suffix == ".pyx" and not (root / source.name).with_suffix(".pyi").is_file():
+            declared = (root / source.name).with_suffix(".pxd")
+            text = source.text + (declared.read_text("utf-8") if declared.is_file() else "")
+            if match := FOR_PYTHON.search(text):
+                yield f"{source.name}:1: has {match[0].strip()!r} for Python callers and no .pyi beside it"
+        elif source.suffix in (".pxd", ".pyi") and source.text.strip() == source.text.partition("\n")[0].strip():
+            yield f"{source.name}:1: declares nothing, delete it"
 
 
 def missing_docstrings(root: Path) -> Found:

@@ -202,7 +202,7 @@ cdef class _Body:
         if slots is not None:
             slots.registrations += 1
             self.registration = slots.registrations
-            self.cell = slots.cell_ids.get(broker_name, 0)
+            self.cell = slots.broker_numbers.get(broker_name, 0)
 
     cdef object result(self):
         version = (self.version.state_version, self.version.timestamp, self.version.counter)
@@ -224,7 +224,7 @@ cdef class _Body:
         cdef Slot *slot = NULL
         cdef object key
         if self.slots is not None:
-            slot = find_next_slot(&self.slots.routes, &self.slots.said, topic.key.start, topic.key.length)
+            slot = find_next_slot(&self.slots.routes, &self.slots.last_hit, topic.key.start, topic.key.length)
         if slot == NULL or not slot.is_text:
             key = text_of(&topic.key)
         else:

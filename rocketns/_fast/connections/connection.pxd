@@ -19,7 +19,7 @@ cdef struct Connection:
     uint8_t layouts_learnt
     bint is_new  # nothing was read yet: it may still be TLS
     bint is_detecting  # plain, but Java waits for so many bytes as a PROXY header's start has
-    Message *farewell  # for control, which knows the connection; made before it is needed
+    Message *close_notice  # for control, which knows the connection; made before it is needed
     bint is_ending  # to be closed when its output is sent
     bint is_stalled  # waits for control to catch up, in the reactor's list
     Connection *next_stalled
@@ -40,7 +40,7 @@ cdef struct Connection:
     size_t output_end
     size_t output_room
     size_t held[2]  # bytes of each kind of holders.pxd, as counted
-    uint32_t held_place[2]  # in the reactor's heap of that kind, counted from 1; 0 = in none
+    uint32_t heap_index[2]  # in the reactor's heap of that kind, counted from 1; 0 = in none
 
 cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil

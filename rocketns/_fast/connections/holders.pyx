@@ -13,7 +13,7 @@ cdef enum:
 
 cdef inline void put(Holders *holders, int kind, uint32_t place, Holder holder) noexcept nogil:
     holders.heap[place] = holder
-    holder.connection.held_place[kind] = place + 1
+    holder.connection.heap_index[kind] = place + 1
 
 
 cdef void rise(Holders *holders, int kind, uint32_t place) noexcept nogil:
@@ -60,8 +60,8 @@ cdef bint enter(Holders *holders, int kind, Connection *connection) noexcept nog
 
 
 cdef void leave(Holders *holders, int kind, Connection *connection) noexcept nogil:
-    cdef uint32_t place = connection.held_place[kind] - 1
-    connection.held_place[kind] = 0
+    cdef uint32_t place = connection.heap_index[kind] - 1
+    connection.heap_index[kind] = 0
     holders.count -= 1
     if place < holders.count:
         put(holders, kind, place, holders.heap[holders.count])
@@ -73,14 +73,14 @@ cdef bint hold(Holders *holders, int kind, Connection *connection, size_t size) 
     """The connection holds so many bytes from now on; False where there is no memory to note it."""
     cdef uint32_t place
     if size == 0:
-        if connection.held_place[kind]:
+        if connection.heap_index[kind]:
             leave(holders, kind, connection)
     else:
-        if not connection.held_place[kind] and not enter(holders, kind, connection):
+        if not connection.heap_index[kind] and not enter(holders, kind, connection):
             return False
-        place = connection.held_place[kind] - 1
+        place = connection.heap_index[kind] - 1
         holders.heap[place].bytes = size
         rise(holders, kind, place)
-        sink(holders, kind, connection.held_place[kind] - 1)
+        sink(holders, kind, connection.heap_index[kind] - 1)
     store(&holders.largest, <int64_t>holders.heap[0].bytes if holders.count else 0)
     return True

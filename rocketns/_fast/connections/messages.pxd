@@ -7,30 +7,31 @@ from libc.stdlib cimport calloc, free
 from rocketns._fast.system.sockets cimport read, write
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
-# From a reactor to control, and from control to a reactor; `Message.number` and `data` in brackets. MOVE is between
-# reactors, and the same message goes on to control as MOVED.
-cdef enum Kind:
-    OPENED = 1  # a plain connection [its address]
-    FRAME = 2  # a request [the frame]
-    CLOSED = 3  # a connection that was opened [cause]
-    FOREIGN = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [descriptor]
-    ADD = 5  # a new connection [descriptor]
-    ADOPT = 6  # a connection whose PROXY header was taken off [descriptor; bytes received after it]
-    REPLY = 7  # [requests that are done with; answers; `moment` 1: say when they are TAKEN]
-    END = 8  # close after what was written
-    ABORT = 9  # close at once [cause]
-    CLOSE_IDLE = 10  # [milliseconds in `moment`]
-    RESUME = 11  # control caught up: frames may be handed over again
+# What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.
+cpdef enum Kind:
+    # From a reactor to control.
+    OPENED = 1  # a plain connection [data: the peer's address]
+    FRAME = 2  # a request [data: the frame]
+    CLOSED = 3  # a connection that was OPENED [number: an Ending]
+    HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [number: descriptor]
+    MOVED = 15  # a connection that was OPENED has a new id, in `moment`
+    TAKEN = 20  # the peer took the answers that a REPLY asked about
+    EXCESS = 22  # close the largest connection of control's loop [number: kind of bytes]
+    # To a reactor, from control or from another reactor.
+    ADD = 5  # a new connection [number: descriptor]
+    ADOPT = 6  # a connection without its PROXY header [number: descriptor; data: address, 0, bytes behind the header]
+    REPLY = 7  # [number: requests that are done; data: answers]; with `moment` 1 TAKEN is wanted
+    END = 8  # close after the unsent answers
+    ABORT = 9  # close at once
+    CLOSE_IDLE = 10  # close the connections that are idle at `moment`, in milliseconds
+    RESUME = 11  # control caught up: stalled connections may hand over frames again
     STOP = 12
-    GIVE = 13  # part of the connections goes to the reactor `connection` [thousandths; see `moving.give` for `moment`]
-    MOVE = 14  # a connection that another reactor had, `connection` as it was [`data` is the `Connection`]
-    MOVED = 15  # a connection that was opened has a new number, in `moment`
-    TAKEN = 20  # to control: answers of a connection were taken, for which it waited
-    SHED = 21  # to a reactor: it has the largest holder of too many bytes [kind of bytes]
-    EXCESS = 22  # to control: the same of its loop's connections
+    GIVE = 13  # move connections to the reactor `connection` [number: thousandths]; see `moving.give` for `moment`
+    MOVE = 14  # a connection of another reactor, with its former id [data: the Connection]
+    SHED = 21  # close the largest connection of this reactor [number: kind of bytes]
 
-# Why a connection ended; the numbers are those of server/reactors/reactor_channel.py.
-cdef enum Ending:
+# Why a connection ended. server/reactors/reactor_channel.py has the cause and the log line of each.
+cpdef enum Ending:
     PEER_CLOSED = 0
     FAILED = 1
     IDLE = 2

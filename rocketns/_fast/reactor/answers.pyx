@@ -84,11 +84,11 @@ cdef void answer_in_scratch(
     Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
 ) noexcept nogil:
     cdef size_t used = reactor.out_size
-    pthread_mutex_lock(&reactor.reading)
+    pthread_mutex_lock(&reactor.routes_mutex)
     write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.scratch_out + used,
                  SCRATCH_BYTES - used, answer)
     count(reactor, connection, request, answer)
-    pthread_mutex_unlock(&reactor.reading)
+    pthread_mutex_unlock(&reactor.routes_mutex)
     if answer.size > 0:
         reactor.out_size += <size_t>answer.size
         reactor.turn_bytes += <size_t>answer.size
@@ -100,13 +100,13 @@ cdef void answer_in_output(
     """Behind answers that the peer has not taken, or one that is larger than the scratch."""
     cdef size_t room
     cdef uint8_t *space
-    pthread_mutex_lock(&reactor.reading)
+    pthread_mutex_lock(&reactor.routes_mutex)
     room = answer_room(reactor.shared.routes, request)
     space = output_space(connection, room)
     if space != NULL:
         write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, space, room, answer)
         count(reactor, connection, request, answer)
-    pthread_mutex_unlock(&reactor.reading)
+    pthread_mutex_unlock(&reactor.routes_mutex)
     if space == NULL:
         connection.is_failed, answer.size = True, NO_ROOM
     elif answer.size > 0:

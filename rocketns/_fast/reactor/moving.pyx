@@ -12,7 +12,7 @@ from rocketns._fast.system.atomics cimport add
 from rocketns._fast.connections.connection cimport Connection, unsent
 from rocketns._fast.connections.holders cimport INPUT, OUTPUT
 from rocketns._fast.connections.messages cimport FAILED, MOVE, MOVED, Message, free_message, new_message, push
-from rocketns._fast.reactor.places cimport end_without_place, leave_place, take_place
+from rocketns._fast.reactor.connection_table cimport insert_connection, release_connection, remove_connection
 from rocketns._fast.reactor.reactor_state cimport id_of
 from rocketns._fast.system.sockets cimport EPOLL_CTL_DEL, EPOLLIN, epoll_ctl
 
@@ -25,8 +25,8 @@ cdef bint is_at_rest(const Connection *connection) noexcept nogil:
         connection.in_flight == 0
         and connection.input_size == 0
         and unsent(connection) == 0
-        and connection.held_place[INPUT] == 0
-        and connection.held_place[OUTPUT] == 0
+        and connection.heap_index[INPUT] == 0
+        and connection.heap_index[OUTPUT] == 0
         and connection.armed == EPOLLIN
         and not connection.is_ending
         and not connection.is_failed
@@ -49,10 +49,10 @@ cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexce
     if message == NULL:
         return False
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
-    leave_place(reactor, connection)
+    remove_connection(reactor, connection)
     message.data = <uint8_t *>connection
-    add(&target.told, 1)
-    push(&target.from_control, message)
+    add(&target.messages_sent, 1)
+    push(&target.inbox, message)
     return True
 
 
@@ -62,7 +62,7 @@ cdef void give(Reactor *reactor, const Message *order) noexcept nogil:
     ``order.moment``: see `may_move`. Each time begins where the last one ended, so no connection moves more than others.
     """
     cdef Reactor *target = reactor.shared.reactors[order.connection]
-    cdef uint32_t count = reactor.place_count, found = 0, each, place
+    cdef uint32_t count = reactor.table_count, found = 0, each, place
     cdef int64_t wanted
     for place in range(count):
         found += may_move(reactor, reactor.connections[place], order.moment)
@@ -83,19 +83,19 @@ cdef void take_moving(Reactor *reactor, Message *message) noexcept nogil:
     cdef Connection *connection = <Connection *>message.data
     message.data = NULL
     connection.layout, connection.layouts_learnt = 0, 0
-    if not take_place(reactor, connection):
-        end_without_place(reactor.shared, connection, FAILED)
+    if not insert_connection(reactor, connection):
+        release_connection(reactor.shared, connection, FAILED)
         free_message(message)
-    elif connection.farewell == NULL:
+    elif connection.close_notice == NULL:
         free_message(message)
     else:
-        connection.farewell.connection = id_of(reactor, connection)
-        message.kind, message.moment = MOVED, <int64_t>connection.farewell.connection
+        connection.close_notice.connection = id_of(reactor, connection)
+        message.kind, message.moment = MOVED, <int64_t>connection.close_notice.connection
         push(&reactor.shared.to_control, message)
 
 
 cdef void drop_moving(Reactor *reactor, Message *message) noexcept nogil:
     """The reactor ended before it took the connection."""
-    end_without_place(reactor.shared, <Connection *>message.data, FAILED)
+    release_connection(reactor.shared, <Connection *>message.data, FAILED)
     message.data = NULL
     free_message(message)

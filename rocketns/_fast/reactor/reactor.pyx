@@ -31,7 +31,7 @@ from rocketns._fast.connections.messages cimport (
     take_all,
 )
 from rocketns._fast.reactor.moving cimport drop_moving, give, take_moving
-from rocketns._fast.reactor.places cimport add_connection, close_connection, is_plain, say_opened
+from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, report_opened
 from rocketns._fast.reactor.reactor_state cimport SCRATCH_BYTES, Limits, find_connection, must_wait
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport (
@@ -69,9 +69,9 @@ cdef enum:
     EVENTS_AT_ONCE = 256
     # In one round of the loop, so that none of what it serves waits for all of another.
     ACCEPTED_AT_ONCE_MAX = 64
-    OBEYED_AT_ONCE_MAX = 256
-    OBEYED_BYTES_AT_ONCE_MAX = 1024 * 1024
-    PLACES_AT_ONCE_MAX = 4096
+    HANDLED_AT_ONCE_MAX = 256
+    HANDLED_BYTES_AT_ONCE_MAX = 1024 * 1024
+    IDLE_CHECKED_AT_ONCE_MAX = 4096
     IDLE_CLOSED_AT_ONCE_MAX = 64
     NO_MEMORY_WAIT_MS = 100
 
@@ -80,7 +80,7 @@ cdef uint64_t WOKEN = <uint64_t>-2
 
 
 cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
-    if connection.is_new and events & EPOLLIN and not is_plain(reactor, connection):
+    if connection.is_new and events & EPOLLIN and not detect_plain(reactor, connection):
         return
     if events & EPOLLOUT and unsent(connection):
         if send_output(connection):
@@ -111,8 +111,8 @@ cdef void deal_out(Reactor *reactor, int fd) noexcept nogil:
         add(&shared.connections, -1)
         return
     message.number = fd
-    add(&shared.reactors[turn].told, 1)
-    push(&shared.reactors[turn].from_control, message)
+    add(&shared.reactors[turn].messages_sent, 1)
+    push(&shared.reactors[turn].inbox, message)
 
 
 cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
@@ -153,7 +153,7 @@ cdef void adopt(Reactor *reactor, Message *message) noexcept nogil:
     if connection == NULL:
         return
     connection.is_new = False
-    if not say_opened(reactor, connection, <char *>message.data):
+    if not report_opened(reactor, connection, <char *>message.data):
         connection.is_failed = True
     elif keep_input(connection, message.data + input, message.size - input):
         resume(reactor, connection)
@@ -210,7 +210,7 @@ cdef bint close_if_idle(Reactor *reactor, Connection *connection, int64_t now_ms
 cdef void close_some_idle(Reactor *reactor) noexcept nogil:
     """A few of the places that are still to be looked at."""
     cdef int closed = 0
-    for _ in range(PLACES_AT_ONCE_MAX):
+    for _ in range(IDLE_CHECKED_AT_ONCE_MAX):
         if reactor.idle_left == 0 or closed == IDLE_CLOSED_AT_ONCE_MAX:
             return
         reactor.idle_left -= 1
@@ -222,13 +222,13 @@ cdef void close_idle(Reactor *reactor, int64_t now_ms) noexcept nogil:
     """Begin a round over all places; one that is not over goes on where it is."""
     reactor.idle_at_ms = now_ms
     if reactor.idle_left == 0:
-        reactor.idle_left = reactor.place_count
+        reactor.idle_left = reactor.table_count
     close_some_idle(reactor)
     if not reactor.is_accepting and reactor.listen_fd >= 0:
         listen_again(reactor, True)
 
 
-cdef void obey(Reactor *reactor, Message *message) noexcept nogil:
+cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     cdef Connection *connection
     if message.kind == ADD:
         add_connection(reactor, message.number)
@@ -261,29 +261,29 @@ cdef void obey(Reactor *reactor, Message *message) noexcept nogil:
             close_connection(reactor, connection, ENDED)
 
 
-cdef void obey_some(Reactor *reactor) noexcept nogil:
+cdef void handle_messages(Reactor *reactor) noexcept nogil:
     """A bounded part of what control said; the rest waits for the next round."""
     cdef Message *message
-    cdef size_t obeyed_bytes = 0
-    cdef int obeyed = 0
-    if reactor.orders == NULL:
-        reactor.orders = take_all(&reactor.from_control)
-    while reactor.orders != NULL and obeyed < OBEYED_AT_ONCE_MAX and obeyed_bytes < OBEYED_BYTES_AT_ONCE_MAX:
-        message = reactor.orders
-        reactor.orders = message.next
-        obeyed += 1
-        obeyed_bytes += message.size
+    cdef size_t handled_bytes = 0
+    cdef int handled = 0
+    if reactor.pending == NULL:
+        reactor.pending = take_all(&reactor.inbox)
+    while reactor.pending != NULL and handled < HANDLED_AT_ONCE_MAX and handled_bytes < HANDLED_BYTES_AT_ONCE_MAX:
+        message = reactor.pending
+        reactor.pending = message.next
+        handled += 1
+        handled_bytes += message.size
         if message.kind == MOVE:
             take_moving(reactor, message)
         else:
-            obey(reactor, message)
+            handle_message(reactor, message)
             free_message(message)
-        add(&reactor.obeyed, 1)
+        add(&reactor.messages_handled, 1)
 
 
 cdef bint has_work(const Reactor *reactor) noexcept nogil:
     """Whether something was left for this round."""
-    return reactor.orders != NULL or reactor.may_resume or reactor.idle_left != 0
+    return reactor.pending != NULL or reactor.may_resume or reactor.idle_left != 0
 
 
 cdef int wait_ms(const Reactor *reactor) noexcept nogil:
@@ -293,7 +293,7 @@ cdef int wait_ms(const Reactor *reactor) noexcept nogil:
 
 
 cdef void run_reactor(Reactor *reactor) noexcept nogil:
-    """Until told to stop; then every connection is closed."""
+    """Runs until STOP; then every connection is closed."""
     cdef epoll_event events[EVENTS_AT_ONCE]
     cdef Connection *connection
     cdef uint32_t place
@@ -316,8 +316,8 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
                 connection = find_connection(reactor, events[each].data.u64)
                 if connection != NULL:
                     on_event(reactor, connection, events[each].events)
-        if woken or reactor.orders != NULL:
-            obey_some(reactor)
+        if woken or reactor.pending != NULL:
+            handle_messages(reactor)
             woken = False
         if reactor.may_resume:
             resume_stalled(reactor)
@@ -325,7 +325,7 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
             close_some_idle(reactor)
         if count < EVENTS_AT_ONCE:  # so nothing that was ready has been left out
             add(&reactor.rounds, 1)
-    for place in range(reactor.place_count):
+    for place in range(reactor.table_count):
         if reactor.connections[place] != NULL:
             close_connection(reactor, reactor.connections[place], ENDED)
 
@@ -350,28 +350,28 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     reactor.listen_fd = -1
     reactor.is_accepting = True
     reactor.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
-    reactor.from_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+    reactor.inbox.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
     reactor.scratch_in = <uint8_t *>malloc(SCRATCH_BYTES)
     reactor.scratch_out = <uint8_t *>malloc(SCRATCH_BYTES)
-    pthread_mutex_init(&reactor.reading, NULL)
-    pthread_mutex_init(&reactor.from_control.mutex, NULL)
+    pthread_mutex_init(&reactor.routes_mutex, NULL)
+    pthread_mutex_init(&reactor.inbox.mutex, NULL)
     if (
         reactor.epoll_fd < 0
-        or reactor.from_control.wake_fd < 0
+        or reactor.inbox.wake_fd < 0
         or reactor.scratch_in == NULL
         or reactor.scratch_out == NULL
-        or not watch(reactor, reactor.from_control.wake_fd, WOKEN)
+        or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
     ):
         free_reactor(reactor)
         return NULL
     return reactor
 
 
-cdef void free_orders(Reactor *reactor) noexcept nogil:
+cdef void free_pending(Reactor *reactor) noexcept nogil:
     cdef Message *message
-    while reactor.orders != NULL:
-        message = reactor.orders
-        reactor.orders = message.next
+    while reactor.pending != NULL:
+        message = reactor.pending
+        reactor.pending = message.next
         if message.kind == ADD or message.kind == ADOPT:
             close(message.number)
         if message.kind == MOVE:
@@ -382,18 +382,18 @@ cdef void free_orders(Reactor *reactor) noexcept nogil:
 
 cdef void free_reactor(Reactor *reactor) noexcept nogil:
     """After its loop ended: the messages it did not read go too, and the descriptors in them."""
-    free_orders(reactor)
-    reactor.orders = take_all(&reactor.from_control)
-    free_orders(reactor)
+    free_pending(reactor)
+    reactor.pending = take_all(&reactor.inbox)
+    free_pending(reactor)
     close(reactor.epoll_fd)
-    close(reactor.from_control.wake_fd)
-    pthread_mutex_destroy(&reactor.reading)
-    pthread_mutex_destroy(&reactor.from_control.mutex)
+    close(reactor.inbox.wake_fd)
+    pthread_mutex_destroy(&reactor.routes_mutex)
+    pthread_mutex_destroy(&reactor.inbox.mutex)
     free_counts(&reactor.counts)
     free(reactor.scratch_in)
     free(reactor.scratch_out)
     free(reactor.holders[0].heap)
     free(reactor.holders[1].heap)
     free(reactor.connections)
-    free(reactor.free_places)
+    free(reactor.free_indexes)
     free(reactor)

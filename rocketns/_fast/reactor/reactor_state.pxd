@@ -64,9 +64,9 @@ cdef struct Reactor:
     bint is_stopping
     int next_reactor
     int64_t now_ms
-    pthread_mutex_t reading
-    Queue from_control
-    Message *orders  # taken from the queue, not yet obeyed
+    pthread_mutex_t routes_mutex
+    Queue inbox
+    Message *pending  # taken from the queue, not yet handled
     Connection *first_stalled
     Connection *last_stalled
     bint may_resume  # control caught up: those that are stalled go on
@@ -76,9 +76,9 @@ cdef struct Reactor:
     size_t turn_bytes
     Holders holders[2]
     Connection **connections
-    uint32_t place_count
-    uint32_t place_room
-    uint32_t *free_places
+    uint32_t table_count
+    uint32_t table_room
+    uint32_t *free_indexes
     uint32_t free_count
     uint32_t generation
     uint32_t next_given
@@ -89,21 +89,21 @@ cdef struct Reactor:
     Layout layouts[LAYOUTS]
     uint8_t next_layout
     Counts counts
-    int64_t told
-    int64_t obeyed
+    int64_t messages_sent
+    int64_t messages_handled
     int64_t rounds
     int64_t answered
     int64_t absent
 
 
 cdef inline uint64_t id_of(const Reactor *reactor, const Connection *connection) noexcept nogil:
-    return (<uint64_t>reactor.number << 56) | (<uint64_t>connection.place << 32) | connection.generation
+    return (<uint64_t>reactor.number << 56) | (<uint64_t>connection.index << 32) | connection.generation
 
 
 cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
     """NULL for one that is gone: its place may have been taken by another generation."""
     cdef uint32_t place = (id >> 32) & 0xFFFFFF
-    cdef Connection *connection = reactor.connections[place] if place < reactor.place_count else NULL
+    cdef Connection *connection = reactor.connections[place] if place < reactor.table_count else NULL
     return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
 
 

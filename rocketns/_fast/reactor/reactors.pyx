@@ -21,7 +21,7 @@ from rocketns._fast.connections.messages cimport (
     CLOSED,
     END,
     EXCESS,
-    FOREIGN,
+    HANDOFF,
     FRAME,
     GIVE,
     MOVED,
@@ -115,7 +115,7 @@ cdef class Reactors:
             if self.shared.reactors[number] == NULL:
                 raise OSError("no memory or no descriptors for a reactor")
             self.shared.reactor_count += 1
-            slots.add_reader(&self.shared.reactors[number].reading)
+            slots.add_reader(&self.shared.reactors[number].routes_mutex)
         if self.shared.to_control.wake_fd < 0:
             raise OSError("no descriptor for the reactors' wake-up")
 
@@ -143,7 +143,7 @@ cdef class Reactors:
         while self.waiting != NULL:
             message = self.waiting
             self.waiting = message.next
-            if message.kind == FOREIGN:
+            if message.kind == HANDOFF:
                 close(message.number)
             free_message(message)
         close(self.shared.to_control.wake_fd)
@@ -198,13 +198,13 @@ cdef class Reactors:
         cdef int64_t queued = add(&self.shared.queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
-            self.tell_all(RESUME, 0)
+            self.post_all(RESUME, 0)
 
     @property
     def has_more(self):
         return self.waiting != NULL
 
-    cdef int tell(self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data,
+    cdef int post(self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data,
                   size_t size, int64_t moment=0) except -1:
         cdef Message *message = new_message(kind, connection)
         if message == NULL:
@@ -219,19 +219,19 @@ cdef class Reactors:
             message.size = size
         if kind == REPLY:
             add(&self.shared.replied_bytes, <int64_t>size)
-        add(&self.shared.reactors[number].told, 1)
-        push(&self.shared.reactors[number].from_control, message)
+        add(&self.shared.reactors[number].messages_sent, 1)
+        push(&self.shared.reactors[number].inbox, message)
         return 0
 
-    cdef int tell_all(self, Kind kind, int64_t moment) except -1:
+    cdef int post_all(self, Kind kind, int64_t moment) except -1:
         cdef Message *message
         for number in range(self.count):
             message = new_message(kind, 0)
             if message == NULL:
                 raise MemoryError
             message.moment = moment
-            add(&self.shared.reactors[number].told, 1)
-            push(&self.shared.reactors[number].from_control, message)
+            add(&self.shared.reactors[number].messages_sent, 1)
+            push(&self.shared.reactors[number].inbox, message)
         return 0
 
     cdef int reactor_of(self, uint64_t connection) except -1:
@@ -243,7 +243,7 @@ cdef class Reactors:
     def reply(self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False):
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
         cdef size_t size = <size_t>data.shape[0]
-        self.tell(self.reactor_of(connection), REPLY, connection, done, start, size, awaits_taken)
+        self.post(self.reactor_of(connection), REPLY, connection, done, start, size, awaits_taken)
 
     def hold_here(self, int kind, int64_t delta, int64_t largest):
         cdef int64_t held = add(&self.shared.held_bytes[kind], delta)
@@ -256,14 +256,14 @@ cdef class Reactors:
         return who_is_to_close(&self.shared, kind) == LOOP
 
     def end(self, uint64_t connection):
-        self.tell(self.reactor_of(connection), END, connection, 0, NULL, 0)
+        self.post(self.reactor_of(connection), END, connection, 0, NULL, 0)
 
     def abort(self, uint64_t connection):
-        self.tell(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
+        self.post(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
 
     def adopt(self, int fd, bytes address, bytes received):
         cdef bytes data = address.replace(b"\0", b"?") + b"\0" + received
-        self.tell(fd % <int>load(&self.shared.dealt_to), ADOPT, 0, fd, data, len(data))
+        self.post(fd % <int>load(&self.shared.dealt_to), ADOPT, 0, fd, data, len(data))
 
     def deal_to(self, int count):
         if not 0 < count <= self.count:
@@ -280,8 +280,8 @@ cdef class Reactors:
         if message == NULL:
             raise MemoryError
         message.number, message.moment = thousandths, recent_ms
-        add(&self.shared.reactors[source].told, 1)
-        push(&self.shared.reactors[source].from_control, message)
+        add(&self.shared.reactors[source].messages_sent, 1)
+        push(&self.shared.reactors[source].inbox, message)
 
     def carried(self):
         return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
@@ -293,7 +293,7 @@ cdef class Reactors:
         store(&self.shared.idle_ms_max, idle_ms_max)
 
     def close_idle(self, int64_t now_ms):
-        self.tell_all(CLOSE_IDLE, now_ms)
+        self.post_all(CLOSE_IDLE, now_ms)
 
     def enable(self, bint enabled):
         store(&self.shared.enabled, enabled)
@@ -315,10 +315,10 @@ cdef class Reactors:
         for number in range(self.count):
             if not make_counts(&new, self.shared.counted_keys_max, self.shared.counts_clients):
                 raise MemoryError
-            pthread_mutex_lock(&self.shared.reactors[number].reading)
+            pthread_mutex_lock(&self.shared.reactors[number].routes_mutex)
             old = self.shared.reactors[number].counts
             self.shared.reactors[number].counts = new
-            pthread_mutex_unlock(&self.shared.reactors[number].reading)
+            pthread_mutex_unlock(&self.shared.reactors[number].routes_mutex)
             add_rows(rows, &old)
             lookups += old.rest_lookups
             misses += old.rest_misses
@@ -326,21 +326,21 @@ cdef class Reactors:
         return rows, lookups, misses
 
     def stop(self):
-        self.tell_all(STOP, 0)
+        self.post_all(STOP, 0)
 
     @property
     def rounds(self):
         return [load(&self.shared.reactors[number].rounds) for number in range(self.count)]
 
     @property
-    def has_obeyed(self):
-        # Reactors tell each other too: all that was obeyed is added up before what was told.
-        cdef int64_t unobeyed = 0
+    def has_handled_all(self):
+        # Reactors send each other messages too, so all handled counts are read before any sent count.
+        cdef int64_t unhandled = 0
         for number in range(self.count):
-            unobeyed -= load(&self.shared.reactors[number].obeyed)
+            unhandled -= load(&self.shared.reactors[number].messages_handled)
         for number in range(self.count):
-            unobeyed += load(&self.shared.reactors[number].told)
-        return unobeyed == 0
+            unhandled += load(&self.shared.reactors[number].messages_sent)
+        return unhandled == 0
 
     @property
     def has_news(self):
@@ -348,7 +348,7 @@ cdef class Reactors:
 
     @property
     def is_settled(self):
-        return self.has_obeyed and not self.has_news
+        return self.has_handled_all and not self.has_news
 
     @property
     def incoming_bytes(self):

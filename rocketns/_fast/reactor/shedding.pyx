@@ -17,7 +17,7 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     push,
 )
-from rocketns._fast.reactor.places cimport close_connection
+from rocketns._fast.reactor.connection_table cimport close_connection
 
 cdef enum:
     CLOSED_AT_ONCE_MAX = 16  # the next turn goes on where that is not enough
@@ -54,8 +54,8 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     if owner == LOOP:
         push(&shared.to_control, message)
     else:
-        add(&shared.reactors[owner].told, 1)
-        push(&shared.reactors[owner].from_control, message)
+        add(&shared.reactors[owner].messages_sent, 1)
+        push(&shared.reactors[owner].inbox, message)
 
 
 cdef void relieve(Reactor *reactor, int kind) noexcept nogil:

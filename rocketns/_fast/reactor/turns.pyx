@@ -23,7 +23,7 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     push,
 )
-from rocketns._fast.reactor.places cimport close_connection
+from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, SCRATCH_BYTES, Shared, id_of, must_wait
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport (
@@ -182,7 +182,7 @@ cdef inline void count_held(Reactor *reactor, Connection *connection, int kind, 
             connection.is_failed = True
 
 
-cdef void say_taken(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef void report_taken(Reactor *reactor, Connection *connection) noexcept nogil:
     """Control waits for that before it answers more of the connection's requests."""
     cdef Message *message = new_message(TAKEN, id_of(reactor, connection))
     if message == NULL:
@@ -204,7 +204,7 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     count_held(reactor, connection, INPUT, connection.input_start + connection.input_size)
     count_held(reactor, connection, OUTPUT, connection.output_end)
     if connection.is_awaited and unsent(connection) <= shared.limits.high_water_bytes:
-        say_taken(reactor, connection)
+        report_taken(reactor, connection)
     if unsent(connection) > shared.limits.outgoing_bytes_max:
         connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
     if connection.is_failed or (connection.is_ending and unsent(connection) == 0):

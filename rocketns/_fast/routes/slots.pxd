@@ -22,8 +22,8 @@ cdef struct Bytes:
     uint32_t length
 
 # A broker name: its element of brokerDatas where it has a group, and what its elements of queueDatas begin with.
-# rank orders cells by name.
-cdef struct Cell:
+# rank orders brokers by name.
+cdef struct BrokerEntry:
     uint32_t rank
     uint32_t fragments
     bint present
@@ -34,28 +34,28 @@ cdef struct Cell:
 # One broker's queues of a topic as an element of queueDatas; all topics with equal numbers share it.
 cdef struct Fragment:
     uint32_t references
-    uint32_t cell
+    uint32_t broker
     int32_t numbers[4]
     Bytes element
 
-cdef struct Entry:
-    uint32_t cell
+cdef struct RouteEntry:
+    uint32_t broker
     uint32_t fragment
 
 cdef enum:
     FEW = 4
 
-# A topic. Its entries are in the order of their cells' ranks, in few as long as they fit, so that a look-up waits for
+# A topic. Its entries are in the order of their brokers' ranks, in few as long as they fit, so that a look-up waits for
 # memory once. Control alone uses what is between few and key: all slots are a ring in the order in which they came;
 # is_text is whether the key is UTF-8 (a str may hold halves of surrogate pairs); seen tells repeated keys; topic is a
 # reference to its str.
 cdef struct Slot:
     uint64_t hash
-    Entry *entries
+    RouteEntry *entries
     uint32_t count
     uint32_t key_length
     bint handed_over
-    Entry few[FEW]
+    RouteEntry few[FEW]
     Slot *next
     Slot *previous
     bint is_text
@@ -69,13 +69,13 @@ cdef struct Routes:
     Slot **table
     size_t mask
     size_t used
-    Cell *cells
+    BrokerEntry *brokers
     Fragment *fragments
 
 # One topic's entry that is to be set, and where `find_entry` says that it is or belongs.
 cdef struct Change:
     Slot *slot
-    uint32_t cell
+    uint32_t broker
     uint32_t fragment
     uint32_t place
 
@@ -84,7 +84,7 @@ cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil
 cdef Slot *find_next_slot(const Routes *routes, Slot **last, const uint8_t *key, size_t length) noexcept nogil
-cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil
+cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end

@@ -76,23 +76,23 @@ cdef Slot *find_next_slot(const Routes *routes, Slot **last, const uint8_t *key,
 
 
 cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
-    return routes.cells[slot.entries[place].cell].rank
+    return routes.brokers[slot.entries[place].broker].rank
 
 
 cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t place) noexcept nogil:
-    """Whether the entry of a cell with this rank is at a place, or is to come there."""
+    """Whether the entry of a broker with this rank is at a place, or is to come there."""
     if place > slot.count or (place and rank_at(routes, slot, place - 1) >= rank):
         return False
     return place == slot.count or rank_at(routes, slot, place) >= rank
 
 
-cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil:
+cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
     """Whether the topic has the broker, and where its entry is or belongs.
 
     ``place`` is where to look first: a broker's topics are mostly on the same other brokers, so that of the last one.
     """
     cdef uint32_t low = 0, high = slot.count, middle
-    cdef uint32_t rank = routes.cells[cell].rank
+    cdef uint32_t rank = routes.brokers[broker].rank
     if belongs(routes, slot, rank, place[0]):
         low = high = place[0]
     while low < high:
@@ -102,23 +102,23 @@ cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint
         else:
             high = middle
     place[0] = low
-    return low < slot.count and slot.entries[low].cell == cell
+    return low < slot.count and slot.entries[low].broker == broker
 
 
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil:
     """Bytes of the topic's body, ABSENT where it has no route, HANDED_OVER where only the reference knows it."""
     cdef int64_t size = <int64_t>(brokers_length + queues_length + end_length)
     cdef uint32_t place, brokers = 0
-    cdef const Cell *cell
+    cdef const BrokerEntry *broker
     if slot.count and slot.handed_over:
         return HANDED_OVER
     for place in range(slot.count):
-        cell = &routes.cells[slot.entries[place].cell]
-        if cell.handed_over:
+        broker = &routes.brokers[slot.entries[place].broker]
+        if broker.handed_over:
             return HANDED_OVER
-        if cell.present:
+        if broker.present:
             brokers += 1
-            size += cell.datas[dialect].length
+            size += broker.datas[dialect].length
         size += routes.fragments[slot.entries[place].fragment].element.length
     return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
 
@@ -142,7 +142,7 @@ cdef int64_t write_body(
     cdef uint8_t *at = out
     cdef uint8_t *brokers
     cdef uint32_t place
-    cdef const Cell *cell
+    cdef const BrokerEntry *broker
     if slot.count == 0:
         return ABSENT
     if slot.handed_over:
@@ -153,11 +153,11 @@ cdef int64_t write_body(
     at += brokers_length
     brokers = at
     for place in range(slot.count):
-        cell = &routes.cells[slot.entries[place].cell]
-        if cell.handed_over:
+        broker = &routes.brokers[slot.entries[place].broker]
+        if broker.handed_over:
             return HANDED_OVER
-        if cell.present:
-            at = write_element(at, end, &cell.datas[dialect])
+        if broker.present:
+            at = write_element(at, end, &broker.datas[dialect])
     if at == brokers:
         return ABSENT
     if at == NULL or <size_t>(end - at) < queues_length:
@@ -254,11 +254,11 @@ cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
 cdef bint make_room(Slot *slot) noexcept nogil:
     """Room for one more entry; False where there is no memory."""
     cdef uint32_t capacity
-    cdef Entry *entries
+    cdef RouteEntry *entries
     if slot.count < slot.capacity:
         return True
     capacity = slot.capacity + slot.capacity // 4 + FEW
-    entries = <Entry *>realloc(NULL if slot.entries == slot.few else slot.entries, capacity * sizeof(Entry))
+    entries = <RouteEntry *>realloc(NULL if slot.entries == slot.few else slot.entries, capacity * sizeof(RouteEntry))
     if entries == NULL:
         return False
     if slot.entries == slot.few:
@@ -275,14 +275,14 @@ cdef bint set_entry(Change *change) noexcept nogil:
     """
     cdef Slot *slot = change.slot
     cdef uint32_t place = change.place, previous = 0
-    if place < slot.count and slot.entries[place].cell == change.cell:
+    if place < slot.count and slot.entries[place].broker == change.broker:
         previous = slot.entries[place].fragment
     else:
         if not make_room(slot):
             return False
-        memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(Entry))
+        memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(RouteEntry))
         slot.count += 1
-        slot.entries[place].cell = change.cell
+        slot.entries[place].broker = change.broker
     slot.entries[place].fragment = change.fragment
     change.fragment = previous
     return True

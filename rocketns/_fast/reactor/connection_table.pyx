@@ -15,7 +15,7 @@ from rocketns._fast.connections.connection cimport drop_input, drop_output
 from rocketns._fast.routes.hashing cimport hash_bytes
 from rocketns._fast.connections.holders cimport hold
 from rocketns._fast.connections.messages cimport (
-    CLOSED, FAILED, FOREIGN, OPENED, PEER_CLOSED, Message, new_message, push
+    CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport Shared, id_of
 from rocketns._fast.system.sockets cimport (
@@ -39,22 +39,22 @@ from rocketns._fast.system.sockets cimport (
 from rocketns._fast.reactor.stalls cimport unstall
 
 cdef enum:
-    PLACES_MIN = 64
-    PLACES_MAX = 1 << 24
+    TABLE_MIN = 64
+    TABLE_MAX = 1 << 24
     ADDRESS_ROOM = 96
     HOST_ROOM = 80
     PORT_ROOM = 8
 
 
-cdef void leave_place(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef int kind
     for kind in range(2):
         add(&reactor.shared.held_bytes[kind], -<int64_t>connection.held[kind])
         hold(&reactor.holders[kind], kind, connection, 0)
     if connection.is_stalled:
         unstall(reactor, connection)
-    reactor.connections[connection.place] = NULL
-    reactor.free_places[reactor.free_count] = connection.place
+    reactor.connections[connection.index] = NULL
+    reactor.free_indexes[reactor.free_count] = connection.index
     reactor.free_count += 1
     add(&reactor.carried, -1)
 
@@ -63,68 +63,68 @@ cdef void free_connection(Shared *shared, Connection *connection) noexcept nogil
     """One that has no place; its descriptor belongs to another thread or is closed."""
     drop_input(connection)
     drop_output(connection)
-    free(connection.farewell)
+    free(connection.close_notice)
     free(connection.address)
     free(connection)
 
 
-cdef void end_without_place(Shared *shared, Connection *connection, int ending) noexcept nogil:
+cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
     close(connection.fd)
     add(&shared.connections, -1)
-    if connection.farewell != NULL:
-        connection.farewell.number = ending
-        push(&shared.to_control, connection.farewell)
-        connection.farewell = NULL
+    if connection.close_notice != NULL:
+        connection.close_notice.number = ending
+        push(&shared.to_control, connection.close_notice)
+        connection.close_notice = NULL
     free_connection(shared, connection)
 
 
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
-    leave_place(reactor, connection)
-    end_without_place(reactor.shared, connection, ending)
+    remove_connection(reactor, connection)
+    release_connection(reactor.shared, connection, ending)
 
 
-cdef bint has_place(Reactor *reactor) noexcept nogil:
+cdef bint make_table_room(Reactor *reactor) noexcept nogil:
     """Whether there is a place for one more connection; makes more where none is free."""
     cdef uint32_t room
     cdef Connection **connections
-    cdef uint32_t *free_places
-    if reactor.free_count or reactor.place_count < reactor.place_room:
+    cdef uint32_t *free_indexes
+    if reactor.free_count or reactor.table_count < reactor.table_room:
         return True
-    room = max(reactor.place_room * 2, <uint32_t>PLACES_MIN)
-    if room > PLACES_MAX:
+    room = max(reactor.table_room * 2, <uint32_t>TABLE_MIN)
+    if room > TABLE_MAX:
         return False
     connections = <Connection **>realloc(reactor.connections, room * sizeof(Connection *))
     if connections != NULL:
         reactor.connections = connections
-    free_places = <uint32_t *>realloc(reactor.free_places, room * sizeof(uint32_t))
-    if free_places != NULL:
-        reactor.free_places = free_places
-    if connections == NULL or free_places == NULL:
+    free_indexes = <uint32_t *>realloc(reactor.free_indexes, room * sizeof(uint32_t))
+    if free_indexes != NULL:
+        reactor.free_indexes = free_indexes
+    if connections == NULL or free_indexes == NULL:
         return False
-    reactor.place_room = room
+    reactor.table_room = room
     return True
 
 
-cdef bint take_place(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil:
     """Give it a number on this reactor and wait for its input; False where there is no room or no memory."""
     cdef epoll_event event
-    if not has_place(reactor):
+    if not make_table_room(reactor):
         return False
     if reactor.free_count:
         reactor.free_count -= 1
-        connection.place = reactor.free_places[reactor.free_count]
+        connection.index = reactor.free_indexes[reactor.free_count]
     else:
-        connection.place = reactor.place_count
-        reactor.place_count += 1
+        connection.index = reactor.table_count
+        reactor.table_count += 1
     reactor.generation += 1
     connection.generation = reactor.generation
     connection.armed = EPOLLIN
-    reactor.connections[connection.place] = connection
+    reactor.connections[connection.index] = connection
     add(&reactor.carried, 1)
     event.events, event.data.u64 = EPOLLIN, id_of(reactor, connection)
     if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event) == 0:
         return True
-    leave_place(reactor, connection)
+    remove_connection(reactor, connection)
     return False
 
 
@@ -138,24 +138,24 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
     connection.fd, connection.is_new, connection.ending = fd, True, FAILED
     connection.active_ms = reactor.now_ms
     connection.idle_ms_max = load(&reactor.shared.idle_ms_max)
-    if not take_place(reactor, connection):
-        end_without_place(reactor.shared, connection, FAILED)
+    if not insert_connection(reactor, connection):
+        release_connection(reactor.shared, connection, FAILED)
         return NULL
     return connection
 
 
-cdef bint say_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil:
+cdef bint report_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil:
     """Tell control of a plain connection and its peer; False where there is no memory."""
     cdef uint64_t id = id_of(reactor, connection)
     cdef Message *message = new_message(OPENED, id)
     cdef size_t length = strlen(address)
-    connection.farewell = new_message(CLOSED, id)
+    connection.close_notice = new_message(CLOSED, id)
     if message != NULL:
         message.data = <uint8_t *>malloc(length + 1)
-    if message == NULL or message.data == NULL or connection.farewell == NULL:
+    if message == NULL or message.data == NULL or connection.close_notice == NULL:
         free(message)
-        free(connection.farewell)
-        connection.farewell = NULL
+        free(connection.close_notice)
+        connection.close_notice = NULL
         return False
     memcpy(message.data, address, length)
     message.size = length
@@ -180,20 +180,20 @@ cdef void write_peer(int fd, char *out) noexcept nogil:
         snprintf(out, ADDRESS_ROOM, "%s:%s", <char *>host, <char *>port)
 
 
-cdef bint give_away(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef bint hand_off(Reactor *reactor, Connection *connection) noexcept nogil:
     """Control's loop carries the connection on, of which nothing was read; False where there is no memory."""
-    cdef Message *message = new_message(FOREIGN, 0)
+    cdef Message *message = new_message(HANDOFF, 0)
     if message == NULL:
         return False
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
     message.number = connection.fd
     push(&reactor.shared.to_control, message)
-    leave_place(reactor, connection)
+    remove_connection(reactor, connection)
     free_connection(reactor.shared, connection)
     return True
 
 
-cdef bint is_plain(Reactor *reactor, Connection *connection) noexcept nogil:
+cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     """Look at the first byte of a new connection; False where it is no longer this reactor's, or nothing came."""
     cdef uint8_t first
     cdef char address[ADDRESS_ROOM]
@@ -203,9 +203,9 @@ cdef bint is_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     if got == 1 and first == 0 and reactor.shared.limits.takes_plain:
         connection.is_new, connection.is_detecting = False, True
         write_peer(connection.fd, address)
-        if say_opened(reactor, connection, address):
+        if report_opened(reactor, connection, address):
             return True
-    elif got == 1 and give_away(reactor, connection):
+    elif got == 1 and hand_off(reactor, connection):
         return False
     close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
     return False
