@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns._fast.routes.fingerprint import fingerprint
+from rocketns._fast.codec.fingerprint import fingerprint
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body import registration
 from rocketns.protocol.body.registration import RegisterBrokerBody

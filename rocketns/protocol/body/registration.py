@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from isal import isal_zlib
 
 from rocketns._fast.codec import json_beans, register_body, registration_blocks
-from rocketns._fast.routes.fingerprint import fingerprint
+from rocketns._fast.codec.fingerprint import fingerprint
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.inflating import BLOCK_LIMITS, inflate
