@@ -7,7 +7,7 @@ import logging
 from rocketns.errors import RequestError
 from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol.body import bodies
-from rocketns.protocol.body.registration import (
+from rocketns.protocol.body.registration.decoding import (
     Known,
     RegisterBrokerBody,
     body_crc32,

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.protocol.body.registration import Slots
+from rocketns.protocol.body.registration.decoding import Slots
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest

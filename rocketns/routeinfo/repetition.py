@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration import RegisterBrokerBody, TopicConfigWrapper
+from rocketns.protocol.body.registration.decoding import RegisterBrokerBody, TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo.tables import RouteTables

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rocketns._fast.codec import json_beans
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
+from rocketns.protocol.body.registration import decoding as registration
 from rocketns.protocol.body.route import TopicTable, queue_data
 from rocketns.protocol.bounds import ODD_VALUES_MAX
 from rocketns.protocol.json.lenient import NumberText

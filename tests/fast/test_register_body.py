@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns._fast.codec import register_body as compiled
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
-from rocketns.protocol.body.registration import RegisterBrokerBody, TopicConfigWrapper
+from rocketns.protocol.body.registration import decoding as registration
+from rocketns.protocol.body.registration.decoding import RegisterBrokerBody, TopicConfigWrapper
 from rocketns.protocol.body.route import DataVersion, TopicTable, queue_data
 from rocketns.protocol.codes import V5_0_0
 from tests.protocol import java_registrations as java

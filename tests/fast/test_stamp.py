@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from rocketns._fast.codec.fingerprint import fingerprint
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
-from rocketns.protocol.body.registration import RegisterBrokerBody
+from rocketns.protocol.body.registration import decoding as registration
+from rocketns.protocol.body.registration.decoding import RegisterBrokerBody
 from rocketns.protocol.codes import V3_0_11, V5_0_0
 from tests.fast.test_register_body import BROKER_4_9, BROKER_5_5_0
 from tests.protocol.strategies import mutated

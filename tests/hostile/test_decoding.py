@@ -14,7 +14,7 @@ from interop.harness import codes
 from interop.harness.servers import NameServer
 from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol import command
-from rocketns.protocol.body import registration
+from rocketns.protocol.body.registration import decoding as registration
 from rocketns.protocol.headers import RegisterBrokerRequestHeader, decode_header
 from tests.hostile import dear
 from tests.hostile.watch import MB, Watch

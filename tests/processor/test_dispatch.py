@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rocketns import files
 from rocketns.errors import BodyDecodeError, MalformedFrame, RequestError
 from rocketns.processor import dispatch
-from rocketns.protocol.body import registration
+from rocketns.protocol.body.registration import decoding as registration
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply

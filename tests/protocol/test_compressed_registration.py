@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, topic_config
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import inflating, registration
-from rocketns.protocol.body.registration import RegisterBrokerBody
+from rocketns.protocol.body.registration import decoding as registration
+from rocketns.protocol.body.registration import inflating
+from rocketns.protocol.body.registration.decoding import RegisterBrokerBody
 from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo
 from rocketns.protocol.bounds import BLOCK_BYTES_MAX, BLOCKS_MAX, INFLATED_BYTES_MAX, LENIENT_BYTES_MAX
 from rocketns.protocol.codes import V5_0_0

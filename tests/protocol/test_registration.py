@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
-from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.registration import decoding as registration
+from rocketns.protocol.body.registration.decoding import TopicConfigWrapper
 from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo
 from rocketns.protocol.bounds import BLOCKS_MAX, FILTER_SERVERS_MAX, LENIENT_BYTES_MAX, ODD_VALUES_MAX, QUEUE_DATAS_MAX
 from rocketns.protocol.codes import V3_0_11, V5_0_0, V5_5_0

@@ -2,7 +2,7 @@
 
 Of 10,000 topics hardly one is new: given the slots, those that stand there just so for the broker are only counted.
 
-The compiled twin of ``rocketns.protocol.body.registration.decode_register_broker_body_reference``;
+The compiled twin of ``rocketns.protocol.body.registration.decoding.decode_register_broker_body_reference``;
 tests/fast/test_register_body.py holds the two together. It takes what brokers without static topics write, and
 declines everything else, valid or not, for the twin to decide. Text is scanned by the functions without the GIL;
 Python objects are made by `_Body` alone.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body.registration import decode_mapping_info, decode_queue_data
+from rocketns.protocol.body.registration.decoding import decode_mapping_info, decode_queue_data
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.json import fastjson
 

@@ -16,7 +16,7 @@ from rocketns._fast.codec import json_beans, register_body, registration_blocks
 from rocketns._fast.codec.fingerprint import fingerprint
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.errors import BodyDecodeError, NullRefused
-from rocketns.protocol.body.inflating import BLOCK_LIMITS, inflate
+from rocketns.protocol.body.registration.inflating import BLOCK_LIMITS, inflate
 from rocketns.protocol.body.route import (
     DataVersion,
     QueueData,
