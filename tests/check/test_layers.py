@@ -63,7 +63,7 @@ def test_a_planted_violation_is_found(tmp_path: Path, path: str, line: str) -> N
         ("config.py", "from rocketns.errors import RocketnsError"),
         ("protocol/frame.py", "from rocketns.errors import MalformedFrame\nimport struct"),
         ("protocol/frame.py", "from rocketns.protocol.codes import X"),
-        ("protocol/body/registration.py", "from rocketns._fast import register_body"),
+        ("protocol/body/registration/decoding.py", "from rocketns._fast import register_body"),
         ("routeinfo/tables.py", "import logging"),
         ("routeinfo/registration.py", "from rocketns._fast.routes.queue_table import put_queues"),
         ("routeinfo/tables.py", "from rocketns.protocol.body.bodies import X"),

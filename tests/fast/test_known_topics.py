@@ -21,6 +21,7 @@ from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
+from rocketns.server.known_topics import KnownTopics
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.worlds import PublishedWorld
 from tests.processor.asking import World
@@ -107,10 +108,16 @@ def play(world: World, step: Step) -> object:
     return reply, list(world.context.events), tables
 
 
+def known_world(folder: Path) -> PublishedWorld:
+    """A server whose slots spare it work."""
+    world = PublishedWorld(folder, "supportActingMaster=true\n")
+    world.context.known_topics = KnownTopics(world.slots)
+    return world
+
+
 def queues_after(steps: list[Step], folder: Path) -> QueueData:
     """The queues of T1 on the broker "ba", of a server whose slots spare it work."""
-    world = PublishedWorld(folder, "supportActingMaster=true\n")
-    world.context.slots = world.slots
+    world = known_world(folder)
     for step in steps:
         play(world, step)
         world.publish()
@@ -133,7 +140,7 @@ def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str)
         (Path(home) / "a").mkdir()
         (Path(home) / "b").mkdir()
         spared, plain = PublishedWorld(Path(home) / "a", properties), World(Path(home) / "b", properties)
-        spared.context.slots = spared.slots
+        spared.context.known_topics = KnownTopics(spared.slots)
         plain.peer = spared.peer
         for step in steps:
             assert play(spared, step) == play(plain, step)

@@ -12,7 +12,7 @@ from libc.string cimport memcpy, strdup, strlen
 
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport drop_input, drop_output
-from rocketns._fast.routes.hashing cimport hash_bytes
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.connections.holders cimport hold
 from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Message, new_message, push

@@ -3,7 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from rocketns._fast.routes.hashing cimport hash_bytes
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
 from rocketns._fast.codec.route_request cimport RouteRequest
 from rocketns._fast.routes.slots cimport (

@@ -3,7 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from rocketns._fast.routes.hashing cimport fold
+from rocketns._fast.system.hashing cimport fold
 from rocketns._fast.codec.route_request cimport RouteRequest
 
 # Known by its keyed hash alone. client is NULL where clients are not told apart.

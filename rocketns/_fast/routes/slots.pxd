@@ -3,7 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from rocketns._fast.routes.hashing cimport HashKey
+from rocketns._fast.system.hashing cimport HashKey
 
 # The two JSON dialects of a route: DEFAULT has unquoted numeric keys.
 cdef enum:

@@ -8,7 +8,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from rocketns._fast.routes.hashing cimport hash_bytes
+from rocketns._fast.system.hashing cimport hash_bytes
 
 cdef extern from *:
     """

@@ -24,7 +24,7 @@ from rocketns._fast.codec.compact_json cimport (
     skip_value,
     take,
 )
-from rocketns._fast.routes.hashing cimport HashKey, fold, hash_bytes
+from rocketns._fast.system.hashing cimport HashKey, fold, hash_bytes
 
 cdef enum:
     STEP_BYTES = 64
