@@ -1,4 +1,4 @@
-"""The rules of tidiness hold for this repository, and each rule catches what it is for."""
+"""The rules of tidiness hold for this repository, and each rule finds a planted violation."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def prints(root: Path) -> Found:
 
 
 def machine_paths(root: Path) -> Found:
-    """In every tracked text file: a path that exists only where somebody once worked."""
+    """A path of one developer's machine, in any tracked text file."""
     for name in _tracked(root):
         try:
             text = (root / name).read_text("utf-8")
@@ -102,7 +102,7 @@ def machine_paths(root: Path) -> Found:
 
 
 def _tracked(root: Path) -> Iterable[str]:
-    """What git tracks, or every file where the root is no repository of its own (a copy, a temporary tree)."""
+    """The files that git tracks; or every file if the root is not a repository (a copy, a temporary tree)."""
     if (root / ".git").exists():
         command = ["git", "-C", str(root), "ls-files", "-z"]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip("\0").split("\0")
@@ -132,7 +132,7 @@ def _cython_functions(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _undocumented(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Public classes and functions of the module itself. A method speaks by its class, its name and its types."""
+    """Public classes and functions without a docstring. Methods need none: class, name and types describe them."""
     if ast.get_docstring(tree) is None:
         yield 1, "the module"
     for node in tree.body:

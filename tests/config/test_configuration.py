@@ -1,4 +1,4 @@
-"""All properties together: where they come from, what of them may change, and what is written back."""
+"""All properties together: their sources, which of them may change, and what is written back."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_what_is_written_is_what_is_shown(tmp_path: Path) -> None:
 
 
 def kept(configuration: Configuration, name: str) -> str:
-    """What the next start would read."""
+    """The configuration that the next start would read."""
     return properties.load(configuration.file_content())[name]
 
 

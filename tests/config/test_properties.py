@@ -1,4 +1,4 @@
-"""One property: how its text becomes a value, and the value text."""
+"""One property: from text to value and back."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ README = Path(__file__).parents[2].joinpath("README.md").read_text("utf-8")
 
 @pytest.mark.parametrize(("kind", "prefix"), [(NamesrvConfig, ""), (NettyServerConfig, ""), (Limits, PREFIX)])
 def test_the_readme_has_the_range_of_every_property_and_what_318_keeps(kind: type, prefix: str) -> None:
-    """The tables show what is declared."""
+    """The tables show every declared property."""
     for name, declaration in properties.declared(kind).items():
         (row,) = [line for line in README.splitlines() if line.startswith(f"| `{prefix}{name}` |")]
         _, _, _, bounds, doc, felt, *kept = [cell.strip() for cell in row.split("|")]

@@ -1,4 +1,4 @@
-"""The TLS properties: which source wins, and what text means."""
+"""The TLS properties: which source wins, and how texts are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that come and go: their places are used again, and nobody gets what was meant for the last one there."""
+"""Connections that come and go: entries of the table are reused, and no answer reaches a later connection."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_an_answer_for_a_closed_connection_does_not_reach_the_next_one_at_its_pl
 
 
 def test_what_waited_is_given_back(tmp_path: Path) -> None:
-    """Bytes of frames that control had to take, and of its answers, are counted no longer than they wait."""
+    """Bytes of handed-over frames and of control's answers are counted only while they wait."""
     body = register_body([topic_config(f"T{n}") for n in range(500)])
     with LiveServer(tmp_path) as server, server.connect() as client:
         for _ in range(20):

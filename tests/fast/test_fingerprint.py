@@ -1,4 +1,4 @@
-"""What a repeated body is known by: equal for equal bytes, and for no others."""
+"""The fingerprint of a body: equal for equal bytes, and different for others."""
 
 from __future__ import annotations
 

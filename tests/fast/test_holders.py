@@ -25,7 +25,7 @@ PUSHED, CLOSED = 2_500, 20
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
-    """Two reactors, which get connections in turn."""
+    """A server with two reactors, which get connections in turn."""
     with LiveServer(tmp_path, **{"rocketns.incomingBytesMax": LIMIT}) as started:
         lane = lane_of(started)
 
@@ -38,7 +38,7 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
 
 
 class Crowd:
-    """Clients with parts of frames; ``total`` is what they hold together, and the server says so too."""
+    """Clients with parts of frames. ``total`` is what they hold together; it is compared with the server's count."""
 
     def __init__(self, server: LiveServer, stack: ExitStack) -> None:
         self.server, self.stack, self.total = server, stack, 0
@@ -67,7 +67,7 @@ class Crowd:
 
 
 def test_the_largest_goes_each_time(server: LiveServer) -> None:
-    """Of connections that hold different amounts, some of which grew, shrank or left meanwhile."""
+    """The connections hold different amounts. Some grew, shrank or left meanwhile."""
     chance = random.Random(1)
     with ExitStack() as stack:
         crowd = Crowd(server, stack)
@@ -90,7 +90,7 @@ def test_the_largest_goes_each_time(server: LiveServer) -> None:
             small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
             largest = clients.pop(size)
             crowd.change(PUSHED - size)
-            eventually(partial(is_ended, largest))  # it no longer counts a moment before it is closed
+            eventually(partial(is_ended, largest))  # its bytes stop counting a moment before it is closed
             assert not any(map(is_ended, [*clients.values(), *small]))
 
 

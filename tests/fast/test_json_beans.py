@@ -1,4 +1,4 @@
-"""Beans of parsed JSON: the compiled functions answer what Python's rules for one value do."""
+"""Beans of parsed JSON: the compiled functions give the same result as Python's rules for one value."""
 
 from __future__ import annotations
 

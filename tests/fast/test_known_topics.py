@@ -1,4 +1,4 @@
-"""With slots, a registration's body is read only as far as it tells something new, and nobody can tell the difference.
+"""With slots, only the new topics of a registration's body are decoded, and the result is the same.
 
 Two name servers get the same requests; one has slots. Answers, events and tables are the same.
 """
@@ -31,7 +31,7 @@ TOPICS = ["T1", "T2", "T3", "Ü"]
 
 @dataclass(frozen=True)
 class Step:
-    """One request; or a pause in ms, after which overdue brokers go."""
+    """One request; or a pause in ms, after which overdue brokers expire."""
 
     code: int
     ext: dict[str, Any]
@@ -93,7 +93,7 @@ def unregistration(broker: tuple[str, str, int]) -> Step:
 
 
 def play(world: World, step: Step) -> object:
-    """What a request is answered, and what it made of the tables."""
+    """A request's answer, and the tables after it."""
     tables = world.context.tables
     reply: object = None
     if step.pause_ms:
@@ -125,7 +125,7 @@ def queues_after(steps: list[Step], folder: Path) -> QueueData:
 
 
 def is_shown(world: PublishedWorld) -> None:
-    """Every topic as the fast lane answers it."""
+    """The fast lane's answer for every topic."""
     for topic in TOPICS[:3]:
         for client in (CLIENTS[0], CLIENTS[1]):
             frame = look_up(client, topic)

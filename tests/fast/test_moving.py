@@ -1,4 +1,4 @@
-"""Connections that go from one reactor to another: nothing of theirs is lost, and control knows them."""
+"""Connections that move to another reactor: no frame is lost, and control knows their new numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lane_of(server: LiveServer | TimedServer) -> ReactorLane:
 
 
 def show(server: LiveServer, shares: list[float], idle: float, times: int = 1) -> None:
-    """Let so many windows have had this load."""
+    """Feed this many windows with this load."""
     lane = lane_of(server)
 
     def balance() -> None:
@@ -47,13 +47,13 @@ def show(server: LiveServer, shares: list[float], idle: float, times: int = 1) -
 
 
 def settle(server: LiveServer | TimedServer) -> None:
-    """Until reactors and control have done what they were told."""
+    """Wait until reactors and control have handled all messages."""
     eventually(lambda: server.call(lambda: lane_of(server).reactors.is_settled), every_s=0.001)
     server.call(lambda: None)
 
 
 def move(server: LiveServer | TimedServer, source: int, target: int, thousandths: int = ALL) -> list[int]:
-    """How many connections each reactor has afterwards."""
+    """The number of connections of each reactor afterwards."""
     server.call(lambda: lane_of(server).reactors.give(source, target, thousandths, 0))
     settle(server)
     return carried(server)
@@ -70,7 +70,7 @@ def answer(client: Client, topic: str = "T", opaque: int = 7) -> bytes:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
-    """Two reactors that are balanced only where a test says so."""
+    """A server with two reactors that are balanced only when a test does it."""
     with LiveServer(tmp_path) as started:
         still(started)
         yield started
@@ -151,7 +151,7 @@ def moved_about(server: LiveServer) -> Iterator[None]:
 @given(st.lists(st.sampled_from(["look-up", "other", "half", "move"]), min_size=2, max_size=25))
 @settings(max_examples=60)
 def test_a_stream_over_two_reactors_is_answered_in_its_order(streaming: LiveServer, steps: list[str]) -> None:
-    """Each of its frames once, with moves between them and inside them. Look-ups have an order, and so have others."""
+    """Each frame is answered once, with moves between and inside frames. Lookups keep their order, and so do others."""
     asked: dict[str, list[int]] = {"look-up": [], "other": []}
     moves, rest = moved_about(streaming), b""
     with streaming.connect() as client:
@@ -190,7 +190,7 @@ def test_a_connection_with_a_part_of_a_frame_stays(server: LiveServer) -> None:
 
 
 def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> None:
-    """Its next look-ups must not overtake that request."""
+    """Its next lookups must not overtake that request."""
     reactors = lane_of(server).reactors
     with server.connect() as client:
         answer(client)
@@ -236,7 +236,7 @@ def test_a_broker_that_moved_is_registered_until_it_closes(server: LiveServer) -
 
 @pytest.mark.parametrize("ends", ["abort", "close"])
 def test_control_ends_a_connection_that_moves_just_then(server: LiveServer, ends: str) -> None:
-    """What it says to the number that the connection had is said again to its new one."""
+    """A message sent to the old number is sent again to the new one."""
     with server.connect() as client:
         answer(client)
         settle(server)
@@ -282,7 +282,7 @@ def test_only_connections_with_traffic_make_reactors_even(tmp_path: Path) -> Non
 
 
 def test_the_idle_limit_goes_with_a_connection(tmp_path: Path) -> None:
-    """B060: a move is no traffic."""
+    """B060: a move does not count as traffic."""
     server = TimedServer(tmp_path, {"rocketns.reactors": 2})
     try:
         with server.connect() as client:

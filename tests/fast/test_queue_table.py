@@ -1,4 +1,4 @@
-"""The compiled step that writes a registration's queues, beside the same in Python."""
+"""The compiled step that writes a registration's queues, compared with the same in Python."""
 
 from __future__ import annotations
 

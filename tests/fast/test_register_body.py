@@ -1,4 +1,4 @@
-"""Registration bodies: the compiled parser answers what its Python twin answers, or declines."""
+"""Registration bodies: the compiled parser gives its Python twin's result, or declines."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def order(read: RegisterBrokerBody | str) -> list[str]:
 
 
 def agree(taken: RegisterBrokerBody | str, read: Callable[[], RegisterBrokerBody | str]) -> bool:
-    """Whether the compiled parser took it; it then must be what the twin makes of it."""
+    """Whether the compiled parser accepted the body. Its result is then compared with the twin's."""
     if taken == DECLINED:
         return False
     expected = read()
@@ -148,7 +148,7 @@ def test_compressed_bodies_of_real_brokers_are_not_declined(inflated: bytes) -> 
 
 
 def test_a_body_is_read_by_the_compiled_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what it declines by the reference: the caller sees no difference."""
+    """A declined body is decoded by the reference; the caller sees no difference."""
     spaced = json.dumps(json.loads(BROKER_5_5_0)).encode()
     expected = reference(BROKER_5_5_0)
     assert fast(spaced) == DECLINED
@@ -279,7 +279,7 @@ def test_texts(text: str, place: str) -> None:
      '"order":' + "[" * 10 + "]" * 10, '"topicName":"a"', '"attributes":null', '"order":true ', ' "order":true'],
 )  # fmt: skip
 def test_what_brokers_do_not_write_is_declined(member: str) -> None:
-    """Also where a small body shows no difference: beyond some size the reference refuses what it reads leniently."""
+    """Above some size the reference refuses text that it reads leniently, so large bodies are compared as well."""
     text = (
         '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":"a"%s}}}}'
     )
@@ -288,7 +288,7 @@ def test_what_brokers_do_not_write_is_declined(member: str) -> None:
 
 
 def test_equal_queues_are_one_object() -> None:
-    """More kinds than the parser keeps, and a second body: still one object for equal values."""
+    """More kinds than the parser caches, and a second body: equal values are still one object."""
     many = [topic_config(f"T{n}", n % 50, n % 7, n % 8, n % 2) for n in range(1000)]
     one, other = fast(register_body(many)), fast(register_body(many[::-1]))
     assert isinstance(one, RegisterBrokerBody)

@@ -1,4 +1,4 @@
-"""While control has more frames waiting than it may, every connection still gets one to it."""
+"""While too many frames wait for control, every connection can still hand over one."""
 
 from __future__ import annotations
 

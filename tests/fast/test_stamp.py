@@ -1,4 +1,4 @@
-"""The time at which a 5.x broker wrote its registration is left out of the fingerprint, and nothing else is."""
+"""The fingerprint leaves out the time at which a 5.x broker wrote its registration, and nothing else."""
 
 from __future__ import annotations
 
@@ -113,12 +113,12 @@ def test_every_other_byte_counts() -> None:
     for place in range(len(BROKER_5_5_0)):
         changed = bytearray(BROKER_5_5_0)
         changed[place] ^= 1
-        is_digit_of_it = start < place < start + len(NOW)  # its first digit becomes a 0, which no time begins with
+        is_digit_of_it = start < place < start + len(NOW)  # its first digit becomes 0; no time begins with 0
         assert (fingerprint(changed) == fingerprint(BROKER_5_5_0)) is is_digit_of_it, place
 
 
 def test_the_place_of_the_stamp_counts() -> None:
-    """Two bodies that are the same bytes without their stamps, one of which has it elsewhere."""
+    """Two bodies that differ only in the position of their time stamps."""
     one = body('"mappingDataVersion":{"timestamp":%s},"topicConfigTable":{}', '"x":1,')
     other = body('"mappingDataVersion":{"timestamp":1},"topicConfigTable":{}', '"x":1,')
     assert fingerprint(with_stamp(one, NOW)) != fingerprint(with_stamp(other, NOW))
@@ -129,7 +129,7 @@ Decoder = Callable[[bytes], object]
 
 
 def decoded(decode: Decoder, data: bytes) -> object:
-    """What a body is decoded as, or the error's text."""
+    """The decoded body, or the error's text."""
     try:
         return decode(data)
     except BodyDecodeError as error:

@@ -1,4 +1,4 @@
-"""The one table of processors: every request gets one reply, and nothing that is wrong changes anything."""
+"""The table of processors: every request gets one reply, and a wrong request changes nothing."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ versions = st.sampled_from([513, 0, 36, 37, 400, 401, 413, 612, 10_000, -1])
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One world for all examples: what one leaves behind, the next one meets. Its files are not written."""
+    """One context for all examples, so each meets the state that the others left. No files are written."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "replace_with_backup", lambda _path, _content: None)
         yield World(tmp_path_factory.mktemp("shared"))

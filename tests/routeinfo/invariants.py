@@ -19,7 +19,7 @@ from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
 def check_tables(tables: RouteTables, now_ms: int) -> None:
-    """AssertionError with what is wrong."""
+    """AssertionError with the violated rule."""
     _check_nothing_is_empty(tables)
     _check_groups(tables)
     for topic, queues in tables.topic_queue_table.items():
@@ -53,7 +53,7 @@ def _check_groups(tables: RouteTables) -> None:
 
 
 def check_views(tables: RouteTables, config: NamesrvConfig) -> None:
-    """Every topic has a route, every answer can be written, and reading changes nothing."""
+    """Check that every topic has a route, every answer can be encoded, and reading changes nothing."""
     before = repr(tables)
     for topic, queues in tables.topic_queue_table.items():
         route = view.pick_up_route(tables, config, topic)
@@ -71,7 +71,7 @@ def check_views(tables: RouteTables, config: NamesrvConfig) -> None:
 
 @dataclass
 class Replay:
-    """The topics and the live brokers that the events alone tell of."""
+    """The topics and the live brokers, made from the events alone."""
 
     topics: dict[str, dict[str, QueueData]] = field(default_factory=dict)
     live: set[BrokerAddrInfo] = field(default_factory=set)
@@ -107,6 +107,6 @@ class Replay:
                 del self.topics[topic]
 
     def check(self, tables: RouteTables) -> None:
-        """Whoever only reads the events knows the topics and the live brokers."""
+        """Check that the events alone give the topics and the live brokers."""
         assert self.topics == tables.topic_queue_table, "the events tell of other topics"
         assert self.live == tables.broker_live_table.keys(), "the events tell of other live brokers"

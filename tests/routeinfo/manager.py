@@ -1,4 +1,4 @@
-"""RouteInfoManager's methods over the real route tables, with a clock that only moves when told to."""
+"""RouteInfoManager's methods over the real route tables, with a clock that a test moves."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VERSION = DataVersion(state_version=0, timestamp=1_700_000_000_000, counter=1)
 
 @dataclass(frozen=True)
 class Broker:
-    """What a broker says of itself, by default a master."""
+    """What a broker registers with; by default a master."""
 
     cluster: str = CLUSTER
     name: str = BROKER
@@ -100,7 +100,7 @@ class Manager:
         return result
 
     def register_normal(self, broker: Broker, *names: str) -> RegisterBrokerResult:
-        """With one more topic, as no broker's first registration may have only one."""
+        """Register with one more topic, because a first registration with only one topic is refused."""
         return self.register(broker, table_of("baseTopic", *names))
 
     def unregister(self, *leaving: Broker | UnregisterRequest) -> list[Event]:

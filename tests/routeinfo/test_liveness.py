@@ -1,4 +1,4 @@
-"""Who is overdue, and whom a closed connection takes with it."""
+"""Which brokers are overdue, and which broker a closed connection unregisters."""
 
 from __future__ import annotations
 

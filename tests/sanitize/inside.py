@@ -38,7 +38,7 @@ def main(folder: Path, what: str, arguments: list[str]) -> int:
 
 
 def plant(fault: str) -> int:
-    """Do what a sanitizer must see; 0 where it did not end the process."""
+    """Commit a fault that a sanitizer must find; 0 if it did not end the process."""
     from tests.sanitize import planted
 
     if fault == "race":

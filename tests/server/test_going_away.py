@@ -16,7 +16,7 @@ SERVED = 475  # peers up to this version are served until the end
 def test_a_server_that_goes_away_notifies_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes: bool, told: list[str]
 ) -> None:
-    """B080: of a lowest broker id that left; while it serves it does (905)."""
+    """B080: no 905 for a lowest broker id that left during the shutdown; before it, there is one."""
     with LiveServer(tmp_path, notifyMinBrokerIdChanged="true") as server, server.connect() as client:
         receivers: list[str] = []
         control = server.controller.control

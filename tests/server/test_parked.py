@@ -1,4 +1,4 @@
-"""Frames whose answers nobody takes wait, in their order, and go back together."""
+"""Frames of a peer that does not read its answers are parked in order, and resumed together."""
 
 from __future__ import annotations
 

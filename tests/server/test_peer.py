@@ -1,4 +1,4 @@
-"""Which connections are of one host."""
+"""Which connections count as one host."""
 
 from __future__ import annotations
 

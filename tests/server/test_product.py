@@ -1,4 +1,4 @@
-"""Look-ups in the product environment, for the cluster-test mode."""
+"""Lookups in the product environment, for the cluster-test mode."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_route_that_is_found() -> None:
 
 @pytest.mark.parametrize("code", [17, 1])
 def test_what_is_not_found_is_not_asked_for_again(code: int) -> None:
-    """B248: the first that answers counts."""
+    """B248: the first answer counts."""
 
     async def test(client: RemotingClient) -> None:
         async with peer(answering(lambda opaque: route(opaque, b"", code))) as one, peer(answering(route)) as two:
@@ -79,7 +79,7 @@ def test_a_name_server_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("body", [b"nonsense", b"null", b'{"brokerDatas":5}', b'{"queueDatas":[{}]}', b"[" * 9999])
 def test_an_answer_that_is_no_route(body: bytes) -> None:
-    """B248: is as good as none."""
+    """B248: it is treated like no answer."""
 
     async def test(client: RemotingClient) -> None:
         async with peer(answering(lambda opaque: route(opaque, body))) as one, peer(answering(route)) as two:
@@ -90,7 +90,7 @@ def test_an_answer_that_is_no_route(body: bytes) -> None:
 
 
 def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: leaves nobody without an answer."""
+    """B248: the client still gets an answer."""
 
     def fail(_body: bytes) -> None:
         raise RuntimeError("unforeseen")
@@ -117,7 +117,7 @@ def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_look_ups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: what is too much is answered at once, as not found."""
+    """B248: requests over the limit are answered at once, as not found."""
     monkeypatch.setattr(product, "LOOKUPS_MAX", 2)
 
     async def test(client: RemotingClient) -> None:
@@ -131,7 +131,7 @@ def test_look_ups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_topic() -> None:
-    """B248: nobody is asked."""
+    """B248: no name server is asked."""
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
@@ -142,7 +142,7 @@ def test_without_a_topic() -> None:
 
 
 def test_the_question_in_binary() -> None:
-    """B033, B248: where that is the serialize type; the answer may come in either."""
+    """B033, B248: if that is the serialize type; the answer may have either encoding."""
 
     async def test(client: RemotingClient) -> None:
         questions = []

@@ -1,4 +1,4 @@
-"""Who keeps a server busy at once. Each is a function that acts once, and is called until time is up."""
+"""Actors that keep a server busy. Each is a function that acts once, and is called until time is up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Act = Callable[[], object]
 
 
 class Fault(AssertionError):
-    """What must not happen, with the answer that showed it."""
+    """A violated rule, with the answer that showed it."""
 
 
 def read_route(answer: bytes) -> dict[str, int]:
@@ -45,7 +45,7 @@ def read_route(answer: bytes) -> dict[str, int]:
 
 
 class Broker:
-    """Registers again and again, each time with other queues, and asks over every connection whether they show."""
+    """Registers again and again with other queues, and checks over every connection that they show."""
 
     def __init__(self, server: LiveServer, number: int, topics: list[str], readers: int) -> None:
         self.name, self.addr, self.topics = f"b{number}", f"10.0.{number}.1:1", topics
@@ -70,7 +70,7 @@ class Broker:
 
 
 class Visitor:
-    """Registers, leaves one way or another, and comes again. Only its ``own`` topics are ever deleted."""
+    """Registers, leaves in one of several ways, and registers again. Only its ``own`` topics are ever deleted."""
 
     def __init__(self, server: LiveServer, number: int, topics: list[str], own: list[str]) -> None:
         self.server, self.number, self.topics, self.own = server, number, topics, own
@@ -80,7 +80,7 @@ class Visitor:
         name, addr = f"b{self.number}", f"10.0.{self.number}.1:1"
         body = register_body([topic_config(topic, 3, 3) for topic in self.topics])
         ext = register_ext(broker=name, addr=addr, body=body, heartbeatTimeoutMillis=1)
-        # Whoever scans closes the connections of all that are overdue.
+        # A scan closes the connections of all overdue brokers.
         with self.server.connect() as client, contextlib.suppress(ConnectionError):
             client.request(103, ext, body)
             match self.chance.randrange(4):
@@ -199,7 +199,7 @@ class Passer:
             client.send(next(self.nonsense))
 
     def crowd(self, client: Client) -> None:
-        """Requests that control has to take, more than it is asked for at once."""
+        """Requests that control must answer, more than it processes in one turn."""
         count = self.chance.choice([10, 300])
         client.send(frame(json_header(206, opaque=5)) * count + look_up(CLIENTS[0], self.chance.choice(self.topics)))
         for _ in range(self.chance.choice([0, count + 1])):

@@ -1,4 +1,4 @@
-"""A server with reactors on a thread of this process, in real time, whose control can be held still."""
+"""A server with reactors on a thread of this process, in real time. A test can block its control."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LiveServer:
 
     @contextmanager
     def held_still(self) -> Iterator[None]:
-        """Control does nothing at all meanwhile, as in a request that takes long."""
+        """Block control for the duration, as a long request would."""
         holds, goes_on = threading.Event(), threading.Event()
 
         def hold() -> None:

@@ -1,8 +1,6 @@
-"""What the timed tests do to a server, and what they see of it. Times are milliseconds of the server's own clock."""
+"""Steps that the timed tests share. Times are milliseconds of the server's own clock."""
 
 from __future__ import annotations
-
-import socket
 
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
@@ -13,7 +11,7 @@ SECOND = 1_000
 
 
 def pass_time(server: TimedServer, ms: int, *, step_ms: int = SECOND) -> None:
-    """Let time pass in steps that no periodic job is shorter than, so that each runs when it is due."""
+    """Move the clock in steps. No periodic job has a shorter interval, so each job runs when it is due."""
     for _ in range(ms // step_ms):
         server.advance(step_ms)
     if ms % step_ms:
@@ -21,7 +19,7 @@ def pass_time(server: TimedServer, ms: int, *, step_ms: int = SECOND) -> None:
 
 
 def channel_of(server: TimedServer, client: Client) -> Channel:
-    """The server's end of a connection that the server has accepted."""
+    """The server's `Channel` of a client's connection."""
     host, port = client.socket.getsockname()[:2]
 
     def find() -> Channel | None:
@@ -33,12 +31,12 @@ def channel_of(server: TimedServer, client: Client) -> Channel:
 
 
 def wait_for_connections(server: TimedServer, count: int) -> None:
-    """Until the server holds so many connections: it sees neither a connect nor a close at once."""
+    """Wait until the server has this many connections: it notices connects and closes after a while."""
     eventually(lambda: server.call(lambda: server.connections) == count)
 
 
 def wait_for_bytes(server: TimedServer, count: int) -> None:
-    """Until the server has received so many bytes of frames that are not complete."""
+    """Wait until the server has received this many bytes of incomplete frames."""
     eventually(lambda: server.call(lambda: server.incoming_bytes) == count)
 
 
@@ -47,24 +45,11 @@ def is_open(client: Client) -> bool:
     return client.request(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "none"}).code == codes.QUERY_NOT_FOUND
 
 
-def is_open_untouched(client: Client) -> bool:
-    """Whether the server has not closed the connection; asks nothing of the server. Call it after an `advance`."""
-    client.socket.setblocking(False)
-    try:
-        return bool(client.socket.recv(1, socket.MSG_PEEK))
-    except BlockingIOError:
-        return True
-    except ConnectionError:
-        return False
-    finally:
-        client.socket.settimeout(client.timeout_s)
-
-
 def wait_until_sent(server: TimedServer) -> None:
-    """Until no answer waits in the server."""
+    """Wait until the server has sent all answers."""
     eventually(lambda: server.call(lambda: server.outgoing_bytes) == 0)
 
 
 def wait_until_unsent(server: TimedServer) -> None:
-    """Until answers wait in the server because a peer does not read."""
+    """Wait until the server has unsent answers because a peer does not read."""
     eventually(lambda: server.call(lambda: server.outgoing_bytes) > 0)

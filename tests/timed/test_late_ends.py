@@ -1,7 +1,7 @@
-"""The end of a connection, or an expiry, that meets a newer registration: the newer one stays.
+"""A connection closes or a broker expires while a newer registration arrives: the newer registration stays.
 
-Deliberately unlike Java, which queues the unregistration and then removes whatever the address has become by then
-(apache/rocketmq issue 11043).
+Deliberately different from Java, which queues the unregistration and later removes the address even if it has
+registered again (apache/rocketmq issue 11043).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def reactors() -> int:
 
 
 def registration(names: Names) -> bytes:
-    """A frame as from the broker of ``registered``."""
+    """A frame like those of the broker of ``registered``."""
     body = register_body(configs(names, ["T", "U"]), None)
     fields = register_ext(names.cluster, names.broker, names.addr(), 0, body)
     return frame(json_header(codes.REGISTER_BROKER, fields, opaque=5), body)
@@ -40,7 +40,7 @@ def assert_is_registered(client: Client, names: Names) -> None:
 
 
 def receive_while(server: TimedServer, new: Client, data: bytes, happens: object) -> None:
-    """In one turn of the server's loop: something happens, and then the new connection's request comes in."""
+    """In one turn of the server's loop, let something happen; then the new connection's request arrives."""
     channel = channel_of(server, new)
 
     def step() -> None:
@@ -71,7 +71,7 @@ def test_an_expiry_does_not_remove_a_newer_registration(timed_server: TimedServe
 
 
 def test_a_close_does_not_remove_a_newer_registration(timed_server: TimedServerFactory, names: Names) -> None:
-    """B189: the old connection's end is seen just before the registration over the new one is processed."""
+    """B189: the server notices the old connection's end just before it processes the registration over the new one."""
     server = timed_server()
     with server.connect() as old, server.connect() as new:
         registered(old, names)

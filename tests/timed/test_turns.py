@@ -1,4 +1,4 @@
-"""What control does in a turn, and what it leaves out."""
+"""What control does in a turn, and what it leaves for the next one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reactors() -> int:
 
 @pytest.fixture
 def processed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The codes of all requests that are processed."""
+    """Records the codes of all processed requests."""
     seen: list[int] = []
     process = dispatch.process
 
@@ -85,7 +85,7 @@ def test_a_broker_that_leaves_and_comes_back_at_once_stays(timed_server: TimedSe
 
 
 def test_no_broker_expires_while_a_request_of_it_waits(timed_server: TimedServerFactory, names: Names) -> None:
-    """B190: that may be its heartbeat. Afterwards it expires at the next scan."""
+    """B190: the waiting request may be its heartbeat. If it is not, the broker expires at the next scan."""
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=1_000)

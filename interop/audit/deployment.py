@@ -1,8 +1,8 @@
 """Three rocketns with journals, two real brokers, a producer and two consumers of one group; one connection can be cut.
 
-c1 asks n1 and c2 asks n2. broker-b reaches n2 through a relay, and nobody else does, so a cut there takes broker-b from
-c2's view alone. c1 and c2 have addresses of their own, in their client ids and towards the name servers, as on two
-hosts: their order is that of their addresses for the clients themselves and for the audit.
+c1 queries n1, and c2 queries n2. Only broker-b reaches n2 through a relay, so a cut there removes broker-b from c2's
+view alone. c1 and c2 have addresses of their own, in their client ids and towards the name servers, as on two hosts.
+The clients and the audit both order them by these addresses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ADDRESSES = {"c1": "127.0.0.11", "c2": "127.0.0.12"}
 ASKS = {"c1": "n1", "c2": "n2"}
 PAUSE_MS = 20
 
-# Shorter than in life, so that the whole fits into two minutes: defaults are 120 s, 30 s and 120 s.
+# Shorter than the defaults of 120 s, 30 s and 120 s, so that the test takes two minutes.
 BROKER_TIMEOUT_S, CLIENT_HEARTBEAT_S, MEMBER_TIMEOUT_S = 15, 1, 20
 BROKER = {
     # Only a broker of a group that may have an acting master tells the name server its timeout.
@@ -46,8 +46,8 @@ NAME_SERVER = {
 
 
 @dataclass
-class Fleet:
-    """What runs. ``servers`` are n1, n2, n3; ``between`` is what lies between broker-b and n2."""
+class Deployment:
+    """The running processes. ``servers`` are n1, n2, n3; ``between`` is the relay between broker-b and n2."""
 
     journal: Path
     servers: list[RocketnsServer]
@@ -56,7 +56,7 @@ class Fleet:
     producer: JavaClient
 
 
-def started(home: Path, stack: ExitStack) -> Fleet:
+def started(home: Path, stack: ExitStack) -> Deployment:
     """Start everything; the stack ends it."""
     journal = home / "journal"
     servers = [_name_server(home / ns, journal, ns, stack) for ns in NAME_SERVERS]
@@ -70,7 +70,7 @@ def started(home: Path, stack: ExitStack) -> Fleet:
         home / "producer", _list([ports[2]]), TOPIC, 1_000_000, pause_ms=PAUSE_MS, main="QueueProducer"
     )
     stack.callback(producer.kill)
-    return Fleet(journal, servers, between, consumers, producer)
+    return Deployment(journal, servers, between, consumers, producer)
 
 
 def now_ms() -> int:

@@ -1,4 +1,4 @@
-"""Pretended brokers that share topics: registered with a server, kept alive, and closed."""
+"""Simulated brokers that share topics: registered with a server, kept alive, and closed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from benchmarks.running import Server
 from interop.harness import codes
 from interop.harness.wire import Client
 
-# rocketmq-rust closes a connection that is silent for 120 s, and there is no setting for it.
+# rocketmq-rust closes a connection without requests after 120 s, and has no setting for it.
 TOUCH_EVERY_S = 40.0
 
 
 @dataclass(frozen=True)
 class Shape:
-    """So many brokers that share so many topics, each topic on ``width`` of them."""
+    """The number of brokers and of topics; each topic is on ``width`` of the brokers."""
 
     brokers: int
     topics: int
@@ -37,19 +37,19 @@ class Shape:
 
 
 @dataclass
-class Fleet:
-    """The brokers' connections to one server."""
+class Brokers:
+    """The connections of the simulated brokers to one server."""
 
     server: Server
     clients: list[Client] = field(default_factory=list)
-    # What the registrations cost so far.
+    # The cost of all registrations so far.
     cpu_s: float = 0.0
     took_s: float = 0.0
     waits_s: list[float] = field(default_factory=list)
     _touched: float = field(default_factory=time.monotonic)
 
     def register(self, number: int, frame: bytes) -> None:
-        """Register one broker, on its own connection; again, if it has one."""
+        """Register one broker on a connection of its own; a broker that has one registers again."""
         if number == len(self.clients):
             self.clients.append(self.server.connect())
         spent = send(self.server, self.clients[number], frame)
@@ -58,7 +58,7 @@ class Fleet:
         self.waits_s.append(spent.took_s)
 
     def keep_alive(self) -> None:
-        """A small request on each connection that might be closed for its silence otherwise."""
+        """Send a small request on each connection, so that no server closes it for idling."""
         if time.monotonic() - self._touched < TOUCH_EVERY_S:
             return
         for client in self.clients:
@@ -72,7 +72,7 @@ class Fleet:
 
 
 def send(server: Server, client: Client, frame: bytes) -> Spent:
-    """Send a registration and wait until it is accepted; what it cost the server. CellFailed if it is refused."""
+    """Send a registration and wait for the answer. Returns its cost for the server. CellFailed if it is refused."""
     with spent_by(server.pid) as spent:
         client.send(frame)
         answer = client.receive()
@@ -82,33 +82,34 @@ def send(server: Server, client: Client, frame: bytes) -> Spent:
 
 
 @contextlib.contextmanager
-def fleets(servers: list[Server], shape: Shape, limit_s: float,
-           failed: Callable[[Server, Exception], None]) -> Iterator[dict[str, Fleet]]:  # fmt: skip
-    """The shape's brokers with each server, by its key. A server that refuses, or takes longer than ``limit_s`` for
-    all of them, has no fleet, and ``failed`` is told why."""
-    found = {server.kind.key: Fleet(server) for server in servers}
+def with_brokers(
+    servers: list[Server], shape: Shape, limit_s: float, failed: Callable[[Server, Exception], None]
+) -> Iterator[dict[str, Brokers]]:
+    """Register the shape's brokers with each server; by the server's key. ``failed`` is called for a server that
+    refuses them or takes longer than ``limit_s``; that server is left out."""
+    found = {server.kind.key: Brokers(server) for server in servers}
     try:
         register_all(found, shape, limit_s, failed)
         yield found
     finally:
-        for fleet in found.values():
-            fleet.close()
+        for brokers in found.values():
+            brokers.close()
 
 
 def register_all(
-    fleets: dict[str, Fleet], shape: Shape, limit_s: float, failed: Callable[[Server, Exception], None]
+    found: dict[str, Brokers], shape: Shape, limit_s: float, failed: Callable[[Server, Exception], None]
 ) -> None:
-    """Each frame is made once and goes to every server in turn; who fails is closed and taken out."""
-    spent = dict.fromkeys(fleets, 0.0)
+    """Make each frame once and send it to every server in turn. A server that fails is closed and removed."""
+    spent = dict.fromkeys(found, 0.0)
     for number in range(shape.brokers):
         frame = shape.frame(number)
-        for key, fleet in list(fleets.items()):
-            before = fleet.took_s
+        for key, brokers in list(found.items()):
+            before = brokers.took_s
             try:
                 if spent[key] > limit_s:
                     raise CellFailed(f"{number} of {shape.brokers} brokers registered within {limit_s:.0f} s")
-                fleet.register(number, frame)
-                spent[key] += fleet.took_s - before
+                brokers.register(number, frame)
+                spent[key] += brokers.took_s - before
             except (CellFailed, OSError) as error:
-                failed(fleet.server, error)
-                fleets.pop(key).close()
+                failed(brokers.server, error)
+                found.pop(key).close()
