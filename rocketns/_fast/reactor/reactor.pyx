@@ -262,7 +262,7 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
 
 
 cdef void handle_messages(Reactor *reactor) noexcept nogil:
-    """A bounded part of what control said; the rest waits for the next round."""
+    """A bounded part of the messages from control; the rest waits for the next round."""
     cdef Message *message
     cdef size_t handled_bytes = 0
     cdef int handled = 0
