@@ -1,4 +1,7 @@
-"""What reactors and control send each other: queues with a mutex, and an eventfd that wakes the receiver."""
+"""What reactors and control send each other: queues with a mutex, and an eventfd that wakes the receiver.
+
+Whoever holds a message owns it: the sender until `push`, the queue, then whoever took it.
+"""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -50,15 +53,16 @@ cdef struct Message:
     uint8_t *data
     size_t size
 
+# Any number of senders, one receiver. `wake_fd` is fixed, and a system call at either end is safe on any thread.
 cdef struct Queue:
     pthread_mutex_t mutex
-    Message *first
-    Message *last
+    Message *first  # under the mutex
+    Message *last  # under the mutex
     int wake_fd
 
 
 cdef inline Message *new_message(Kind kind, uint64_t connection) noexcept nogil:
-    """NULL where there is no memory."""
+    """Any thread. NULL where there is no memory."""
     cdef Message *message = <Message *>calloc(1, sizeof(Message))
     if message != NULL:
         message.kind, message.connection = kind, connection
@@ -66,12 +70,16 @@ cdef inline Message *new_message(Kind kind, uint64_t connection) noexcept nogil:
 
 
 cdef inline void free_message(Message *message) noexcept nogil:
+    """Any thread that owns the message."""
     free(message.data)
     free(message)
 
 
 cdef inline void push(Queue *queue, Message *message) noexcept nogil:
-    """The queue owns the message from here on."""
+    """Any thread. The queue owns the message from here on.
+
+    Only the message that finds the queue empty wakes the receiver: it takes all messages at once.
+    """
     cdef uint64_t one = 1
     cdef bint was_empty
     message.next = NULL
@@ -88,7 +96,11 @@ cdef inline void push(Queue *queue, Message *message) noexcept nogil:
 
 
 cdef inline Message *take_all(Queue *queue) noexcept nogil:
-    """The messages in order, linked by ``next``; the caller owns them."""
+    """The receiver only. The messages in order, linked by ``next``; the caller owns them.
+
+    The wake-up is read before the messages are taken. The other way round, a message that came in between would find
+    the queue empty and write a wake-up, and this read would swallow it. Now it costs one needless wake-up at most.
+    """
     cdef uint64_t count
     cdef Message *first
     read(queue.wake_fd, &count, sizeof(count))
@@ -100,6 +112,7 @@ cdef inline Message *take_all(Queue *queue) noexcept nogil:
 
 
 cdef inline bint is_empty(Queue *queue) noexcept nogil:
+    """Any thread."""
     cdef bint empty
     pthread_mutex_lock(&queue.mutex)
     empty = queue.first == NULL

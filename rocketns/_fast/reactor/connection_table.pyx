@@ -1,7 +1,7 @@
-"""How connections come to a reactor and leave it.
+"""The connection table of a reactor: how connections enter it and leave it.
 
-A place is found by its number in an array, and a generation tells who has it: what is meant for a connection that is
-gone finds nobody.
+The table is an array. A connection's id holds its index and a generation, which is never used twice. A message to a
+closed connection finds another generation at the index, or none, and is dropped.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
@@ -17,7 +17,7 @@ from rocketns._fast.connections.holders cimport hold
 from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Message, new_message, push
 )
-from rocketns._fast.reactor.reactor_state cimport Shared, id_of
+from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, id_of
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD,
     EPOLL_CTL_DEL,
@@ -40,14 +40,15 @@ from rocketns._fast.reactor.stalls cimport unstall
 
 cdef enum:
     TABLE_MIN = 64
-    TABLE_MAX = 1 << 24
     ADDRESS_ROOM = 96
     HOST_ROOM = 80
     PORT_ROOM = 8
 
 
 cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Take it off the table, the totals, the heaps and the list of stalled connections."""
     cdef int kind
+    assert_reactor(reactor, "remove_connection")
     for kind in range(2):
         add(&reactor.shared.held_bytes[kind], -<int64_t>connection.held[kind])
         hold(&reactor.holders[kind], kind, connection, 0)
@@ -59,8 +60,8 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     add(&reactor.carried, -1)
 
 
-cdef void free_connection(Shared *shared, Connection *connection) noexcept nogil:
-    """One that has no place; its descriptor belongs to another thread or is closed."""
+cdef void free_connection(Connection *connection) noexcept nogil:
+    """The owner of the connection only. It is in no table; its descriptor is closed or belongs to another thread."""
     drop_input(connection)
     drop_output(connection)
     free(connection.close_notice)
@@ -69,22 +70,24 @@ cdef void free_connection(Shared *shared, Connection *connection) noexcept nogil
 
 
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
+    """The owner of the connection only. It is in no table. Close it, send control its close notice, free it."""
     close(connection.fd)
     add(&shared.connections, -1)
     if connection.close_notice != NULL:
         connection.close_notice.number = ending
         push(&shared.to_control, connection.close_notice)
         connection.close_notice = NULL
-    free_connection(shared, connection)
+    free_connection(connection)
 
 
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
+    """Reactor thread only. The connection is gone afterwards."""
     remove_connection(reactor, connection)
     release_connection(reactor.shared, connection, ending)
 
 
 cdef bint make_table_room(Reactor *reactor) noexcept nogil:
-    """Whether there is a place for one more connection; makes more where none is free."""
+    """Reactor thread only. Room for one more connection; False where there is no memory or the table is full."""
     cdef uint32_t room
     cdef Connection **connections
     cdef uint32_t *free_indexes
@@ -106,8 +109,9 @@ cdef bint make_table_room(Reactor *reactor) noexcept nogil:
 
 
 cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Give it a number on this reactor and wait for its input; False where there is no room or no memory."""
+    """Reactor thread only. Give it an id and wait for its input; False where there is no room or no memory."""
     cdef epoll_event event
+    assert_reactor(reactor, "insert_connection")
     if not make_table_room(reactor):
         return False
     if reactor.free_count:
@@ -129,7 +133,7 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
 
 
 cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
-    """A new connection on this reactor; NULL, and the descriptor closed, where there is no room."""
+    """Reactor thread only. A new connection; NULL, and the descriptor closed, where there is no room."""
     cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
     if connection == NULL:
         close(fd)
@@ -145,7 +149,11 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
 
 
 cdef bint report_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil:
-    """Tell control of a plain connection and its peer; False where there is no memory."""
+    """Reactor thread only. Tell control of a plain connection and its peer; False where there is no memory.
+
+    The close notice is made here, so its allocation cannot fail later. Both are pushed by this thread to one queue, so
+    control sees OPENED before any frame of the connection, and CLOSED after the last.
+    """
     cdef uint64_t id = id_of(reactor, connection)
     cdef Message *message = new_message(OPENED, id)
     cdef size_t length = strlen(address)
@@ -167,7 +175,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, const char *ad
 
 
 cdef void write_peer(int fd, char *out) noexcept nogil:
-    """The peer's address as host:port; ``out`` has ADDRESS_ROOM bytes."""
+    """Any thread. The peer's address as host:port; ``out`` has ADDRESS_ROOM bytes."""
     cdef sockaddr_storage address
     cdef socklen_t length = sizeof(sockaddr_storage)
     cdef char host[HOST_ROOM]
@@ -181,7 +189,7 @@ cdef void write_peer(int fd, char *out) noexcept nogil:
 
 
 cdef bint hand_off(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Control's loop carries the connection on, of which nothing was read; False where there is no memory."""
+    """Reactor thread only. Hand a connection, of which nothing was read, to control's loop; False = no memory."""
     cdef Message *message = new_message(HANDOFF, 0)
     if message == NULL:
         return False
@@ -189,12 +197,15 @@ cdef bint hand_off(Reactor *reactor, Connection *connection) noexcept nogil:
     message.number = connection.fd
     push(&reactor.shared.to_control, message)
     remove_connection(reactor, connection)
-    free_connection(reactor.shared, connection)
+    free_connection(connection)
     return True
 
 
 cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Look at the first byte of a new connection; False where it is no longer this reactor's, or nothing came."""
+    """Reactor thread only. Look at the first byte of a new connection. True: it is plain, and still this reactor's.
+
+    False: nothing came yet, or it was handed to control's loop, or it was closed.
+    """
     cdef uint8_t first
     cdef char address[ADDRESS_ROOM]
     cdef ssize_t got = recv(connection.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT)

@@ -9,9 +9,9 @@ from rocketns._fast.routes.routes cimport RouteSlots
 
 cdef class Reactors:
     cdef Shared shared
-    cdef Message *waiting
-    cdef readonly RouteSlots slots
-    cdef readonly int count
+    cdef Message *waiting  # taken from `shared.to_control`, not yet given to Python. Control only
+    cdef readonly RouteSlots slots  # fixed
+    cdef readonly int count  # fixed
 
     cdef int set_limits(self, limits) except -1
     cdef void collect(self) noexcept

@@ -20,7 +20,7 @@ from rocketns._fast.routes.slots cimport (
     write_body,
 )
 
-# An answer that was written; size may be HANDED_OVER or NO_ROOM instead.
+# An answer that was written; or its size is HANDED_OVER or NO_ROOM.
 cdef struct Answer:
     int64_t size
     uint64_t topic_hash
@@ -30,6 +30,7 @@ cdef struct Answer:
 cdef inline void write_answer(
     const Routes *routes, const RouteRequest *request, int serialize_type, uint8_t *out, size_t room, Answer *answer
 ) noexcept nogil:
+    """Any reader (see slots.pyx). Writes the answer's frame from ``out`` on."""
     cdef uint64_t hash = hash_bytes(request.topic.start, request.topic.length, &routes.key)
     cdef const Slot *slot = find_hashed_slot(routes, request.topic.start, request.topic.length, hash)
     cdef uint8_t *body
@@ -53,7 +54,7 @@ cdef inline void write_answer(
 
 
 cdef inline size_t answer_room(const Routes *routes, const RouteRequest *request) noexcept nogil:
-    """Room enough for the answer, whatever it is."""
+    """Any reader. Room enough for the answer, whatever it is."""
     cdef const Slot *slot = find_slot(routes, request.topic.start, request.topic.length)
     cdef int64_t size = ABSENT
     if slot != NULL:

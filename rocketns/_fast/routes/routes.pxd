@@ -1,20 +1,24 @@
-"""The routes of all topics, of which control is the only writer."""
+"""The routes of all topics. Control is the only thread that writes them, and the only one that calls these methods."""
 
 from libc.stdint cimport uint32_t, uint64_t
 
 from rocketns._fast.routes.slots cimport Change, Routes, Slot
-from rocketns._fast.system.threads cimport pthread_mutex_t
+from rocketns._fast.system.threads cimport Owner, pthread_mutex_t
 
 cdef enum:
     READERS_MAX = 8
 
 cdef class RouteSlots:
+    # Reactors read it, each with its mutex.
     cdef Routes routes
-    cdef pthread_mutex_t *readers[READERS_MAX]
+    # Fixed.
+    cdef pthread_mutex_t *readers[READERS_MAX]  # the `routes_mutex` of each reactor
     cdef int reader_count
-    cdef Slot *last_hit
     cdef object queue_element
-    cdef set handed_over
+    # Control only, from here on.
+    cdef Owner writer  # control's thread, for debug builds
+    cdef Slot *last_hit  # see `find_next_slot`
+    cdef set handed_over  # topics that control answers for
     cdef dict broker_numbers
     cdef list broker_names
     cdef list free_brokers
@@ -25,7 +29,7 @@ cdef class RouteSlots:
     cdef list free_fragments
     cdef uint32_t fragment_count
     cdef uint32_t fragment_capacity
-    cdef uint64_t registrations
+    cdef uint64_t registrations  # see `Slot.seen`
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1
     cdef void lock(self) noexcept nogil

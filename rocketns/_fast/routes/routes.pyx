@@ -1,7 +1,7 @@
-"""Route answers composed of shared fragments, so that one change of a broker makes no work for its topics.
+"""Route answers composed of shared fragments: a change of a broker costs one fragment, whatever its topics are.
 
-Control is the only writer. A reactor reads under its own mutex, and control holds the mutexes of all of them while it
-swaps something; what needs memory or Python objects is prepared before.
+All methods are for control. It holds the mutexes of all reactors while it swaps something. What needs memory or Python
+objects is done before and after that, so a look-up never waits for it.
 """
 
 import secrets
@@ -38,7 +38,7 @@ from rocketns._fast.routes.slots cimport (
     unlink_slot,
     write_body,
 )
-from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
@@ -47,7 +47,7 @@ cdef enum:
     TABLE_MIN = 1024
     BROKERS_MIN = 16
     FRAGMENTS_MIN = 64
-    CHANGES_AT_ONCE = 64  # entries set while the reactors wait
+    CHANGES_AT_ONCE = 64  # entries set under one lock
 
 
 cdef class RouteSlots:
@@ -87,6 +87,7 @@ cdef class RouteSlots:
         free(self.routes.fragments)
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1:
+        """Control, before the reader's thread starts."""
         if self.reader_count == READERS_MAX:
             raise ValueError(f"more than {READERS_MAX} readers")
         self.readers[self.reader_count] = mutex
@@ -94,6 +95,8 @@ cdef class RouteSlots:
         return 0
 
     cdef void lock(self) noexcept nogil:
+        """Control only. Every method that writes what reactors read comes through here."""
+        assert_owner(&self.writer, "RouteSlots.lock")
         for place in range(self.reader_count):
             pthread_mutex_lock(self.readers[place])
 
@@ -151,7 +154,10 @@ cdef class RouteSlots:
                 raise MemoryError
 
     cdef int prepare(self, str broker_name, uint32_t broker, changes, Change *pending) except -1:
-        """Whatever needs no reader to wait. In steps, each of which asks memory for many topics at once."""
+        """Control only. All that needs no lock: find the slots, then the places, then the fragments.
+
+        In three steps, so that the memory of many topics is waited for at once.
+        """
         cdef Py_ssize_t place
         cdef uint32_t guess = 0, fragment = 0
         cdef object queues, last = None
@@ -250,7 +256,7 @@ cdef class RouteSlots:
         return 0
 
     cdef int rank_brokers(self, Py_ssize_t start) except -1:
-        """Number the brokers anew from a place in the order of their names; what entries are sorted by stays so."""
+        """Renumber the brokers from a place in the order of their names. Entries stay sorted: no two change order."""
         cdef Py_ssize_t place
         cdef uint32_t broker
         self.lock()
@@ -315,7 +321,7 @@ cdef class RouteSlots:
         return 0
 
     cdef int release(self, uint32_t fragment) except -1:
-        """Give back one reference. No entry that a reader could see may be left with the last one."""
+        """Drop one reference. With the last one the fragment is freed, so no entry in the table may name it."""
         cdef Fragment *gone = &self.routes.fragments[fragment]
         gone.references -= 1
         if gone.references == 0:
