@@ -9,6 +9,7 @@ import pytest
 
 from tests.check import tidy
 from tests.check.source import ROOT
+from tests.check.tidy import CROWDED_FOLDERS as CROWDED
 
 Rule = Callable[[Path], Iterator[str]]
 DOC = '"""Doc."""\n'
@@ -17,6 +18,7 @@ LONG_BODY = "    x = 1\n" * 70
 RULES = (
     tidy.long_files,
     tidy.long_functions,
+    tidy.crowded_folders,
     tidy.unfinished,
     tidy.relative_imports,
     tidy.extensions_without_contracts,
@@ -93,6 +95,22 @@ def test_a_contract_that_declares_nothing_is_found(tmp_path: Path, suffix: str) 
     assert list(tidy.extensions_without_contracts(tmp_path)) == [
         f"rocketns/_fast/a{suffix}:1: declares nothing, delete it"
     ]
+
+
+@pytest.mark.parametrize(("modules", "is_crowded"), [(12, False), (13, True)])
+def test_a_crowded_folder_is_found(tmp_path: Path, modules: int, is_crowded: bool) -> None:
+    """All files of one stem are one module, and a package's own module does not count."""
+    plant(tmp_path, "rocketns/_fast/codec/__init__.py", DOC)
+    for number in range(modules):
+        for suffix in (".pyx", ".pxd", ".pyi"):
+            plant(tmp_path, f"rocketns/_fast/codec/part{number}{suffix}", DOC)
+    found = ["rocketns/_fast/codec:1: 13 modules, at most 12"] if is_crowded else []
+    assert list(tidy.crowded_folders(tmp_path)) == found
+
+
+def test_no_folder_is_excused_that_is_not_crowded() -> None:
+    counts = {folder: len({path.stem for path in (ROOT / folder).glob("*.p*")} - {"__init__"}) for folder in CROWDED}
+    assert counts == CROWDED
 
 
 @pytest.mark.parametrize(

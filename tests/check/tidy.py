@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from tests.check.source import CYTHON, FOLDERS, OTHER, PYTHON, Source, sources
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
+FOLDER_MODULES_MAX = 12
+# Folders that still have more modules, and how many at the most.
+CROWDED_FOLDERS = {"rocketns/pipeline": 34, "rocketns/pipeline/report": 15}
 
 # Put together from halves, so that this file does not break its own rules.
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
@@ -45,6 +49,18 @@ def long_functions(root: Path) -> Found:
         for line, name, length in spans:
             if length > FUNCTION_LINES_MAX:
                 yield f"{source.name}:{line}: {name} has {length} lines, at most {FUNCTION_LINES_MAX}"
+
+
+def crowded_folders(root: Path) -> Found:
+    """A module is all files of one stem; `__init__` does not count."""
+    modules: defaultdict[str, set[str]] = defaultdict(set)
+    for source in package_sources(root):
+        path = Path(source.name)
+        modules[path.parent.as_posix()] |= {path.stem} - {"__init__"}
+    for folder, names in sorted(modules.items()):
+        most = CROWDED_FOLDERS.get(folder, FOLDER_MODULES_MAX)
+        if len(names) > most:
+            yield f"{folder}:1: {len(names)} modules, at most {most}"
 
 
 def unfinished(root: Path) -> Found:

@@ -1,4 +1,4 @@
-"""Inflates a compressed registration, no further than its blocks reach. Every fault is a BodyDecodeError."""
+"""Inflates a compressed registration up to the end of its blocks. Every fault is a BodyDecodeError."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BLOCK_LIMITS = BlockLimits()
 
 
 def inflate(body: bytes | memoryview, mappings: bool) -> bytearray:
-    """As far as the blocks reach, as Java does: what follows the last of them is never inflated.
+    """The inflated blocks. Like Java, it inflates nothing that follows the last block.
 
-    By the quick inflater where it can, by zlib otherwise: zlib decides what is refused, and its message is passed on.
+    isal is tried first, because it is faster. Where it fails, zlib decides, and its message is passed on.
     """
     try:
         return _inflate_by(isal_zlib.decompressobj(), body, mappings)
