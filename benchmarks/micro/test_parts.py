@@ -22,7 +22,7 @@ from rocketns.config import Configuration
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
-from rocketns.protocol.body.registration import decode_register_broker_body
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import Reply, decode
 from rocketns.protocol.encoding import encode_reply

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 from rocketns.errors import RequestError
 from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol.body import bodies
-from rocketns.protocol.body.registration import (
-    Known,
-    RegisterBrokerBody,
-    body_crc32,
-    body_fingerprint,
-    decode_data_version,
-    decode_queue_datas,
-    decode_register_broker_body,
-    decode_topic_config_wrapper,
-)
+from rocketns.protocol.body.data_version import decode_data_version
+from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.registration.decoding import body_crc32, body_fingerprint, decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
 from rocketns.protocol.codes import (
     MASTER_ID,
     NAMESPACE_ORDER_TOPIC_CONFIG,
@@ -99,22 +96,17 @@ def _registration_body(
     version = min(command.version, VERSION_ORDINALS - 1)
     if version < V3_0_11:
         return RegisterBrokerBody(decode_topic_config_wrapper(command.body, now.epoch_ms), None)
-    return decode_register_broker_body(
-        command.data,
-        compressed=header.compressed,
-        version=version,
-        now_ms=now.epoch_ms,
-        known=_known_topics(context, header),
-    )
+    decode = _decoder(context, header)
+    return decode(command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms)
 
 
-def _known_topics(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Known | None:
-    """Which topics a registration need not repeat: none where it is also about those that it does not name, or where
-    permissions are masked."""
+def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[..., RegisterBrokerBody]:
+    """Known topics are left out, unless the registration deletes those that it does not name, or its permissions are
+    masked as those of a slave may be."""
     deletes = context.configuration.namesrv.delete_topic_with_broker_registration
-    if context.slots is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
-        return None
-    return Known(context.slots, header.broker_name)
+    if context.known_topics is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
+        return decode_register_broker_body
+    return partial(context.known_topics.decode, header.broker_name)
 
 
 def _order_topic_config(context: NamesrvContext) -> bytes | None:

@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.protocol.body.registration import Slots
+from rocketns.protocol.body.registration.decoding import Body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
@@ -37,6 +38,15 @@ class LookupCounter(Protocol):
     def count(
         self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool
     ) -> None: ...
+
+
+class KnownTopics(Protocol):
+    """Decodes registrations and leaves out the topics that the tables already hold unchanged."""
+
+    def decode(
+        self, broker_name: str, body: Body | None, *, compressed: bool, version: int, now_ms: int
+    ) -> RegisterBrokerBody:
+        """`decode_register_broker_body` without the unchanged topics of this broker; `TopicTable.known` counts them."""
 
 
 class UnregisterQueue:
@@ -89,8 +99,8 @@ class NamesrvContext:
     """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
 
     ``cluster_test`` is the property of that name as it was at start: a later change is only shown. Look-ups are
-    counted where ``lookups`` is given. ``slots``, where given, hold what the tables hold. ``writer`` writes the two
-    files that requests change: ``config_file`` and that of ``kv_config``.
+    counted where ``lookups`` is given. Without ``known_topics`` registrations are decoded whole. ``writer`` writes the
+    two files that requests change: ``config_file`` and that of ``kv_config``.
     """
 
     configuration: Configuration
@@ -99,7 +109,7 @@ class NamesrvContext:
     started_ms: int
     cluster_test: bool = False
     lookups: LookupCounter | None = None
-    slots: Slots | None = None
+    known_topics: KnownTopics | None = None
     writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rocketns._fast.routes.queue_table import put_queues
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion, TopicTable
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
 from rocketns.routeinfo.events import (

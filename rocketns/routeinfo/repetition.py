@@ -11,7 +11,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration import RegisterBrokerBody, TopicConfigWrapper
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo.tables import RouteTables

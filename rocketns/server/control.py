@@ -23,6 +23,7 @@ from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brok
 from rocketns.server.clock import Clock
 from rocketns.server.eventlog import log_events
 from rocketns.server.jobs import Jobs
+from rocketns.server.known_topics import KnownTopics
 from rocketns.server.peer import Channel, FastLane
 from rocketns.server.product import ProductRoutes
 from rocketns.server.publisher import Publisher
@@ -62,7 +63,7 @@ class Control:
         self.jobs = Jobs()
         self.going_away = False
         self.publisher = Publisher(context.tables)
-        context.slots = self.publisher.slots
+        context.known_topics = KnownTopics(self.publisher.slots)
         self.fast_lane: FastLane | None = None
         self.journal: Callable[[list[Event], int, int], None] | None = None
         self._client = client

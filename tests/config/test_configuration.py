@@ -73,7 +73,7 @@ def test_rocketmq_home_is_optional(
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [(None, "Cannot read the configuration file"), (b"a=\\u12", "is no Java properties file")],
+    [(None, "Cannot read the configuration file"), (b"a=\\u12", "is not a Java properties file")],
 )
 def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path, text: bytes | None, message: str) -> None:
     """B244: exit status 255."""

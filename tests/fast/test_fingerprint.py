@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns._fast.routes.fingerprint import fingerprint
+from rocketns._fast.codec.fingerprint import fingerprint
 
 bodies = st.binary(min_size=1, max_size=400)
 

@@ -200,7 +200,7 @@ def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> Non
             client.send(frame(json_header(206, opaque=1)) + look_up(CLIENTS[0], "T", 2))
             eventually(lambda: reactors.has_news)
             reactors.give(0, 1, ALL, 0)
-            eventually(lambda: reactors.has_obeyed)
+            eventually(lambda: reactors.has_handled_all)
             assert carried(server) == [1, 0]
         assert [client.receive().opaque for _ in range(2)] == [1, 2]
 

@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns._fast.codec import register_body as compiled
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
-from rocketns.protocol.body.registration import RegisterBrokerBody, TopicConfigWrapper
-from rocketns.protocol.body.route import DataVersion, TopicTable, queue_data
+from rocketns.protocol.body.registration import decoding
+from rocketns.protocol.body.registration.compact import read_compact
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import V5_0_0
 from tests.protocol import java_registrations as java
+from tests.protocol.reference import decode_by_definition
 from tests.protocol.strategies import JSON_BITS, ints, json_values, longs, mutated, texts
 
 DECLINED, REFUSED = "declined", "refused"
@@ -47,26 +50,17 @@ BROKER_4_9 = (
 
 def reference(body: bytes, *, compressed: bool = False, version: int = V5_0_0) -> RegisterBrokerBody | str:
     try:
-        return registration.decode_register_broker_body_reference(
-            body, compressed=compressed, version=version, now_ms=java.NOW
-        )
+        return decode_by_definition(body, compressed=compressed, version=version, now_ms=java.NOW)
     except BodyDecodeError:
         return REFUSED
 
 
-def as_body(parsed: Any) -> RegisterBrokerBody | str:
-    if parsed is None:
-        return DECLINED
-    version, queues, renamed, filters, known = parsed
-    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), TopicTable(queues, renamed, known)), filters)
-
-
 def fast(body: bytes) -> RegisterBrokerBody | str:
-    return as_body(compiled.parse_json(body, queue_data))
+    return read_compact(body, compressed=False, mappings=True) or DECLINED
 
 
 def fast_blocks(inflated: bytes, mappings: bool) -> RegisterBrokerBody | str:
-    return as_body(compiled.parse_compressed(inflated, mappings, queue_data))
+    return read_compact(inflated, compressed=True, mappings=mappings) or DECLINED
 
 
 def order(read: RegisterBrokerBody | str) -> list[str]:
@@ -158,11 +152,9 @@ def test_a_body_is_read_by_the_compiled_parser(monkeypatch: pytest.MonkeyPatch) 
     spaced = json.dumps(json.loads(BROKER_5_5_0)).encode()
     expected = reference(BROKER_5_5_0)
     assert fast(spaced) == DECLINED
-    assert registration.decode_register_broker_body(spaced, compressed=False, version=V5_0_0, now_ms=1) == expected
-    monkeypatch.setattr(registration, "_decode_plain", None)
-    assert (
-        registration.decode_register_broker_body(BROKER_5_5_0, compressed=False, version=V5_0_0, now_ms=1) == expected
-    )
+    assert decode_register_broker_body(spaced, compressed=False, version=V5_0_0, now_ms=1) == expected
+    monkeypatch.setattr(decoding, "decode_plain", None)
+    assert decode_register_broker_body(BROKER_5_5_0, compressed=False, version=V5_0_0, now_ms=1) == expected
 
 
 @given(bodies)

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from rocketns import files
 from rocketns.errors import BodyDecodeError, MalformedFrame, RequestError
 from rocketns.processor import dispatch
-from rocketns.protocol.body import registration
+from rocketns.protocol.body.data_version import decode_data_version
+from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply
@@ -111,9 +113,9 @@ def test_any_request_gets_a_reply_that_can_be_sent(
 def is_refused(code: int, body: bytes, version: int) -> bool:
     """Whether the body of a request is one that the protocol cannot read."""
     decoders = {
-        103: lambda: registration.decode_register_broker_body(body, compressed=False, version=version, now_ms=0),
-        217: lambda: registration.decode_queue_datas(body),
-        322: lambda: registration.decode_data_version(body, 0),
+        103: lambda: decode_register_broker_body(body, compressed=False, version=version, now_ms=0),
+        217: lambda: decode_queue_datas(body),
+        322: lambda: decode_data_version(body, 0),
     }
     try:
         decoders[code]()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import (
     DataVersion,
     QueueData,

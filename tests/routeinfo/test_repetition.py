@@ -10,7 +10,7 @@ from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable, queue_data
 from rocketns.routeinfo import repetition
 from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker

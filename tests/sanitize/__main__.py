@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.sanitize.inside import ENDED
-from tests.sanitize.sanitizers import BUILDS, ROOT, SANITIZERS, Sanitizer, faults
+from tests.sanitize.sanitizers import BUILDS, ROOT, SANITIZERS, WRONG_THREAD, Sanitizer, faults
 
 FRAMES = 10_000_000
 UNDEFINED = "runtime error: "
@@ -53,7 +53,7 @@ def start(sanitizer: Sanitizer, what: str, arguments: list[str], soak_s: int = 0
         assert process.stdout is not None
         for line in filter(None, map(str.strip, process.stdout)):
             last = line
-            if UNDEFINED in line:  # these reports go to standard error with any options
+            if UNDEFINED in line or WRONG_THREAD in line:  # these go to the standard error, whatever the options say
                 found.append(line)
             if soak_s:
                 print(f"  {sanitizer.name} {what}: {last}", flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.events import Cause
 from rocketns.server.peer import host_of
@@ -15,17 +16,17 @@ JOINED_BYTES_MAX = 64 * 1024  # answers are joined up to here and sent together
 TOO_MUCH_UNFINISHED = "over the limit for unfinished frames (incomingBytesMax), and this connection holds the most"
 TOO_MUCH_UNSENT = "over the limit for unsent answers (outgoingBytesTotalMax), and this connection holds the most"
 
-# What a connection ended of, by messages.Ending; and why, where the reactor decided it.
-ENDINGS = (
-    (Cause.CHANNEL_CLOSE, ""),
-    (Cause.CHANNEL_EXCEPTION, ""),
-    (Cause.CHANNEL_IDLE, "IDLE"),
-    (Cause.CHANNEL_CLOSE, "malformed frame"),
-    (Cause.CHANNEL_CLOSE, ""),
-    (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
-    (Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED),
-    (Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT),
-)
+# The cause that each ending is reported with; and the reason for the log, where the reactor decided to close.
+ENDINGS: dict[int, tuple[Cause, str]] = {
+    Ending.PEER_CLOSED: (Cause.CHANNEL_CLOSE, ""),
+    Ending.FAILED: (Cause.CHANNEL_EXCEPTION, ""),
+    Ending.IDLE: (Cause.CHANNEL_IDLE, "IDLE"),
+    Ending.MALFORMED_FRAME: (Cause.CHANNEL_CLOSE, "malformed frame"),
+    Ending.ENDED: (Cause.CHANNEL_CLOSE, ""),
+    Ending.TOO_MUCH_UNSENT: (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
+    Ending.TOO_MUCH_UNFINISHED: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED),
+    Ending.TOO_MUCH_UNSENT_IN_ALL: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT),
+}
 
 
 class ReactorChannel:

@@ -1,7 +1,7 @@
 """The reactors' connections as control sees them (compiled side: rocketns/_fast/reactor/reactors.pyx).
 
 What `Reactors.take` gives of each kind: OPENED the peer's address, FRAME a request's frame, CLOSED why (`ENDINGS`),
-FOREIGN the descriptor of a connection that begins with TLS or a PROXY header, MOVED the connection's new number, TAKEN
+HANDOFF the descriptor of a connection that begins with TLS or a PROXY header, MOVED the connection's new number, TAKEN
 nothing, EXCESS the kind of bytes of which the asyncio lane has the connection with the most.
 """
 
@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rocketns._fast.connections.messages import Kind
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
@@ -31,7 +32,9 @@ from rocketns.server.stall import IdleAllowance, Stall
 
 log = logging.getLogger("rocketns.reactors")
 
-OPENED, FRAME, CLOSED, FOREIGN, MOVED, TAKEN, EXCESS = 1, 2, 3, 4, 15, 20, 22
+# Bound once: Kind.FRAME takes half a microsecond each time.
+OPENED, FRAME, CLOSED, MOVED = Kind.OPENED, Kind.FRAME, Kind.CLOSED, Kind.MOVED
+TAKEN, EXCESS = Kind.TAKEN, Kind.EXCESS
 # Topic, client where clients are told apart, language, protocol version, look-ups, and how many found no route.
 LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 
