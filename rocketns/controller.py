@@ -18,10 +18,10 @@ from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
-from rocketns.server.control import Control
-from rocketns.server.lane import Lane
-from rocketns.server.reactors.reactors import LookupCount, ReactorLane
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.connections.asyncio_transport import AsyncioTransport
+from rocketns.server.control.control import Control
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.reactors.reactor_transport import LookupCount, ReactorTransport
 
 if TYPE_CHECKING:
     from rocketns.journal.journal import Journal
@@ -53,7 +53,7 @@ class NamesrvController:
         )
         self.client = RemotingClient(configuration.read_tls)
         self.control = Control(configuration, self.context, self.clock, self.client)
-        self.lane = Lane(configuration, self.control)
+        self.lane = AsyncioTransport(configuration, self.control)
         self.journal: Journal | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -185,7 +185,7 @@ async def _wait(event: asyncio.Event, within_s: float) -> None:
         await asyncio.wait_for(event.wait(), max(0.0, within_s))
 
 
-def _reactor_lookups(lane: ReactorLane) -> list[LookupCount]:
+def _reactor_lookups(lane: ReactorTransport) -> list[LookupCount]:
     """See `LookupCounters.merge`."""
     from rocketns.journal.record import OVERFLOW  # there is a journal, so it is loaded
 

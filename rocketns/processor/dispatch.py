@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from rocketns.errors import RequestCodeNotSupported, RequestError
-from rocketns.processor import admin, broker, client, cluster_test, settings
+from rocketns.processor import admin, broker, client, product_routes, settings
 from rocketns.processor.admin import Processor, topic_list_processor
 from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol.codes import RequestCode
@@ -69,7 +69,7 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: 
 
 def _processor(context: NamesrvContext, code: int) -> Processor:
     if context.cluster_test:
-        return cluster_test.get_route_info_by_topic
+        return product_routes.get_route_info_by_topic
     processor = PROCESSORS.get(code)
     if processor is None:
         raise RequestCodeNotSupported(code)

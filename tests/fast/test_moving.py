@@ -15,7 +15,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.routeinfo.events import Cause
 from rocketns.server.reactors.balance import ALL, GATHER_AFTER
-from rocketns.server.reactors.reactors import ReactorChannel, ReactorLane
+from rocketns.server.reactors.reactor_transport import ReactorConnection, ReactorTransport
 from rocketns.server.reactors.usage import Usage
 from tests.fast.clients import CLIENTS, look_up
 from tests.soak.live import LiveServer
@@ -26,7 +26,7 @@ from tests.timed.steps import SECOND, is_open_untouched, pass_time
 CLIENTS_AT_ONCE = 8
 
 
-def lane_of(server: LiveServer | TimedServer) -> ReactorLane:
+def lane_of(server: LiveServer | TimedServer) -> ReactorTransport:
     lane = server.controller.lane.reactors
     assert lane is not None
     return lane
@@ -94,7 +94,7 @@ def clients(server: LiveServer) -> Iterator[list[Client]]:
         client.close()
 
 
-def channel_of(server: LiveServer, client: Client) -> ReactorChannel:
+def channel_of(server: LiveServer, client: Client) -> ReactorConnection:
     host, port = client.socket.getsockname()[:2]
     channels = server.call(lambda: list(lane_of(server)._channels.values()))
     return next(one for one in channels if one.address == f"{host}:{port}")

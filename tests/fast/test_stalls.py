@@ -10,7 +10,7 @@ from pathlib import Path
 
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
-from rocketns.server import control
+from rocketns.server.control.control import control
 from tests.soak.live import LiveServer
 
 ATTACKERS = 120

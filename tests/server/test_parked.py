@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from rocketns.server.peer import Channel
+from rocketns.server.requests.host import Channel
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Waiting
 from rocketns.server.requests.parked import Parked
 

@@ -14,7 +14,7 @@ from rocketns.processor.context import NamesrvContext, Now, Peer
 from rocketns.protocol import command
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.events import Cause
-from rocketns.server.control import EXPIRED_AT_ONCE_MAX
+from rocketns.server.control.control import EXPIRED_AT_ONCE_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs, registered
 from tests.behaviour.views import group

@@ -29,7 +29,7 @@ cdef enum Kind:
     SHED = 21  # to a reactor: it has the largest holder of too many bytes [kind of bytes]
     EXCESS = 22  # to control: the same of its loop's connections
 
-# Why a connection ended; the numbers are those of server/reactors/reactor_channel.py.
+# Why a connection ended; the numbers are those of server/reactors/reactor_connection.py.
 cdef enum Ending:
     PEER_CLOSED = 0
     FAILED = 1

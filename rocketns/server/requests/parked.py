@@ -5,7 +5,7 @@ Without that, a few bytes of requests would become gigabytes of answers.
 
 from __future__ import annotations
 
-from rocketns.server.peer import Channel
+from rocketns.server.requests.host import Channel
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Waiting
 
 

@@ -21,12 +21,12 @@ from rocketns.routeinfo.events import Cause, Event, MinBrokerIdChanged
 from rocketns.routeinfo.liveness import ExpiredBroker
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.clock import Clock
-from rocketns.server.eventlog import log_events
 from rocketns.server.jobs import Jobs
-from rocketns.server.peer import Channel, FastLane
-from rocketns.server.product import ProductRoutes
-from rocketns.server.publisher import Publisher
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.publishing.eventlog import log_events
+from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.requests.host import Channel, FastLane
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting
 from rocketns.server.requests.parked import Parked
 from rocketns.server.requests.peek import UNKNOWN
@@ -67,7 +67,7 @@ class Control:
         self.journal: Callable[[list[Event], int, int], None] | None = None
         self._client = client
         self._serialize_type = SerializeType[configuration.serialize_type]
-        self._product = ProductRoutes(client, configuration.product_name_servers, self._serialize_type)
+        self._product = ProductEnvironment(client, configuration.product_name_servers, self._serialize_type)
         self._turn_requests_max = configuration.limits.turn_requests_max
         limits = configuration.limits
         self._waiting_bytes_max = min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4)

@@ -12,7 +12,7 @@ from rocketns.protocol.body.route_decoding import decode_topic_route_data
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.outgoing.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.product")
 
@@ -22,7 +22,7 @@ LOOKUPS_MAX = 1024
 Answer = Callable[[Reply | None], None]
 
 
-class ProductRoutes:
+class ProductEnvironment:
     """``addresses`` are name servers, asked in turn until one answers."""
 
     def __init__(self, client: RemotingClient, addresses: list[str], serialize_type: SerializeType) -> None:

@@ -6,7 +6,7 @@ import logging
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.events import Cause
-from rocketns.server.peer import host_of
+from rocketns.server.requests.host import host_of
 
 log = logging.getLogger("rocketns.reactors")
 
@@ -28,8 +28,8 @@ ENDINGS = (
 )
 
 
-class ReactorChannel:
-    """A peer by identity, like `rocketns.server.connections.channel.Channel`; its socket is a reactor's."""
+class ReactorConnection:
+    """A peer by identity, like `rocketns.server.connections.asyncio_connection.Channel`; its socket is a reactor's."""
 
     __slots__ = (
         "_awaited",

@@ -21,10 +21,10 @@ from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
 from rocketns.protocol.codes import LanguageCode, SerializeType
 from rocketns.routeinfo.events import Cause
-from rocketns.server.control import WAITING_BYTES_MAX, Control
+from rocketns.server.control.control import WAITING_BYTES_MAX, Control
 from rocketns.server.jobs import IDLE_CHECK, IDLE_CHECK_INTERVAL_MS
 from rocketns.server.reactors.balance import Balance
-from rocketns.server.reactors.reactor_channel import ReactorChannel
+from rocketns.server.reactors.reactor_connection import ReactorConnection
 from rocketns.server.reactors.usage import Meter, Usage
 from rocketns.server.requests.peek import seems_look_up
 from rocketns.server.stall import IdleAllowance, Stall
@@ -74,7 +74,7 @@ class ReactorLimits:
         )
 
 
-class ReactorLane:
+class ReactorTransport:
     """Plain connections on the reactors' threads; the others are given to ``take_foreign``, an open socket each."""
 
     def __init__(
@@ -90,7 +90,7 @@ class ReactorLane:
         self._take_foreign = take_foreign
         self._high_water_bytes = configuration.netty.water_marks[1]
         self.close_largest: Callable[[int], None] | None = None
-        self._channels: dict[int, ReactorChannel] = {}
+        self._channels: dict[int, ReactorConnection] = {}
         self._threads: list[threading.Thread] = []
         self._socket: socket.socket | None = None
         self._goes_on = False
@@ -182,13 +182,13 @@ class ReactorLane:
         if self._socket is not None:
             self._take()
 
-    def _answers_were_taken(self, channel: ReactorChannel) -> None:
+    def _answers_were_taken(self, channel: ReactorConnection) -> None:
         channel.answers_were_taken()
         if not channel.is_full:
             self._control.resume(channel)
 
     def _opened(self, connection: int, address: str) -> None:
-        self._channels[connection] = ReactorChannel(self.reactors, connection, address, self._high_water_bytes)
+        self._channels[connection] = ReactorConnection(self.reactors, connection, address, self._high_water_bytes)
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
     def _moved(self, connection: int, to: int) -> None:
@@ -204,7 +204,7 @@ class ReactorLane:
         log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", channel.address)
         self._control.on_channel_closed(channel, cause)
 
-    def _request(self, channel: ReactorChannel, frame: bytes | memoryview) -> None:
+    def _request(self, channel: ReactorConnection, frame: bytes | memoryview) -> None:
         if channel.was_ended_here:  # nothing behind that counts
             channel.release(len(frame))
             return

@@ -11,13 +11,13 @@ from rocketns.errors import MalformedFrame, TlsError
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.handshake import Handshake
-from rocketns.server.peer import host_of
+from rocketns.server.requests.host import host_of
 from rocketns.server.tls.connection import TlsStream
 
 if TYPE_CHECKING:
     from OpenSSL.SSL import Context
 
-    from rocketns.server.lane import Lane
+    from rocketns.server.connections.asyncio_transport import Lane
 
 log = logging.getLogger("rocketns.channel")
 
@@ -27,7 +27,7 @@ INPUT, OUTPUT = 0, 1  # kinds of bytes that a connection holds
 JOINED_BYTES_MAX = 64 * 1024
 
 
-class Channel(asyncio.Protocol):
+class AsyncioConnection(asyncio.Protocol):
     """A peer by identity. Closing is final: what is written afterwards vanishes."""
 
     __slots__ = (

@@ -10,13 +10,13 @@ from itertools import islice
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
 from rocketns.routeinfo.events import Cause
-from rocketns.server.connections.channel import INPUT, OUTPUT, Channel
+from rocketns.server.connections.asyncio_connection import INPUT, OUTPUT, AsyncioConnection
 from rocketns.server.connections.holders import Holders
-from rocketns.server.control import Control
+from rocketns.server.control.control import Control
 from rocketns.server.jobs import IDLE_CHECK, IDLE_CHECK_INTERVAL_MS
-from rocketns.server.peer import host_of
-from rocketns.server.reactors.reactor_channel import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
-from rocketns.server.reactors.reactors import ReactorLane
+from rocketns.server.reactors.reactor_connection import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.reactors.reactor_transport import ReactorTransport
+from rocketns.server.requests.host import host_of
 from rocketns.server.stall import Stall
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
@@ -28,7 +28,7 @@ ACCEPTED_AT_ONCE_MAX = 16
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
 
 
-class Lane:
+class AsyncioTransport:
     """Accepts, counts and ends connections. Everything runs on the event loop's thread."""
 
     def __init__(self, configuration: Configuration, control: Control) -> None:
@@ -36,12 +36,12 @@ class Lane:
         self.configuration = configuration
         self.netty = configuration.netty
         self.limits = configuration.limits
-        self._holders: tuple[Holders[Channel], Holders[Channel]] = (Holders(), Holders())
-        self.channels: set[Channel] = set()
+        self._holders: tuple[Holders[AsyncioConnection], Holders[AsyncioConnection]] = (Holders(), Holders())
+        self.channels: set[AsyncioConnection] = set()
         self.tls = TlsContexts(configuration.read_tls)
-        self._closing: set[Channel] = set()
+        self._closing: set[AsyncioConnection] = set()
         self._server: asyncio.Server | None = None
-        self.reactors: ReactorLane | None = None
+        self.reactors: ReactorTransport | None = None
         self._arriving: set[asyncio.Task[object]] = set()
         self._send_buffer_bytes = self.netty.server_socket_snd_buf_size
         self._receive_buffer_bytes = self.netty.server_socket_rcv_buf_size
@@ -76,7 +76,9 @@ class Lane:
                 self._start_reactors(listening)
                 return port
             # asyncio takes its backlog for the number of connections to accept in one go as well
-            self._server = await loop.create_server(lambda: Channel(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX)
+            self._server = await loop.create_server(
+                lambda: AsyncioConnection(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX
+            )
             listening.listen(BACKLOG)
         except (OSError, OverflowError, TypeError, ValueError) as error:
             raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
@@ -84,7 +86,7 @@ class Lane:
 
     def _start_reactors(self, listening: socket.socket) -> None:
         slots = self.control.publisher.slots
-        self.reactors = ReactorLane(self.configuration, self.control, slots, self.tls.mode, self._take_foreign)
+        self.reactors = ReactorTransport(self.configuration, self.control, slots, self.tls.mode, self._take_foreign)
         self.reactors.close_largest = self.hold_to
         self.control.fast_lane = self.reactors
         self.reactors.start(listening)
@@ -94,13 +96,13 @@ class Lane:
         """A reactor's connection that is for this lane: nothing was read of it."""
 
         async def take() -> None:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: Channel(self), connection)
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: AsyncioConnection(self), connection)
 
         task = asyncio.get_running_loop().create_task(take())
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 
-    def give_back(self, channel: Channel, connection: socket.socket, received: bytes) -> bool:
+    def give_back(self, channel: AsyncioConnection, connection: socket.socket, received: bytes) -> bool:
         """A reactor carries a plain connection on, which is then no longer this lane's; False without reactors."""
         if self.reactors is None:
             return False
@@ -108,7 +110,7 @@ class Lane:
         self.reactors.adopt(connection, channel.address, received)
         return True
 
-    def opened(self, channel: Channel, transport: asyncio.Transport) -> None:
+    def opened(self, channel: AsyncioConnection, transport: asyncio.Transport) -> None:
         """A connection was accepted: over the limit it is closed at once."""
         peer = transport.get_extra_info("peername")
         channel.address = f"{peer[0]}:{peer[1]}" if peer else "?"
@@ -130,7 +132,7 @@ class Lane:
         if self._receive_buffer_bytes > 0:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
 
-    def closed(self, channel: Channel, cause: Cause) -> None:
+    def closed(self, channel: AsyncioConnection, cause: Cause) -> None:
         """A connection is gone, whoever ended it."""
         if channel not in self.channels:
             return  # a reactor has it
@@ -146,7 +148,7 @@ class Lane:
         """What came of frames that are not complete, or must wait."""
         return self._holders[INPUT].total
 
-    def hold(self, kind: int, channel: Channel, size: int) -> int:
+    def hold(self, kind: int, channel: AsyncioConnection, size: int) -> int:
         """The connection holds so many bytes from now on: `INPUT` is what it sent, `OUTPUT` answers that wait.
 
         How many more that is.
