@@ -90,6 +90,10 @@ class Limits:
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
 
+    def lower_connections(self, connections_max: int) -> None:
+        """The system allows fewer connections than were asked for."""
+        self.connections_max = connections_max
+
     def update(self, given: Mapping[str, str], system: Mapping[str, str]) -> None:
         """Take ``rocketns.…`` properties and Java's system property; StartupError for what is not within its bounds."""
         properties.update_own(self, given, PREFIX)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rocketns.config.journal import JournalConfig
@@ -34,12 +34,13 @@ Rows = Iterable[tuple[str | None, str | None, str | None, int | None, int, int]]
 class Journal:
     """Made before the server takes requests, `start`ed when its port is known, `tick`ed every ``journalFsyncMs``.
 
-    ``later(seconds, step)`` is to call ``step`` on control's thread after that time.
+    ``later(seconds, step)`` calls ``step`` on control's thread after that time. ``lookup_sources`` are counters of
+    look-ups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`.
     """
 
     def __init__(
         self, config: JournalConfig, ns: str, tables: RouteTables, kv: KvTables, epoch_ms: int,
-        later: Callable[[float, Callable[[], None]], object],
+        later: Callable[[float, Callable[[], None]], object], lookup_sources: Sequence[Callable[[], Rows]] = (),
     ) -> None:  # fmt: skip
         store = Store(Path(config.journal_path), ns)
         limits = BufferLimits(
@@ -53,7 +54,7 @@ class Journal:
         self._tables = tables
         self._kv = kv
         self._later = later
-        self._lookup_sources: list[Callable[[], Rows]] = []
+        self._lookup_sources = lookup_sources
         self._lookup_interval_ms = config.journal_lookup_seconds * 1000
         self._lookups_since_ms = epoch_ms
         self._snapshot_ms = epoch_ms
@@ -76,10 +77,6 @@ class Journal:
         for name, table in self._kv.items():
             for key, value in table.items():
                 self.buffer.put(encoding.columns("kv", {"ns_key": name, "key": key, "val": value}))
-
-    def add_lookup_source(self, drain: Callable[[], Rows]) -> None:
-        """Counters kept elsewhere: ``drain`` is called at the end of each interval, see `LookupCounters.merge`."""
-        self._lookup_sources.append(drain)
 
     def record(self, events: list[Event], now_ms: int, epoch_ms: int) -> None:
         """Write what one request or batch caused. The tables are as they were left by it."""

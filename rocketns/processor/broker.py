@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from rocketns.errors import RequestError
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.registration import (
     Known,
@@ -27,6 +27,7 @@ from rocketns.protocol.codes import (
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.routeinfo import registration, topics
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.repetition import Sender, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
@@ -40,7 +41,7 @@ class RegistrationRefused(RequestError):
     header_made = True
 
 
-def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
+def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """REGISTER_BROKER."""
     header = decode_header(command, RegisterBrokerRequestHeader)
     sender = Sender(
@@ -84,7 +85,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
     return Reply(ext_fields=ext, body=_order_topic_config(context))
 
 
-def _check_crc(header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Peer) -> None:
+def _check_crc(header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection) -> None:
     """A CRC of 0 asks for no check."""
     if header.body_crc32 and header.body_crc32 != body_crc32(command.data):
         log.warning("receive registerBroker request,crc32 not match,from %s", peer.address)
@@ -124,7 +125,7 @@ def _order_topic_config(context: NamesrvContext) -> bytes | None:
     return None if table is None else bodies.kv_table(table)
 
 
-def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """UNREGISTER_BROKER: queued and answered at once, whatever it says; only a full queue is an error."""
     header = decode_header(command, BrokerAddressRequestHeader)
     request = UnregisterRequest(
@@ -136,7 +137,7 @@ def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: 
     return Reply()
 
 
-def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
+def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
     """QUERY_DATA_VERSION: whether the broker's version differs from the stored one; a heartbeat as well."""
     version = decode_data_version(command.body, now.epoch_ms)
     cluster, addr = _broker_address(command)
@@ -150,7 +151,7 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer:
     )
 
 
-def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
+def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
     """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
     cluster, addr = _broker_address(command)
     context.note(context.tables.refresh(cluster, addr, now.ms))
@@ -164,7 +165,7 @@ def _broker_address(command: RemotingCommand) -> tuple[str, str]:
     return header.cluster_name, header.broker_addr
 
 
-def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_BROKER_MEMBER_GROUP. The cluster is echoed unchecked; the remark is Java's, and so are its words."""
     header = decode_header(command, BrokerAddressRequestHeader)
     group = None if header.broker_name is None else context.tables.broker_addr_table.get(header.broker_name)
@@ -173,7 +174,7 @@ def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _
     return Reply(remark="not set any response code", body=body)
 
 
-def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """REGISTER_TOPIC_IN_NAMESRV."""
     queue_datas = decode_queue_datas(command.body)
     context.note(topics.register_topic(context.tables, command.ext("topic"), queue_datas))

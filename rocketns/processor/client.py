@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 
 from rocketns.errors import RequestError, TopicNotExist
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import TopicRouteData
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, V4_9_4, RequestCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import GetRouteInfoRequestHeader, decode_header, requested_zone
 from rocketns.routeinfo import view
+from rocketns.routeinfo.connection import Connection
 
 log = logging.getLogger("rocketns.client")
 
 
-def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
+def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """GET_ROUTEINFO_BY_TOPIC."""
     check_ready(context, now)
     header = decode_header(command, GetRouteInfoRequestHeader)

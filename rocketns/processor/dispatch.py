@@ -7,10 +7,11 @@ import logging
 from rocketns.errors import RequestCodeNotSupported, RequestError
 from rocketns.processor import admin, broker, client, product_routes, settings
 from rocketns.processor.admin import Processor, topic_list_processor
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo import view
+from rocketns.routeinfo.connection import Connection
 
 log = logging.getLogger("rocketns.dispatch")
 
@@ -56,7 +57,7 @@ HAVE_EFFECT = frozenset({
 })  # fmt: skip
 
 
-def process(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
+def process(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """Answer one request. Never raises: an unforeseen error is logged with its stack and answered SYSTEM_ERROR."""
     try:
         return _processor(context, command.code)(context, command, peer, now)

@@ -7,10 +7,11 @@ from functools import partial
 
 from rocketns.errors import QueryNotFound, RequestError
 from rocketns.kvconfig.file import ITEM_BYTES, KvChange
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import ConfigChanged, KvChanged
 
 log = logging.getLogger("rocketns.settings")
@@ -22,7 +23,7 @@ class KeyNotFound(QueryNotFound):
     header_made = True
 
 
-def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """PUT_KV_CONFIG."""
     header = decode_header(command, KVConfigRequestHeader)
     if header.namespace is None or header.key is None:
@@ -35,7 +36,7 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer
     return _kv_written(context, change)
 
 
-def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_KV_CONFIG."""
     header = decode_header(command, KVConfigRequestHeader)
     value = context.kv_config.get(header.namespace, header.key)
@@ -44,7 +45,7 @@ def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer
     return Reply(ext_fields={"value": value})
 
 
-def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """DELETE_KV_CONFIG: a success also where nothing is deleted."""
     header = decode_header(command, KVConfigRequestHeader)
     context.writer.check_room()
@@ -61,7 +62,7 @@ def _kv_written(context: NamesrvContext, change: KvChange | None) -> Reply:
     return Reply(after=partial(context.writer.submit, context.kv_config.file, change, size + ITEM_BYTES))
 
 
-def get_kv_list_by_namespace(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_kv_list_by_namespace(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_KVLIST_BY_NAMESPACE."""
     header = decode_header(command, KVConfigRequestHeader)
     table = context.kv_config.namespace(header.namespace)
@@ -74,7 +75,7 @@ def _shown(text: str | None) -> str:
     return "null" if text is None else text
 
 
-def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, peer: Peer, _now: Now) -> Reply:
+def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
     """UPDATE_NAMESRV_CONFIG: applied, then written to the file even if nothing changed; no body changes nothing.
 
     The answer waits for the file, as that of `put_kv_config` does.
@@ -92,6 +93,6 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
     return Reply(after=partial(context.writer.submit, context.config_file, content, len(content)))
 
 
-def get_namesrv_config(context: NamesrvContext, _command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_namesrv_config(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_NAMESRV_CONFIG."""
     return Reply(body=context.configuration.text().encode("utf-8", "replace"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, Channel, RouteTables
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
 Member = tuple[str, int]
@@ -38,13 +39,13 @@ def forgive(tables: RouteTables, missed_ms: int) -> int:
     return len(tables.broker_live_table)
 
 
-def closed_channel(tables: RouteTables, channel: Channel, cause: Cause) -> UnregisterRequest | None:
+def closed_connection(tables: RouteTables, connection: Connection, cause: Cause) -> UnregisterRequest | None:
     """The unregistration that a closed connection causes: of one broker only, even where several share it."""
-    if channel not in tables.owners:
+    if connection not in tables.owners:
         return None
-    tables.owners.discard(channel)
+    tables.owners.discard(connection)
     for key, entry in tables.broker_live_table.items():
-        if entry.channel is channel:
+        if entry.channel is connection:
             return _request(_member(tables, key), key, entry, cause)
     return None
 

@@ -15,6 +15,8 @@ from rocketns.config import NamesrvConfig
 from rocketns.protocol.body.registration import TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion, TopicTable
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
+from rocketns.routeinfo.accepted_body import AcceptedBody
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,
@@ -28,12 +30,11 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.routeinfo.repetition import AcceptedBody, Sender
+from rocketns.routeinfo.repetition import Sender
 from rocketns.routeinfo.tables import (
     DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
     BrokerAddrInfo,
     BrokerLiveInfo,
-    Channel,
     RouteTables,
 )
 
@@ -56,7 +57,7 @@ class BrokerRegistration:
     enable_acting_master: bool | None
     wrapper: TopicConfigWrapper | None
     filter_servers: list[str | None] | None
-    channel: Channel | None
+    channel: Connection | None
     epoch_ms: int = 0
     body_fingerprint: Hashable = None
 

@@ -11,26 +11,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration import RegisterBrokerBody, TopicConfigWrapper
-from rocketns.protocol.body.route import BrokerData, DataVersion
+from rocketns.protocol.body.registration import RegisterBrokerBody
+from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo.tables import RouteTables
-
-
-@dataclass(slots=True, frozen=True)
-class AcceptedBody:
-    """What a live entry keeps of its last body, which may be megabytes. ``removals`` is the tables' count after it."""
-
-    fingerprint: Hashable
-    broker_name: str
-    data_version: DataVersion
-    clears_filter_servers: bool
-    topics_applied: bool
-    removals: int
-
-    def without_topics(self) -> RegisterBrokerBody:
-        filter_servers: list[str | None] | None = [] if self.clears_filter_servers else None
-        return RegisterBrokerBody(TopicConfigWrapper(self.data_version), filter_servers)
 
 
 @dataclass(slots=True, frozen=True)

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
+from rocketns.routeinfo.accepted_body import AcceptedBody
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
-
-if TYPE_CHECKING:
-    from rocketns.routeinfo.repetition import AcceptedBody
-
-Channel = object
-"""A connection, known here only by identity."""
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 
@@ -31,15 +27,16 @@ class BrokerAddrInfo(NamedTuple):
 
 @dataclass(slots=True)
 class BrokerLiveInfo:
-    """A live broker: times in milliseconds of the caller's clock; ``channel`` owns it.
+    """A live broker. Times are milliseconds of the caller's clock.
 
-    ``accepted`` is what `repetition` needs of the last registration. ``grace_ms`` is for what the server itself missed.
+    ``channel`` is the connection of the last registration. ``accepted`` is what `repetition` needs of its body.
+    ``grace_ms`` extends the timeout by the time in which the server itself did not run.
     """
 
     last_update_ms: int
     timeout_ms: int
     data_version: DataVersion | None
-    channel: Channel | None
+    channel: Connection | None
     ha_server_addr: str | None
     accepted: AcceptedBody | None = field(default=None, compare=False, repr=False)
     grace_ms: int = field(default=0, compare=False, repr=False)
@@ -52,10 +49,10 @@ class BrokerLiveInfo:
 class RouteTables:
     """All route state. Names are Java's: topicQueueTable, brokerAddrTable, clusterAddrTable and so on.
 
-    ``removals`` counts what `remove_queue_data` removed: while it stands still, no topic lost a broker.
-    ``changed_groups`` are the names of broker groups that may have changed, and ``static_topics`` topics that got a
-    queue mapping; both since the one who shows them to others cleared them. ``owners`` are the open connections over
-    which a broker registered.
+    ``removals`` counts the queue data that `remove_queue_data` removed: while it is unchanged, no topic lost a broker.
+    ``changed_groups`` are the names of broker groups that may have changed, ``static_topics`` the topics that got a
+    queue mapping. Both accumulate until the publisher takes them. ``owners`` are the open connections over which a
+    broker registered.
     """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
@@ -67,7 +64,7 @@ class RouteTables:
     removals: int = field(default=0, compare=False)
     changed_groups: set[str] = field(default_factory=set, compare=False)
     static_topics: set[str] = field(default_factory=set, compare=False)
-    owners: set[Channel | None] = field(default_factory=set, compare=False)
+    owners: set[Connection | None] = field(default_factory=set, compare=False)
 
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""
@@ -88,6 +85,16 @@ class RouteTables:
         elif servers or self.filter_server_table.pop(key, None) is None:
             return
         self.changed_groups.update(self.broker_addr_table)  # any group may have the address
+
+    def take_changed_groups(self) -> set[str]:
+        """Return and clear ``changed_groups``."""
+        changed, self.changed_groups = self.changed_groups, set()
+        return changed
+
+    def take_static_topics(self) -> set[str]:
+        """Return and clear ``static_topics``."""
+        topics, self.static_topics = self.static_topics, set()
+        return topics
 
     def topics_of_broker(self, broker_name: str) -> Iterator[tuple[str, QueueData]]:
         """Every topic that has queue data of the broker. Do not change the topic table meanwhile."""

@@ -76,7 +76,7 @@ def test_a_closed_connection_unregisters_its_broker(manager: Manager, cause: Cau
 def test_a_connection_of_nobody_takes_nobody_with_it(manager: Manager) -> None:
     manager.register(MASTER, TWO)
     assert manager.close(object()) == []
-    assert liveness.closed_channel(RouteTables(), object(), Cause.CHANNEL_CLOSE) is None
+    assert liveness.closed_connection(RouteTables(), object(), Cause.CHANNEL_CLOSE) is None
 
 
 def test_of_several_brokers_on_one_connection_only_one_goes_at_once(manager: Manager) -> None:
@@ -99,7 +99,7 @@ def test_an_old_connection_has_no_say_any_more(manager: Manager) -> None:
 def test_a_close_that_is_handled_late_does_not_touch_the_next_registration(manager: Manager) -> None:
     """The request waits in its queue while the broker comes back."""
     manager.register(MASTER, TWO)
-    closed = liveness.closed_channel(manager.tables, MASTER.channel, Cause.CHANNEL_CLOSE)
+    closed = liveness.closed_connection(manager.tables, MASTER.channel, Cause.CHANNEL_CLOSE)
     manager.now_ms += 120_001
     (expired,) = liveness.expired_brokers(manager.tables, manager.now_ms)
     manager.register(MASTER.but(channel=object()), TWO)
@@ -112,6 +112,6 @@ def test_a_close_that_is_handled_late_does_not_touch_the_next_registration(manag
 def test_the_id_of_the_request_is_the_one_the_group_knows(manager: Manager) -> None:
     manager.register(MASTER, TWO)
     manager.register(SLAVE, TWO)
-    closed = liveness.closed_channel(manager.tables, SLAVE.channel, Cause.CHANNEL_CLOSE)
+    closed = liveness.closed_connection(manager.tables, SLAVE.channel, Cause.CHANNEL_CLOSE)
     assert closed is not None
     assert (closed.cluster, closed.addr, closed.broker_name, closed.broker_id) == (CLUSTER, SLAVE.addr, BROKER, 1)

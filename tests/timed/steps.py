@@ -20,13 +20,13 @@ def pass_time(server: TimedServer, ms: int, *, step_ms: int = SECOND) -> None:
         server.advance(ms % step_ms)
 
 
-def channel_of(server: TimedServer, client: Client) -> AsyncioConnection:
+def connection_of(server: TimedServer, client: Client) -> AsyncioConnection:
     """The server's end of a connection that the server has accepted."""
     host, port = client.socket.getsockname()[:2]
 
     def find() -> AsyncioConnection | None:
-        channels = server.call(lambda: list(server.controller.lane.channels))
-        return next((one for one in channels if one.address == f"{host}:{port}"), None)
+        connections = server.call(lambda: list(server.controller.asyncio_transport.connections))
+        return next((one for one in connections if one.address == f"{host}:{port}"), None)
 
     found: AsyncioConnection = eventually(find)
     return found

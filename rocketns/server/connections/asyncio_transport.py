@@ -1,4 +1,4 @@
-"""The asyncio lane: the listening socket and all its connections, with their idle limits and their number."""
+"""The asyncio transport: its connections, their number, their idle limits, and the bytes that they hold."""
 
 from __future__ import annotations
 
@@ -7,160 +7,126 @@ import logging
 import socket
 from itertools import islice
 
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
-from rocketns.errors import StartupError
 from rocketns.routeinfo.events import Cause
-from rocketns.server.connections.asyncio_connection import INPUT, OUTPUT, AsyncioConnection
-from rocketns.server.connections.holders import Holders
+from rocketns.server.clock import Clock
+from rocketns.server.connections.asyncio_connection import AsyncioConnection
+from rocketns.server.connections.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Holders
 from rocketns.server.control.control import Control
-from rocketns.server.jobs import IDLE_CHECK, IDLE_CHECK_INTERVAL_MS
-from rocketns.server.reactors.reactor_connection import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
-from rocketns.server.reactors.reactor_transport import ReactorTransport
-from rocketns.server.requests.host import host_of
+from rocketns.server.listening import BACKLOG
 from rocketns.server.stall import Stall
-from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
+from rocketns.server.tls.contexts import TlsContexts
 
-log = logging.getLogger("rocketns.lane")
+log = logging.getLogger("rocketns.transport")
 
-BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
-# Few enough that those beyond connectionsMax are closed before the files in reserve for them run out.
+# Few enough that the connections beyond connectionsMax are closed before the spare descriptors run out.
 ACCEPTED_AT_ONCE_MAX = 16
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
 
 
 class AsyncioTransport:
-    """Accepts, counts and ends connections. Everything runs on the event loop's thread."""
+    """Runs on the event loop's thread. With ``reactors`` it carries only the connections that they give to it.
 
-    def __init__(self, configuration: Configuration, control: Control) -> None:
+    Those begin with TLS or a PROXY header.
+    """
+
+    def __init__(
+        self, configuration: Configuration, control: Control, clock: Clock, tls: TlsContexts,
+        reactors: Reactors | None,
+    ) -> None:  # fmt: skip
         self.control = control
-        self.configuration = configuration
-        self.netty = configuration.netty
         self.limits = configuration.limits
+        self.tls = tls
+        self.connections: set[AsyncioConnection] = set()
+        self._clock = clock
+        self._netty = configuration.netty
+        self._reactors = reactors
         self._holders: tuple[Holders[AsyncioConnection], Holders[AsyncioConnection]] = (Holders(), Holders())
-        self.channels: set[AsyncioConnection] = set()
-        self.tls = TlsContexts(configuration.read_tls)
         self._closing: set[AsyncioConnection] = set()
         self._server: asyncio.Server | None = None
-        self.reactors: ReactorTransport | None = None
         self._arriving: set[asyncio.Task[object]] = set()
-        self._send_buffer_bytes = self.netty.server_socket_snd_buf_size
-        self._receive_buffer_bytes = self.netty.server_socket_rcv_buf_size
-        self._low_water_bytes, self._high_water_bytes = self.netty.water_marks
-        first_ms = self.now_ms() + IDLE_CHECK_INTERVAL_MS
-        control.jobs.add(IDLE_CHECK, self.close_idle, first_ms=first_ms, every_ms=IDLE_CHECK_INTERVAL_MS)
-        first_ms = self.now_ms() + WATCH_INTERVAL_MS
-        control.stalls.forgive, control.stalls.has_read_all = self._forgive, self._has_read_all
-        control.jobs.add("FileWatchService", self.tls.check_files, first_ms=first_ms, every_ms=WATCH_INTERVAL_MS)
+        self._send_buffer_bytes = self._netty.server_socket_snd_buf_size
+        self._receive_buffer_bytes = self._netty.server_socket_rcv_buf_size
+        self._low_water_bytes, self._high_water_bytes = self._netty.water_marks
 
-    def _forgive(self, stall: Stall) -> int:
-        for channel in self.channels:
-            channel.last_active_ms += stall.missed_ms
-        return len(self.channels) if self.reactors is None else self.reactors.forgive(stall)
-
-    def _has_read_all(self) -> bool:
-        return self.reactors is None or self.reactors.has_read_all()
-
-    def now_ms(self) -> int:
-        return self.control.clock.now().ms
-
-    async def listen(self) -> int:
-        """Bind and accept; the port. StartupError where that fails."""
-        await self.tls.start()
-        host, port = self.netty.bind_address, self.netty.listen_port
+    async def accept(self, listening: socket.socket) -> None:
+        """Accept all connections of a listening socket, which is this transport's from now on."""
         loop = asyncio.get_running_loop()
-        try:
-            listening = socket.create_server((host, port), family=_family(host))
-            port = int(listening.getsockname()[1])
-            if self.limits.reactor_count:
-                listening.listen(BACKLOG)
-                self._start_reactors(listening)
-                return port
-            # asyncio takes its backlog for the number of connections to accept in one go as well
-            self._server = await loop.create_server(
-                lambda: AsyncioConnection(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX
-            )
-            listening.listen(BACKLOG)
-        except (OSError, OverflowError, TypeError, ValueError) as error:
-            raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
-        return port
+        # asyncio uses its backlog also as the number of connections to accept in one go
+        self._server = await loop.create_server(
+            lambda: AsyncioConnection(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX
+        )
+        listening.listen(BACKLOG)
 
-    def _start_reactors(self, listening: socket.socket) -> None:
-        slots = self.control.publisher.slots
-        self.reactors = ReactorTransport(self.configuration, self.control, slots, self.tls.mode, self._take_foreign)
-        self.reactors.close_largest = self.hold_to
-        self.control.fast_lane = self.reactors
-        self.reactors.start(listening)
-        self.control.update_fast_lane()
+    def take(self, accepted: socket.socket) -> None:
+        """Carry on a connection that a reactor accepted. None of its bytes were read."""
 
-    def _take_foreign(self, connection: socket.socket) -> None:
-        """A reactor's connection that is for this lane: nothing was read of it."""
+        async def connect() -> None:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: AsyncioConnection(self), accepted)
 
-        async def take() -> None:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: AsyncioConnection(self), connection)
-
-        task = asyncio.get_running_loop().create_task(take())
+        task = asyncio.get_running_loop().create_task(connect())
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 
-    def give_back(self, channel: AsyncioConnection, connection: socket.socket, received: bytes) -> bool:
-        """A reactor carries a plain connection on, which is then no longer this lane's; False without reactors."""
-        if self.reactors is None:
+    def now_ms(self) -> int:
+        return self._clock.now().ms
+
+    @property
+    def idle_ms_max(self) -> int:
+        return self._netty.idle_ms_max
+
+    def give_back(self, connection: AsyncioConnection, accepted: socket.socket, received: bytes) -> bool:
+        """Let a reactor carry on a plain connection, which begins with ``received``. False if there are no reactors."""
+        if self._reactors is None:
             return False
-        self.channels.discard(channel)
-        self.reactors.adopt(connection, channel.address, received)
+        self.connections.discard(connection)
+        self._reactors.adopt(accepted.dup().detach(), connection.address.encode("ascii", "replace"), received)
         return True
 
-    def opened(self, channel: AsyncioConnection, transport: asyncio.Transport) -> None:
-        """A connection was accepted: over the limit it is closed at once."""
-        peer = transport.get_extra_info("peername")
-        channel.address = f"{peer[0]}:{peer[1]}" if peer else "?"
-        channel.host = host_of(channel.address)
-        channel.last_active_ms = self.now_ms()
-        channel.idle_ms_max = self.netty.server_channel_max_idle_time_seconds * 1000
-        self.channels.add(channel)
-        if len(self.channels) > self.limits.connections_max:
-            channel.abort(Cause.CHANNEL_CLOSE, f"more than {self.limits.connections_max} connections")
+    def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
+        """A connection was accepted. Beyond ``connectionsMax`` it is closed at once."""
+        self.connections.add(connection)
+        if len(self.connections) > self.limits.connections_max:
+            connection.abort(Cause.CHANNEL_CLOSE, f"more than {self.limits.connections_max} connections")
             return
         self._set_options(transport)
-        log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", channel.address)
+        log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", connection.address)
 
     def _set_options(self, transport: asyncio.Transport) -> None:
         transport.set_write_buffer_limits(high=self._high_water_bytes, low=self._low_water_bytes)
-        connection: socket.socket = transport.get_extra_info("socket")
+        accepted: socket.socket = transport.get_extra_info("socket")
         if self._send_buffer_bytes > 0:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         if self._receive_buffer_bytes > 0:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
 
-    def closed(self, channel: AsyncioConnection, cause: Cause) -> None:
+    def closed(self, connection: AsyncioConnection, cause: Cause) -> None:
         """A connection is gone, whoever ended it."""
-        if channel not in self.channels:
+        if connection not in self.connections:
             return  # a reactor has it
-        self.channels.discard(channel)
-        if self.reactors is not None:
-            self.reactors.released()
-        self._closing.discard(channel)
-        log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", channel.address)
-        self.control.on_channel_closed(channel, cause)
+        self.connections.discard(connection)
+        if self._reactors is not None:
+            self._reactors.released()
+        self._closing.discard(connection)
+        log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", connection.address)
+        self.control.connection_closed(connection, cause)
 
     @property
     def incoming_bytes(self) -> int:
-        """What came of frames that are not complete, or must wait."""
+        """Bytes of frames that are not complete, or must wait."""
         return self._holders[INPUT].total
 
-    def hold(self, kind: int, channel: AsyncioConnection, size: int) -> int:
-        """The connection holds so many bytes from now on: `INPUT` is what it sent, `OUTPUT` answers that wait.
-
-        How many more that is.
-        """
+    def hold(self, kind: int, connection: AsyncioConnection, size: int) -> int:
+        """Set the bytes of a kind that the connection holds, `INPUT` or `OUTPUT`. Returns the change."""
         holders = self._holders[kind]
-        changed = holders.hold(channel, size)
-        if changed and self.reactors is not None:
-            self.reactors.reactors.hold_here(kind, changed, holders.largest()[1])
+        changed = holders.hold(connection, size)
+        if changed and self._reactors is not None:
+            self._reactors.hold_here(kind, changed, holders.largest()[1])
         return changed
 
     def hold_to(self, kind: int) -> None:
-        """Over the limit, end the connection that holds the most, if it is here: what others send gets through."""
+        """Over the limit, end the connection that holds the most, if it is one of this transport."""
         while self._is_to_close(kind):
             largest, _ = self._holders[kind].largest()
             assert largest is not None, "the total is the sum of all"
@@ -169,36 +135,36 @@ class AsyncioTransport:
             largest.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT if kind == OUTPUT else TOO_MUCH_UNFINISHED)
 
     def _is_to_close(self, kind: int) -> bool:
-        if self.reactors is not None:
-            return self.reactors.reactors.is_to_close_here(kind)
-        limits = self.limits
-        most = limits.outgoing_bytes_total_max if kind == OUTPUT else limits.incoming_bytes_max
+        if self._reactors is not None:
+            return self._reactors.is_to_close_here(kind)
+        most = self.limits.outgoing_bytes_total_max if kind == OUTPUT else self.limits.incoming_bytes_max
         return self._holders[kind].total > most
 
     def close_idle(self) -> None:
-        """End connections without a byte for their limit, and those that could not finish closing for a round."""
-        if self.reactors is not None:
-            self.reactors.close_idle()
-            self.control.update_fast_lane()
-        for channel in list(islice(self._closing & self.channels, CLOSED_AT_ONCE_MAX)):
-            channel.abort(Cause.CHANNEL_CLOSE, "its last answers were not taken")
+        """End idle connections, and connections that could not finish closing since the last call."""
+        for connection in list(islice(self._closing & self.connections, CLOSED_AT_ONCE_MAX)):
+            connection.abort(Cause.CHANNEL_CLOSE, "its last answers were not taken")
         now_ms = self.now_ms()
-        idle = (one for one in self.channels if 0 < one.idle_ms_max <= now_ms - one.last_active_ms and one.is_open)
-        for channel in list(islice(idle, CLOSED_AT_ONCE_MAX)):
-            log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", channel.address)
-            channel.abort(Cause.CHANNEL_IDLE)
-        self._closing = {channel for channel in self.channels if not channel.is_open}
+        idle = (one for one in self.connections if 0 < one.idle_ms_max <= now_ms - one.last_active_ms and one.is_open)
+        for connection in list(islice(idle, CLOSED_AT_ONCE_MAX)):
+            log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", connection.address)
+            connection.abort(Cause.CHANNEL_IDLE)
+        self._closing = {connection for connection in self.connections if not connection.is_open}
+
+    def forgive(self, stall: Stall) -> int:
+        """Move all idle limits by the length of a stall. Returns the number of connections."""
+        for connection in self.connections:
+            connection.forgive(stall.missed_ms)
+        return len(self.connections)
+
+    def has_read_all(self) -> bool:
+        """Yes: between two periodic jobs the event loop reads all sockets that are ready."""
+        return True
 
     async def stop(self) -> None:
-        """Stop accepting and end every connection."""
+        """Stop accepting, and end every connection."""
         if self._server is not None:
             self._server.close()
-        if self.reactors is not None:
-            self.reactors.stop()
-        for channel in list(self.channels):
-            channel.abort(Cause.CHANNEL_CLOSE, "the server stops")
+        for connection in list(self.connections):
+            connection.abort(Cause.CHANNEL_CLOSE, "the server stops")
         await asyncio.sleep(0)
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rocketns.server.reactors.usage import Usage
 
-# A window is a second, see `rocketns.server.jobs.IDLE_CHECK`.
+# A window is a second, the interval of the periodic job in `rocketns.controller`.
 # One more reactor where one is so busy in a window and so much of a core is idle.
 BUSY_SHARE, ROOM_CORES = 0.9, 0.3
 # One less where the others have the cores for all the work, in so many windows. Twice as many, up to the most, where

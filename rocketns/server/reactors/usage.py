@@ -27,17 +27,19 @@ class Usage:
 
 
 class Meter:
-    """CPU clocks of threads, which cost the threads nothing. The threads must live as long as this is asked."""
+    """Reads the CPU clocks of threads, which costs the threads nothing. They must run before and during `read`."""
 
     def __init__(self, threads: Sequence[threading.Thread]) -> None:
-        self._clocks = [time.pthread_getcpuclockid(thread.ident) for thread in threads if thread.ident is not None]
+        self._threads = threads
+        self._clocks: list[int] = []
         self._cores = os.sched_getaffinity(0)
-        self._used_s = [0.0] * len(self._clocks)
+        self._used_s = [0.0] * len(threads)
         self._idle_s: float | None = None
         self._at_s = -math.inf
 
     def read(self) -> Usage | None:
-        """The time since the last call; None where that is too short."""
+        """The usage since the last call; None if that was too short ago."""
+        self._clocks = self._clocks or [time.pthread_getcpuclockid(one.ident) for one in self._threads if one.ident]
         at_s = time.monotonic()
         took_s = at_s - self._at_s
         if took_s < WINDOW_S_MIN:

@@ -15,13 +15,15 @@ from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from rocketns.config import NamesrvConfig
+from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.requests import peek
 from rocketns.server.requests.shares import Shares
 
 Key = TypeVar("Key", bound=Hashable)
 
 FRAME_COST_BYTES = 256  # what a waiting frame counts for beside its own bytes, as for the reactors
+# Bytes of waiting frames. Beyond it a connection is read only while none of its frames waits.
+WAITING_BYTES_MAX = 8 * 1024 * 1024
 # What a request is expected to cost: only the order within a round depends on it, as the real cost is charged.
 REQUEST_COST_NS = 20_000
 BYTE_COST_NS = 4
@@ -29,15 +31,29 @@ BYTE_COST_NS = 4
 QUANTUM_NS = 200_000
 
 
+def waiting_bytes_max(limits: Limits) -> int:
+    """WAITING_BYTES_MAX, or a quarter of ``incomingBytesMax`` if that is less."""
+    return min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4)
+
+
 @dataclass(slots=True)
 class Waiting:
-    """One frame of ``size`` bytes. A refused one has only its header left. A released one was parked."""
+    """One frame of ``size`` bytes. A refused one has only its header left.
+
+    ``release`` is called with the size, once, when the frame leaves the inbox for the first time.
+    """
 
     frame: bytes | memoryview
     size: int
     is_look_up: bool
     is_refused: bool
-    is_released: bool = False
+    release: Callable[[int], object] | None = None
+
+    def release_once(self) -> None:
+        """A frame that is parked and put back is released when it is parked."""
+        if self.release is not None:
+            self.release(self.size)
+            self.release = None
 
 
 class _Line:
@@ -74,10 +90,10 @@ class Inbox(Generic[Key]):
     def __len__(self) -> int:
         return self._size
 
-    def submit(self, key: Key, frame: bytes | memoryview) -> bool:
-        """Add a frame; False where it is refused."""
+    def submit(self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None) -> bool:
+        """Add a frame; False if it is refused."""
         line, is_new = self._line_of(key)
-        waiting = Waiting(frame, len(frame), peek.seems_look_up(frame), False)
+        waiting = Waiting(frame, len(frame), peek.seems_look_up(frame), False, release)
         waiting.is_refused = not self._has_room(line, waiting)
         if waiting.is_refused:
             waiting.frame = bytes(frame[: 8 + int.from_bytes(frame[5:8], "big")])
