@@ -107,7 +107,7 @@ class _Registration:
         if self.loses_against_holder(group) or self.is_refused(group):
             return self.result
         first = not group.broker_addrs.get(self.asked.broker_id) or first
-        group.broker_addrs[self.asked.broker_id] = self.key.addr
+        self.tables.put_member(group, self.asked.broker_id, self.key.addr)
         if wrapper is not None and self.asked.sender.may_register_topics(group):
             self.register_topics(group, wrapper, first)
         self.put_live_entry(wrapper)
@@ -131,7 +131,7 @@ class _Registration:
         """One address has one id: a slave that became master leaves its old id."""
         others = [i for i, addr in group.broker_addrs.items() if addr == self.key.addr and i != self.asked.broker_id]
         for broker_id in others:
-            del group.broker_addrs[broker_id]
+            self.tables.remove_member(group, broker_id)
         if others:
             self.result.events.append(BrokerIdsLeft(self.name, self.key.addr, others))
 
@@ -154,7 +154,7 @@ class _Registration:
     def note_conflict(self, holder_addr: str) -> None:
         asked, events = self.asked, self.result.events
         events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, holder_addr, self.key.addr))
-        entry = self.tables.broker_live_table.pop(self.key, None)
+        entry = self.tables.remove_live_entry(self.key)
         if entry is not None:
             gap_ms = self.now_ms - entry.last_update_ms
             down = BrokerDown(self.key.cluster, self.name, self.key.addr, asked.broker_id, True, gap_ms, Cause.CONFLICT)
@@ -212,10 +212,9 @@ class _Registration:
         timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
         previous = self.tables.broker_live_table.get(self.key)
         gap_ms = None if previous is None else self.now_ms - previous.last_update_ms
-        self.tables.broker_live_table[self.key] = BrokerLiveInfo(
-            self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, self.accepted_body(wrapper)
-        )
-        self.tables.owners.add(asked.channel)
+        accepted = self.accepted_body(wrapper)
+        entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted)
+        self.tables.put_live_entry(self.key, entry)
         self.result.events.append(
             BrokerRegistered(
                 self.key.cluster,

@@ -51,8 +51,11 @@ class RouteTables:
 
     ``removals`` counts the queue data that `remove_queue_data` removed: while it is unchanged, no topic lost a broker.
     ``changed_groups`` are the names of broker groups that may have changed, ``static_topics`` the topics that got a
-    queue mapping. Both accumulate until the publisher takes them. ``owners`` are the open connections over which a
-    broker registered.
+    queue mapping. Both accumulate until the publisher takes them.
+
+    Two indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
+    entries of each connection. ``memberships`` has, for each cluster and address, the groups of that cluster which
+    list the address, with its id. `put_live_entry`, `remove_live_entry`, `put_member` and `remove_member` keep them.
     """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
@@ -64,11 +67,54 @@ class RouteTables:
     removals: int = field(default=0, compare=False)
     changed_groups: set[str] = field(default_factory=set, compare=False)
     static_topics: set[str] = field(default_factory=set, compare=False)
-    owners: set[Connection | None] = field(default_factory=set, compare=False)
+    owned: dict[Connection, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)
+    memberships: dict[tuple[str | None, str], dict[str, int]] = field(default_factory=dict, compare=False)
 
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""
         return self.broker_live_table.get(BrokerAddrInfo(cluster, addr)) if cluster is not None and addr else None
+
+    def put_live_entry(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
+        """Add the live entry of an address, or replace it."""
+        previous = self.broker_live_table.get(key)
+        if previous is not None and previous.channel is not entry.channel:
+            self._disown(key, previous)
+        self.broker_live_table[key] = entry
+        if entry.channel is not None:
+            self.owned.setdefault(entry.channel, {})[key] = None
+
+    def remove_live_entry(self, key: BrokerAddrInfo) -> BrokerLiveInfo | None:
+        """Remove the live entry of an address, if it has one, and return it."""
+        entry = self.broker_live_table.pop(key, None)
+        if entry is not None:
+            self._disown(key, entry)
+        return entry
+
+    def _disown(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
+        keys = None if entry.channel is None else self.owned.get(entry.channel)
+        if entry.channel is not None and keys is not None:
+            keys.pop(key, None)
+            if not keys:
+                del self.owned[entry.channel]
+
+    def put_member(self, group: BrokerData, broker_id: int, addr: str) -> None:
+        """Give an id of a group to an address. A former holder loses the id."""
+        former = group.broker_addrs.get(broker_id)
+        if former is not None and former != addr:
+            self._end_membership(group, broker_id, former)
+        group.broker_addrs[broker_id] = addr
+        self.memberships.setdefault((group.cluster, addr), {})[group.broker_name] = broker_id
+
+    def remove_member(self, group: BrokerData, broker_id: int) -> None:
+        """Free an id of a group."""
+        self._end_membership(group, broker_id, group.broker_addrs.pop(broker_id))
+
+    def _end_membership(self, group: BrokerData, broker_id: int, addr: str) -> None:
+        names = self.memberships.get((group.cluster, addr), {})
+        if names.get(group.broker_name) == broker_id:
+            del names[group.broker_name]
+            if not names:
+                del self.memberships[group.cluster, addr]
 
     def refresh(self, cluster: str, addr: str, now_ms: int) -> list[Event]:
         """updateBrokerInfoUpdateTimestamp: a heartbeat of an unknown address changes nothing."""
@@ -79,12 +125,12 @@ class RouteTables:
         return [BrokerHeartbeat(cluster, addr, gap_ms)]
 
     def put_filter_servers(self, key: BrokerAddrInfo, servers: list[str | None]) -> None:
-        """What a broker says of its filter servers; an empty list clears them."""
+        """Replace the filter servers of a broker; an empty list removes them."""
         if servers and self.filter_server_table.get(key) != servers:
             self.filter_server_table[key] = servers
         elif servers or self.filter_server_table.pop(key, None) is None:
             return
-        self.changed_groups.update(self.broker_addr_table)  # any group may have the address
+        self.changed_groups.update(self.memberships.get((key.cluster, key.addr), ()))
 
     def take_changed_groups(self) -> set[str]:
         """Return and clear ``changed_groups``."""

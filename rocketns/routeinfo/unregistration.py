@@ -70,7 +70,7 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
         return
     tables.changed_groups.add(name)
     is_min = request.broker_id == min(group.broker_addrs, default=None)
-    _leave_group(group, request.addr)
+    _leave_group(tables, group, request.addr)
     if not group.broker_addrs:
         _remove_group(tables, name, request.cluster)
         outcome.removed[name] = request.cause
@@ -85,7 +85,7 @@ def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
 
 
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
-    entry = tables.broker_live_table.pop(key, None)
+    entry = tables.remove_live_entry(key)
     tables.put_filter_servers(key, [])
     gap_ms = None if entry is None else now_ms - entry.last_update_ms
     return BrokerDown(
@@ -93,9 +93,9 @@ def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: Bro
     )
 
 
-def _leave_group(group: BrokerData, addr: str) -> None:
+def _leave_group(tables: RouteTables, group: BrokerData, addr: str) -> None:
     for broker_id in [i for i, member in group.broker_addrs.items() if member == addr]:
-        del group.broker_addrs[broker_id]
+        tables.remove_member(group, broker_id)
 
 
 def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:

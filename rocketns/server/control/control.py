@@ -72,9 +72,17 @@ class Control:
 
     def resume(self, connection: Connection) -> None:
         """Answers of the connection were taken, or the connection ended: its parked requests wait for a turn again."""
-        if frames := self._parked.take(connection):
-            self._inbox.put_back(connection, frames)
+        began_ns = self._clock.spent_ns()
+        if self._put_back(connection):
+            self._inbox.owe(connection, self._clock.spent_ns() - began_ns)
             self._want_turn()
+
+    def _put_back(self, connection: Connection) -> bool:
+        """Move the connection's parked requests back to the inbox. Whether there were any."""
+        frames = self._parked.take(connection)
+        if frames:
+            self._inbox.put_back(connection, frames)
+        return bool(frames)
 
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
         """Drop the waiting requests that would only be answered, and unregister the connection's broker."""
@@ -154,7 +162,7 @@ class Control:
             one.release_once()
             self._parked.park(connection, one)
         if not connection.is_full:  # the answers were taken just now
-            self.resume(connection)
+            self._put_back(connection)
         if self._parked.is_over:
             self._close_largest()
 

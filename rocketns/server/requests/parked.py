@@ -1,6 +1,6 @@
-"""Frames of connections whose peers do not take their answers: they wait here until the answers are taken.
+"""The requests of connections whose peers do not take their answers. They wait here until the answers are taken.
 
-Without that, a few bytes of requests would become gigabytes of answers.
+Otherwise a few bytes of requests would become gigabytes of answers.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from rocketns.server.requests.inbox import FRAME_COST_BYTES, Waiting
 
 
 class Parked:
-    """At most ``bytes_max`` in all, each frame counted with FRAME_COST_BYTES more; beyond it `largest` is to be closed.
+    """Holds ``bytes_max``, where each frame counts FRAME_COST_BYTES more. Beyond it the caller closes `largest`.
 
-    A connection's frames keep their order.
+    The frames of a connection keep their order.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -26,7 +26,7 @@ class Parked:
         return self._bytes > self._bytes_max
 
     def park(self, connection: Connection, waiting: Waiting) -> None:
-        """Add a frame behind those of the same connection."""
+        """Add a frame behind the others of its connection."""
         self._frames.setdefault(connection, []).append(waiting)
         size = waiting.size + FRAME_COST_BYTES
         self._sizes[connection] = self._sizes.get(connection, 0) + size
@@ -38,5 +38,5 @@ class Parked:
         return self._frames.pop(connection, [])
 
     def largest(self) -> Connection:
-        """The connection of which the most bytes wait."""
+        """The connection with the most waiting bytes."""
         return max(self._sizes, key=self._sizes.__getitem__)
