@@ -1,4 +1,4 @@
-"""The journal's contract: what stands in its files, for everyone who reads them. Nothing here imports rocketns.
+"""The journal's contract: the content of its files, for everyone who reads them. Imports nothing of rocketns.
 
 A file is UTF-8 text, one JSON object a line, at ``v=1/dt=YYYY-MM-DD/ns=<id>/<boot>-<file no>.jsonl`` below the
 journal's folder; the date is that of the file's first record, in UTC. File numbers have at least six digits and begin
@@ -33,7 +33,7 @@ reg, hb, down: members of broker groups, which are what routes show
     where one of them changed, and then all four. ``cause`` of ``down``: unregister, expired, channel_close,
     channel_exception, channel_idle; conflict: another address has the broker id now, or the registration lost against
     the one that has it; register: the same address registered under another id or cluster, and its ``reg`` follows.
-    The live entry of an address that is no member (any more) is not told of.
+    Live entries of addresses that are not members have no records.
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
     ``tput``: these topics now have these values: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission
@@ -72,8 +72,8 @@ lookup: route look-ups in the interval that ended at ``ts``
     bound ``journalLookupKeysMax`` is in one row with ``topic`` and ``client`` ``*`` and null ``lang`` and ``cv``.
 
 drop
-    ``lost``: so many records were given up because the buffer was full. Each had a ``seq``: the holes in a boot's
-    ``seq`` and the sum of its ``lost`` are equal, but for what a kill took with it.
+    ``lost``: the number of records lost because the buffer was full. Each leaves a gap in ``seq``: the gaps in a boot's
+    ``seq`` and the sum of its ``lost`` are equal, except for records that a kill destroyed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tools ask of routes: cluster info, topic lists, deletion, permissions (DefaultRequestProcessor's admin part)."""
+"""Requests of admin tools: cluster info, topic lists, deletion, permissions (part of DefaultRequestProcessor)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def get_broker_cluster_info(context: NamesrvContext, _command: RemotingCommand, 
 
 
 def wipe_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
-    """WIPE_WRITE_PERM_OF_BROKER: counts the topics touched, changed or not."""
+    """WIPE_WRITE_PERM_OF_BROKER. The answer counts all topics of the broker, also those without a change."""
     broker_name = decode_header(command, BrokerNameRequestHeader).broker_name
     count, events = topics.wipe_write_perm(context.tables, broker_name)
     context.note(events)
@@ -38,7 +38,7 @@ def wipe_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand,
 
 
 def add_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
-    """ADD_WRITE_PERM_OF_BROKER, likewise."""
+    """ADD_WRITE_PERM_OF_BROKER. The answer counts all topics of the broker, also those without a change."""
     broker_name = decode_header(command, BrokerNameRequestHeader).broker_name
     count, events = topics.add_write_perm(context.tables, broker_name)
     context.note(events)
@@ -63,7 +63,7 @@ def delete_topic(context: NamesrvContext, command: RemotingCommand, _peer: Conne
 
 
 def get_system_topic_list(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
-    """GET_SYSTEM_TOPIC_LIST_FROM_NS: not gated by any switch."""
+    """GET_SYSTEM_TOPIC_LIST_FROM_NS: no property switches it off."""
     names, broker_addr = view.system_topics(context.tables)
     return Reply(body=bodies.topic_list(names, broker_addr))
 
@@ -79,7 +79,7 @@ Processor = Callable[[NamesrvContext, RemotingCommand, Connection, Now], Reply]
 
 
 def topic_list_processor(read: Callable[[RouteTables], Iterable[str]]) -> Processor:
-    """A processor for one of the topic lists that `enableTopicList` gates."""
+    """A processor for one of the topic lists that `enableTopicList` switches off."""
 
     def process(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
         _check_topic_list_enabled(context)

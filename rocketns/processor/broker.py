@@ -1,4 +1,4 @@
-"""What brokers ask: registration, unregistration, heartbeats, their group (DefaultRequestProcessor's broker part)."""
+"""Requests of brokers: registration, unregistration, heartbeats, their group (part of DefaultRequestProcessor)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ log = logging.getLogger("rocketns.broker")
 
 
 class RegistrationRefused(RequestError):
-    """Java has made its response header by the time it refuses, so the answer carries ``"extFields":{}``."""
+    """Java makes its response header before it refuses, so the answer carries ``"extFields":{}``."""
 
     header_made = True
 
@@ -49,7 +49,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     )
     _check_crc(header, command, peer)
     leaving = context.unregister_queue.take_of(header.cluster_name, header.broker_addr)
-    if leaving:  # it left, and comes back before that was applied
+    if leaving:  # the broker left, and returns before its unregistration was applied
         context.note(unregister_brokers(context.tables, leaving, now.ms))
     fingerprint = body_fingerprint(command.data, compressed=header.compressed, version=command.version)
     body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
@@ -126,7 +126,7 @@ def _order_topic_config(context: NamesrvContext) -> bytes | None:
 
 
 def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
-    """UNREGISTER_BROKER: queued and answered at once, whatever it says; only a full queue is an error."""
+    """UNREGISTER_BROKER: queued and answered at once. Only a full queue is an error."""
     header = decode_header(command, BrokerAddressRequestHeader)
     request = UnregisterRequest(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, Cause.UNREGISTER
@@ -138,7 +138,7 @@ def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: 
 
 
 def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
-    """QUERY_DATA_VERSION: whether the broker's version differs from the stored one; a heartbeat as well."""
+    """QUERY_DATA_VERSION: whether the broker's version differs from the stored one. It also counts as a heartbeat."""
     version = decode_data_version(command.body, now.epoch_ms)
     cluster, addr = _broker_address(command)
     entry = context.tables.live(cluster, addr)
@@ -166,7 +166,7 @@ def _broker_address(command: RemotingCommand) -> tuple[str, str]:
 
 
 def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
-    """GET_BROKER_MEMBER_GROUP. The cluster is echoed unchecked; the remark is Java's, and so are its words."""
+    """GET_BROKER_MEMBER_GROUP. The cluster is echoed unchecked. The remark has Java's words."""
     header = decode_header(command, BrokerAddressRequestHeader)
     group = None if header.broker_name is None else context.tables.broker_addr_table.get(header.broker_name)
     addrs = {} if group is None else group.broker_addrs

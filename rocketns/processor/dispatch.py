@@ -1,4 +1,4 @@
-"""One table from request code to processor, and the one place where errors become replies."""
+"""The table from request code to processor, and the only place where errors become replies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PROCESSORS: dict[int, Processor] = {
     RequestCode.BROKER_HEARTBEAT: broker.broker_heartbeat,
 }
 
-# Requests that do more than answer: these take effect even when their peer is gone.
+# Requests that change something. They are processed even if their connection is closed.
 HAVE_EFFECT = frozenset({
     RequestCode.PUT_KV_CONFIG,
     RequestCode.DELETE_KV_CONFIG,
@@ -78,5 +78,5 @@ def _processor(context: NamesrvContext, code: int) -> Processor:
 
 
 def reply_of(error: RequestError) -> Reply:
-    """The answer that an error stands for."""
+    """The reply to an error."""
     return Reply(error.response_code, error.remark, {} if error.header_made else None)

@@ -1,4 +1,4 @@
-"""ClusterTestRequestProcessor: every request is a route look-up, and topics that are not here are asked elsewhere."""
+"""ClusterTestRequestProcessor: every request is a look-up. The product environment is asked for unknown topics."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ log = logging.getLogger("rocketns.settings")
 
 
 class KeyNotFound(QueryNotFound):
-    """Java has made its response header by then, so the answer carries ``"extFields":{}``."""
+    """Java makes its response header before this error, so the answer carries ``"extFields":{}``."""
 
     header_made = True
 
@@ -46,7 +46,7 @@ def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Conn
 
 
 def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
-    """DELETE_KV_CONFIG: a success also where nothing is deleted."""
+    """DELETE_KV_CONFIG: a success even if nothing is deleted."""
     header = decode_header(command, KVConfigRequestHeader)
     context.writer.check_room()
     before = context.kv_config.get(header.namespace, header.key)
@@ -57,7 +57,7 @@ def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: C
 
 
 def _kv_written(context: NamesrvContext, change: KvChange | None) -> Reply:
-    """A success as soon as the change is on disk. Everyone sees it at once."""
+    """A success, sent when the change is on disk. The change takes effect at once."""
     size = 0 if change is None else len(change.key) + len(change.value or "")
     return Reply(after=partial(context.writer.submit, context.kv_config.file, change, size + ITEM_BYTES))
 
@@ -76,9 +76,9 @@ def _shown(text: str | None) -> str:
 
 
 def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
-    """UPDATE_NAMESRV_CONFIG: applied, then written to the file even if nothing changed; no body changes nothing.
+    """UPDATE_NAMESRV_CONFIG: applied, and written to the file even if nothing changed. Without a body nothing happens.
 
-    The answer waits for the file, as that of `put_kv_config` does.
+    The answer waits for the file, as in `put_kv_config`.
     """
     log.info("updateConfig called by %s", peer.address)
     if command.body is None:

@@ -1,8 +1,8 @@
 """REGISTER_BROKER: RouteInfoManager.registerBroker, its steps in Java's order.
 
-Where Java's lock block ends in a NullPointerException (explicit nulls in the body), the steps before it stay done and
-the answer is a success; so it is here. Deliberately different: a registration without broker name or address, and a
-topic without a name, is left out instead of leaving a null behind that breaks the clean-up of other brokers.
+If Java's lock block ends in a NullPointerException (explicit nulls in the body), the steps before it remain and the
+answer is a success. The same holds here. Deliberately different: a registration without broker name or address, and a
+topic without a name, is ignored. In Java it leaves a null that breaks the clean-up of other brokers.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from rocketns.routeinfo.tables import (
 
 @dataclass(slots=True)
 class BrokerRegistration:
-    """Everything a broker says of itself. ``filter_servers`` None makes no statement; ids are longs.
+    """The fields of a registration. ``filter_servers`` None changes none of them; ids are longs.
 
-    ``epoch_ms`` is the wall clock, the time stamp of the version that stands in for a null wrapper's. Equal
-    ``body_fingerprint``s mean equal bodies; None is equal to nothing.
+    ``epoch_ms`` is the wall clock, and the time stamp of the data version if the wrapper is null. Equal
+    ``body_fingerprint``s mean equal bodies; None is unlike any other.
     """
 
     cluster: str | None
@@ -68,7 +68,7 @@ class BrokerRegistration:
 
 @dataclass(slots=True)
 class RegisterBrokerResult:
-    """What the broker is told. ``refused`` is Java's null result: "register broker failed"."""
+    """The answer to the broker. ``refused`` is Java's null result: "register broker failed"."""
 
     ha_server_addr: str | None = None
     master_addr: str | None = None
@@ -79,7 +79,7 @@ class RegisterBrokerResult:
 def register_broker(
     tables: RouteTables, config: NamesrvConfig, registration: BrokerRegistration, now_ms: int
 ) -> RegisterBrokerResult:
-    """Apply one registration. ``now_ms`` is the clock that expiry is judged by."""
+    """Apply one registration. ``now_ms`` is the clock by which brokers expire."""
     if registration.cluster is None or registration.broker_name is None or not registration.addr:
         return RegisterBrokerResult()
     key = BrokerAddrInfo(registration.cluster, registration.addr)
@@ -128,7 +128,7 @@ class _Registration:
         return group, first
 
     def leave_other_ids(self, group: BrokerData) -> None:
-        """One address has one id: a slave that became master leaves its old id."""
+        """An address has one id in a group: a slave that became master gives up its old id."""
         others = [i for i, addr in group.broker_addrs.items() if addr == self.key.addr and i != self.asked.broker_id]
         for broker_id in others:
             self.tables.remove_member(group, broker_id)
@@ -161,7 +161,7 @@ class _Registration:
             events.append(down)
 
     def is_refused(self, group: BrokerData) -> bool:
-        """A single topic from an unregistered id is an increment that came too early; a null table is no table."""
+        """Whether a single topic comes from an unregistered id: an increment, too early. A null table is ignored."""
         if self.asked.broker_id in group.broker_addrs:
             return False
         table = None if self.asked.wrapper is None else self.asked.wrapper.topic_config_table
@@ -229,12 +229,12 @@ class _Registration:
         )
 
     def accepted_body(self, wrapper: TopicConfigWrapper | None) -> AcceptedBody | None:
-        """What to know the same body by; None for one that may mean something else the next time, or is unusual."""
+        """How to recognise the same body. None if it may mean something else the next time, or is unusual."""
         asked = self.asked
         version = None if wrapper is None else wrapper.data_version
         if asked.body_fingerprint is None or version is None or asked.filter_servers:
             return None
-        if version.timestamp == asked.epoch_ms:  # as it is where the body names none
+        if version.timestamp == asked.epoch_ms:  # the body names none
             return None
         clears = asked.filter_servers is not None
         removals = self.tables.removals

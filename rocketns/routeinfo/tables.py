@@ -1,7 +1,7 @@
 """RouteInfoManager's six tables, and the few steps that several mutations share.
 
 Only the control thread touches them. Which mutation does what is in the modules beside this one:
-`registration`, `unregistration`, `topics`; reading is in `view`, who is overdue in `liveness`.
+`registration`, `unregistration` and `topics`. `view` reads the tables, `liveness` finds overdue brokers.
 """
 
 from __future__ import annotations

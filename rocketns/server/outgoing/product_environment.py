@@ -1,4 +1,4 @@
-"""Routes of the product environment, for the cluster-test mode: asked from other name servers (DefaultMQAdminExt)."""
+"""Asks other name servers for routes of the product environment, in the cluster-test mode (DefaultMQAdminExt)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProductEnvironment:
         self._asking: set[asyncio.Task[None]] = set()
 
     def ask(self, command: RemotingCommand, answer: Answer) -> None:
-        """Call ``answer`` with the route as a reply, later; or with None: not found, nobody to ask, too many asking."""
+        """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later."""
         topic = command.ext("topic")
         if topic is None or not self._addresses or len(self._asking) >= LOOKUPS_MAX:
             answer(None)
@@ -50,7 +50,7 @@ class ProductEnvironment:
         answer(found)
 
     async def _first_answer(self, topic: str, command: RemotingCommand) -> Reply | None:
-        """What the first name server says that answers."""
+        """The reply of the first name server that answers."""
         for addr in self._addresses:
             try:
                 return await self._ask_one(addr, topic, command)
