@@ -250,8 +250,7 @@ class NamesrvController:
                 await asyncio.wait_for(hurry.wait(), netty.shutdown_wait_time_seconds)
 
     async def stop(self) -> None:
-        """Write the accepted changes, and close everything. Waiting requests and unregistrations are dropped, as in
-        Java."""
+        """Write the accepted changes and close everything. Waiting requests are dropped, as in Java."""
         if self._timer is not None:
             self._timer.cancel()
         self.client.close()

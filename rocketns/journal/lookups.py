@@ -30,7 +30,7 @@ Key = tuple[str | None, str | None, str | None, int | None]
 
 
 class LookupCounters:
-    """At most ``keys_max`` rows and one for the rest. ``by_client`` says whether addresses are told apart."""
+    """At most ``keys_max`` rows, and one row for the rest. ``by_client``: whether each client has its own rows."""
 
     def __init__(self, keys_max: int, *, by_client: bool) -> None:
         self._keys_max = keys_max

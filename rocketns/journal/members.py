@@ -1,4 +1,4 @@
-"""Which members of broker groups the journal has told of, so that it can tell what changed, and no more."""
+"""The members of broker groups that the journal has recorded, to find out what changed."""
 
 from __future__ import annotations
 

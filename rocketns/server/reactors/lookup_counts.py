@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.protocol.codes import LanguageCode
 
-# Topic, client where clients are told apart, language, protocol version, look-ups, and how many found no route.
+# Topic, client (with journalLookupClients), language, protocol version, look-ups, and those that found no route.
 LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
 
 
