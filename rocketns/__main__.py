@@ -94,7 +94,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     await controller.start()
     signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
     _spare_the_collector()
-    if controller.lane.reactors is not None:
+    if controller.reactors is not None:
         _let_reactors_go_first()
     _say(controller.boot_line())
     await stop.wait()

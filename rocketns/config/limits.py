@@ -77,6 +77,10 @@ class Limits:
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
 
+    def lower_connections(self, connections_max: int) -> None:
+        """The system allows fewer connections than were asked for."""
+        self.connections_max = connections_max
+
     def update(self, given: Mapping[str, str], system: Mapping[str, str]) -> None:
         """Read the ``rocketns.…`` properties and Java's system property. StartupError for a value out of its range."""
         properties.update_own(self, given, PREFIX)

@@ -55,3 +55,12 @@ class NettyServerConfig:
         low = self.write_buffer_low_water_mark if self.write_buffer_low_water_mark > 0 else LOW_WATER_MARK_BYTES
         high = self.write_buffer_high_water_mark if self.write_buffer_high_water_mark > 0 else HIGH_WATER_MARK_BYTES
         return min(low, high), max(low, high)
+
+    def show_port(self, port: int) -> None:
+        """``listenPort`` shows the port that the system chose for 0."""
+        self.listen_port = port
+
+    @property
+    def idle_ms_max(self) -> int:
+        """The idle limit of a connection in milliseconds; 0 or less is none."""
+        return self.server_channel_max_idle_time_seconds * 1000

@@ -1,4 +1,4 @@
-"""What processors work on, and what they are told of the peer and the time."""
+"""The state that processors read and change, and the time that they are given."""
 
 from __future__ import annotations
 
@@ -25,15 +25,8 @@ class Now(NamedTuple):
     epoch_ms: int
 
 
-class Peer(Protocol):
-    """The connection a request came over, known by identity; ``address`` is for log lines."""
-
-    @property
-    def address(self) -> str: ...
-
-
 class LookupCounter(Protocol):
-    """Where route look-ups are counted, by whom they came from."""
+    """Counts route look-ups by topic and client."""
 
     def count(
         self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool
@@ -50,7 +43,7 @@ class KnownTopics(Protocol):
 
 
 class UnregisterQueue:
-    """BatchUnregistrationService's bounded queue: requests wait here and are applied as one batch."""
+    """BatchUnregistrationService's bounded queue: requests wait here until a batch of them is applied."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -67,15 +60,15 @@ class UnregisterQueue:
         return True
 
     def take_all(self) -> list[UnregisterRequest]:
-        """The batch, in the order of arrival."""
+        """Remove and return all requests, in the order of arrival."""
         return self.take(len(self._waiting))
 
     def take(self, most: int) -> list[UnregisterRequest]:
-        """The first of the batch."""
+        """Remove and return the first requests."""
         return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
 
     def take_of(self, cluster: str | None, addr: str | None) -> list[UnregisterRequest]:
-        """What the broker at an address asked for itself."""
+        """Remove and return the requests that the broker at this address sent itself."""
         own = [one for one in self._waiting if one.entry is None and (one.cluster, one.addr) == (cluster, addr)]
         for request in own:
             self._waiting.remove(request)
@@ -84,7 +77,7 @@ class UnregisterQueue:
 
 @dataclass(slots=True)
 class RegistrationCounts:
-    """How many registrations came, and how many of them repeated a body that was not decoded again."""
+    """Registrations received, and those whose body repeated the last one and was not decoded again."""
 
     total: int = 0
     repeated: int = 0
@@ -96,11 +89,12 @@ class RegistrationCounts:
 
 @dataclass(slots=True)
 class NamesrvContext:
-    """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
+    """The state of one name server. ``events`` collects the effects of mutations until `take_events`.
 
-    ``cluster_test`` is the property of that name as it was at start: a later change is only shown. Look-ups are
-    counted where ``lookups`` is given. Without ``known_topics`` registrations are decoded whole. ``writer`` writes the
-    two files that requests change: ``config_file`` and that of ``kv_config``.
+    ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
+    counts look-ups, None counts none. Without ``known_topics`` every registration is
+    decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file of
+    ``kv_config``. ``going_away`` is true during a graceful shutdown.
     """
 
     configuration: Configuration
@@ -114,6 +108,7 @@ class NamesrvContext:
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
+    going_away: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)
 
     def __post_init__(self) -> None:
@@ -128,3 +123,11 @@ class NamesrvContext:
         """All effects since the last call."""
         events, self.events = self.events, []
         return events
+
+    def go_away(self) -> None:
+        """A graceful shutdown begins."""
+        self.going_away = True
+
+    def forget_known_topics(self) -> None:
+        """The slots may differ from the tables. From now on every registration is read in full."""
+        self.known_topics = None

@@ -15,10 +15,7 @@ from typing import NamedTuple
 from tests.check.source import Source, sources
 
 # Folder and nodes of the circles that there still are. Once a circle has ended, it must leave this list.
-KNOWN = {
-    ("rocketns.routeinfo", frozenset({"repetition", "tables"})),
-    ("rocketns.server", frozenset({"connections", "lane"})),
-}
+KNOWN: set[tuple[str, frozenset[str]]] = set()
 
 Edges = dict[str, set[str]]
 

@@ -26,7 +26,7 @@ def test_a_circle_that_ended_is_no_longer_known() -> None:
 def test_imports_of_python_and_of_compiled_modules_are_arrows() -> None:
     edges = imports_between_modules(ROOT)
     assert WIRE in edges["rocketns._fast.codec.registration_blocks"]
-    assert WIRE in edges["rocketns.server.connections.channel"]
+    assert WIRE in edges["rocketns.server.connections.asyncio_connection"]
     assert "rocketns.config.__init__" in edges["rocketns.controller"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import eventually
-from tests.fast.test_moving import answer, carried, channel_of, lane_of, settle
+from tests.fast.test_moving import answer, carried, connection_of, reactors_of, settle
 from tests.soak.live import LiveServer
 
 PLACES_MIN = 64
@@ -22,7 +22,7 @@ def test_the_places_of_closed_connections_are_used_again(tmp_path: Path) -> None
         with server.connect() as client:
             answer(client)
             settle(server)
-            assert (channel_of(server, client)._id >> 32) & 0xFFFFFF < PLACES_MIN
+            assert (connection_of(server, client)._id >> 32) & 0xFFFFFF < PLACES_MIN
 
 
 def test_an_answer_for_a_closed_connection_does_not_reach_the_next_one_at_its_place(tmp_path: Path) -> None:
@@ -31,11 +31,11 @@ def test_an_answer_for_a_closed_connection_does_not_reach_the_next_one_at_its_pl
         with server.connect() as gone:
             answer(gone)
             settle(server)
-            number = channel_of(server, gone)._id
+            number = connection_of(server, gone)._id
         eventually(lambda: carried(server) == [0], every_s=0.001)
         with server.connect() as client:
             expected = answer(client)
-            server.call(lambda: lane_of(server).reactors.reply(number, 0, b"not for you"))
+            server.call(lambda: reactors_of(server).reply(number, 0, b"not for you"))
             settle(server)
             assert answer(client) == expected
 
@@ -48,16 +48,16 @@ def test_what_waited_is_given_back(tmp_path: Path) -> None:
             client.request(103, register_ext(body=body), body)
             client.request(206)
         settle(server)
-        reactors = lane_of(server).reactors
+        reactors = reactors_of(server)
         assert (reactors.queued_bytes, reactors.replied_bytes, reactors.incoming_bytes) == (0, 0, 0)
 
 
 def test_a_connection_that_the_loop_carried_counts_until_it_is_closed(tmp_path: Path) -> None:
-    """rocketns.connectionsMax is for all lanes together."""
+    """rocketns.connectionsMax is for all transports together."""
     with LiveServer(tmp_path, reactors=1) as server:
-        lane = server.controller.lane
+        connections = server.controller.asyncio_transport.connections
         with server.connect() as client:
             client.send(b"\x16")  # as TLS begins
-            eventually(lambda: server.call(lambda: len(lane.channels)) == 1)
-            assert lane_of(server).reactors.connections == 1
-        eventually(lambda: lane_of(server).reactors.connections == 0)
+            eventually(lambda: server.call(lambda: len(connections)) == 1)
+            assert reactors_of(server).connections == 1
+        eventually(lambda: reactors_of(server).connections == 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
-from tests.fast.test_moving import lane_of
+from tests.fast.test_moving import balancer_of, reactors_of
 from tests.soak.live import LiveServer
 from tests.support.ended import is_ended
 
@@ -27,11 +27,11 @@ PUSHED, CLOSED = 2_500, 20
 def server(tmp_path: Path) -> Iterator[LiveServer]:
     """A server with two reactors, which get connections in turn."""
     with LiveServer(tmp_path, **{"rocketns.incomingBytesMax": LIMIT}) as started:
-        lane = lane_of(started)
+        reactors, balancer = reactors_of(started), balancer_of(started)
 
         def deal() -> None:
-            lane.read_usage = lambda: None
-            lane.reactors.deal_to(2)
+            balancer.read_usage = lambda: None
+            reactors.deal_to(2)
 
         started.call(deal)
         yield started
@@ -56,7 +56,7 @@ class Crowd:
 
     def change(self, size: int) -> None:
         self.total += size
-        eventually(lambda: lane_of(self.server).reactors.incoming_bytes == self.total, every_s=0.001)
+        eventually(lambda: reactors_of(self.server).incoming_bytes == self.total, every_s=0.001)
 
     def shrink(self, client: Client) -> None:
         """Much of a frame, then its end and a little of another."""

@@ -21,7 +21,7 @@ from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
-from rocketns.server.known_topics import KnownTopics
+from rocketns.server.publishing.known_topics import KnownTopics
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.worlds import PublishedWorld
 from tests.processor.asking import World

@@ -17,7 +17,7 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import TopicConfig, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import view
-from rocketns.server.publisher import Publisher
+from rocketns.server.publishing.publisher import Publisher
 from tests.routeinfo.manager import Broker, Manager
 from tests.routeinfo.test_machine import SEED, RouteMachine, brokers, queues
 from tests.support.machine import run_machine

@@ -12,7 +12,7 @@ from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, queue_data
 from tests.fast.clients import CLIENTS, look_up
-from tests.fast.test_moving import lane_of, settle
+from tests.fast.test_moving import balancer_of, reactors_of, settle
 from tests.soak.live import LiveServer
 
 BROKERS, MOVING = 300, "b150"
@@ -50,9 +50,9 @@ def names_in_answers(client: Client) -> set[int]:
 def test_no_answer_has_queues_of_a_broker_without_its_addresses(tmp_path: Path) -> None:
     """Over each of two reactors; both states are seen, so the change went on while they wrote."""
     with LiveServer(tmp_path) as server:
-        slots, lane, is_over = server.controller.control.publisher.slots, lane_of(server), threading.Event()
-        lane.read_usage = lambda: None
-        server.call(lambda: lane.reactors.deal_to(2))
+        slots, reactors, is_over = server.controller.publisher.slots, reactors_of(server), threading.Event()
+        balancer_of(server).read_usage = lambda: None
+        server.call(lambda: reactors.deal_to(2))
         server.call(lambda: fill(slots))
         clients = [server.connect() for _ in range(2)]
         for client in clients:

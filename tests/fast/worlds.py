@@ -12,7 +12,7 @@ from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.unregistration import unregister_brokers
-from rocketns.server.publisher import Publisher
+from rocketns.server.publishing.publisher import Publisher
 from tests.processor.asking import World
 
 FRAME_BYTES_MAX = 16 * 1024 * 1024

@@ -182,7 +182,7 @@ def test_look_ups_are_not_counted_where_they_are_not_wanted(
 def test_a_server_without_a_journal_has_nothing_of_it(tmp_path: Path) -> None:
     server = TimedServer(tmp_path)
     try:
-        assert server.controller.journal is server.controller.control.journal is None
+        assert server.controller.journal is None
         assert server.controller.context.lookups is None
         assert "journal" not in {thread.name for thread in threading.enumerate()}
     finally:

@@ -24,10 +24,24 @@ def check_tables(tables: RouteTables, now_ms: int) -> None:
     _check_groups(tables)
     for topic, queues in tables.topic_queue_table.items():
         assert queues.keys() <= tables.broker_addr_table.keys(), f"{topic} has queue data of a broker without a group"
+    _check_indexes(tables)
     for key, entry in tables.broker_live_table.items():
         assert key.cluster, "a live broker without a cluster"
         assert key.addr, "a live broker without an address"
         assert entry.last_update_ms <= now_ms, f"{key} was refreshed in the future"
+
+
+def _check_indexes(tables: RouteTables) -> None:
+    """They say what a look at all entries would say, but for connections that were closed."""
+    for connection, keys in tables.owned.items():
+        own = {key for key, entry in tables.broker_live_table.items() if entry.channel is connection}
+        assert keys, "a connection that owns nothing is kept"
+        assert keys.keys() <= own, f"{set(keys) - own} belong to another connection"
+    members: dict[tuple[str | None, str], dict[str, int]] = {}
+    for group in tables.broker_addr_table.values():
+        for broker_id, addr in group.broker_addrs.items():
+            members.setdefault((group.cluster, addr), {})[group.broker_name] = broker_id
+    assert tables.memberships == members
 
 
 def _check_nothing_is_empty(tables: RouteTables) -> None:

@@ -17,9 +17,10 @@ from rocketns.protocol.body.route import (
     queue_data,
 )
 from rocketns.routeinfo import liveness, topics, view
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause, Event
 from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
-from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, Channel, RouteTables
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
 CLUSTER, BROKER, ADDR, SLAVE_ADDR = "Default_Cluster", "Default_Broker", "127.0.0.1:10911", "127.0.0.1:30911"
@@ -42,7 +43,7 @@ class Broker:
     version: DataVersion | None = VERSION
     zone: str | None = None
     timeout_ms: int | None = None
-    channel: Channel | None = field(default_factory=object)
+    channel: Connection | None = field(default_factory=object)
 
     def but(self, **changes: object) -> Broker:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -107,11 +108,11 @@ class Manager:
         batch = [one.leaving() if isinstance(one, Broker) else one for one in leaving]
         return self.note(unregister_brokers(self.tables, batch, self.now_ms))
 
-    def close(self, channel: Channel, cause: Cause = Cause.CHANNEL_CLOSE) -> list[Event]:
-        request = liveness.closed_channel(self.tables, channel, cause)
+    def close(self, channel: Connection, cause: Cause = Cause.CHANNEL_CLOSE) -> list[Event]:
+        request = liveness.closed_connection(self.tables, channel, cause)
         return self.unregister(*([] if request is None else [request]))
 
-    def scan(self) -> list[Channel | None]:
+    def scan(self) -> list[Connection | None]:
         """Expire what is overdue; the connections that are to be closed."""
         expired = liveness.expired_brokers(self.tables, self.now_ms)
         self.unregister(*(one.request for one in expired if one.request is not None))

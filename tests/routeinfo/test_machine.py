@@ -90,7 +90,7 @@ class RouteMachine(RuleBasedStateMachine):
 
     @rule(channel=channels, cause=st.sampled_from([Cause.CHANNEL_CLOSE, Cause.CHANNEL_IDLE]))
     def close(self, channel: str, cause: Cause) -> None:
-        request = liveness.closed_channel(self.manager.tables, channel, cause)
+        request = liveness.closed_connection(self.manager.tables, channel, cause)
         self.waiting += [] if request is None else [request]
 
     @rule(ms=st.sampled_from([1, 49, 50, 51, 120_001]))

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.outgoing.remoting_client import RemotingClient
 from tests.server.tls_configs import config
 
 WAIT_S = 5.0

@@ -19,8 +19,8 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.server import eventlog
-from rocketns.server.eventlog import log_events
+from rocketns.server.publishing import eventlog
+from rocketns.server.publishing.eventlog import log_events
 
 WHO = "BrokerIdentityInfo [clusterName=C1, brokerAddr=a:1]"
 OLD, NEW = queue_data(1, 2, 6, 0), queue_data(3, 4, 5, 6)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from rocketns.server.peer import Channel
+from rocketns.routeinfo.connection import Connection
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Waiting
 from rocketns.server.requests.parked import Parked
 
-A, B = (cast(Channel, name) for name in ("a", "b"))
+A, B = (cast(Connection, name) for name in ("a", "b"))
 
 
 def frame(size: int) -> Waiting:

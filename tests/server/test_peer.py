@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.server.peer import host_of
+from rocketns.server.requests.host import host_of
 
 
 @pytest.mark.parametrize(

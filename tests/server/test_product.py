@@ -10,9 +10,9 @@ import pytest
 from interop.harness.wire import ROCKETMQ, binary_header, decode_binary_header, frame, json_header
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply, decode
-from rocketns.server import product
-from rocketns.server.product import ProductRoutes
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.outgoing import product_environment
+from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.outgoing.remoting_client import RemotingClient
 from tests.server.peers import CLOSED, Serve, peer, run
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
@@ -24,7 +24,7 @@ async def ask(
     serialize_type: SerializeType = SerializeType.JSON,
 ) -> Reply | None:  # fmt: skip
     found: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-    ProductRoutes(client, addrs, serialize_type).ask(command, found.set_result)
+    ProductEnvironment(client, addrs, serialize_type).ask(command, found.set_result)
     return await found
 
 
@@ -95,7 +95,7 @@ def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_body: bytes) -> None:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr(product, "decode_topic_route_data", fail)
+    monkeypatch.setattr(product_environment, "decode_topic_route_data", fail)
 
     async def test(client: RemotingClient) -> None:
         async with peer(answering(route)) as one:
@@ -106,8 +106,8 @@ def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """B248: waiting for an answer ends after five seconds."""
-    assert product.TIMEOUT_S == 5
-    monkeypatch.setattr(product, "TIMEOUT_S", 0.05)
+    assert product_environment.TIMEOUT_S == 5
+    monkeypatch.setattr(product_environment, "TIMEOUT_S", 0.05)
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
@@ -118,11 +118,11 @@ def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_look_ups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """B248: requests over the limit are answered at once, as not found."""
-    monkeypatch.setattr(product, "LOOKUPS_MAX", 2)
+    monkeypatch.setattr(product_environment, "LOOKUPS_MAX", 2)
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
-            routes, answers = ProductRoutes(client, [one.addr], SerializeType.JSON), list[Reply | None]()
+            routes, answers = ProductEnvironment(client, [one.addr], SerializeType.JSON), list[Reply | None]()
             for _ in range(3):
                 routes.ask(LOOK_UP, answers.append)
             assert answers == [None]

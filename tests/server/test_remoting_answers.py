@@ -10,7 +10,7 @@ import pytest
 from interop.harness.wire import frame, json_header
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.remoting_client import NotSentError, RemotingClient
+from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
 from tests.server.peers import CLOSED, NOBODY, WAIT_S, peer, run
 
 Answers = Callable[[list[int]], bytes]

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from rocketns.server import remoting_client
-from rocketns.server.remoting_client import NotSentError, RemotingClient
+from rocketns.server.outgoing import remoting_client
+from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
 from tests.server.peers import CLOSED, NOBODY, WAIT_S, peer, run
 
 

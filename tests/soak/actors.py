@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import Client, frame, json_header
+from rocketns.server.reactors.lookup_counts import drain_lookups
 from tests.fast.clients import CLIENTS, look_up
 from tests.hostile.frames import damaged, random_frames
 from tests.soak.live import LiveServer
@@ -89,7 +90,7 @@ class Visitor:
                     client.request(104, who)
                 case 1:
                     time.sleep(0.003)
-                    self.server.call(self.server.controller.control.scan_not_active_broker)
+                    self.server.call(self.server.controller.expiry.scan)
                 case 2:
                     client.request(216, {"topic": self.chance.choice(self.own)})
                     client.request(self.chance.choice([205, 327]), {"brokerName": name})
@@ -126,8 +127,9 @@ class Auditor:
         self.server, self.counted = server, 0
 
     def act(self) -> None:
-        assert self.server.controller.lane.reactors is not None
-        rows, rest = self.server.call(self.server.controller.lane.reactors.drain_lookups)
+        reactors = self.server.controller.reactors
+        assert reactors is not None
+        rows, rest = self.server.call(lambda: drain_lookups(reactors))
         self.counted += sum(row[4] for row in [*rows, rest])
         time.sleep(0.02)
 
@@ -148,11 +150,11 @@ class Mover:
         time.sleep(0.002)
 
     def move(self) -> None:
-        lane = self.server.controller.lane.reactors
-        assert lane is not None
+        reactors = self.server.controller.reactors
+        assert reactors is not None
         source = self.chance.randrange(2)
-        lane.reactors.deal_to(self.chance.choice([1, 2]))
-        lane.reactors.give(source, 1 - source, self.chance.choice([200, 1000]), self.chance.choice([0, 10]))
+        reactors.deal_to(self.chance.choice([1, 2]))
+        reactors.give(source, 1 - source, self.chance.choice([200, 1000]), self.chance.choice([0, 10]))
 
 
 class Passer:

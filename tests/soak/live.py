@@ -92,9 +92,9 @@ class LiveServer:
 
     def answered_by_reactors(self) -> int:
         """Look-ups so far."""
-        lane = self.controller.lane.reactors
-        assert lane is not None
-        return sum(map(sum, lane.reactors.counters()))
+        reactors = self.controller.reactors
+        assert reactors is not None
+        return sum(map(sum, reactors.counters()))
 
     def stop(self) -> None:
         asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(DONE_WITHIN_S)

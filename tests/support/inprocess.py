@@ -79,23 +79,26 @@ class TimedServer:
     @property
     def reactors(self) -> Reactors | None:
         """The compiled side of the reactors, if the server has any."""
-        lane = self.controller.lane.reactors
-        return None if lane is None else lane.reactors
+        return self.controller.reactors
 
     @property
     def connections(self) -> int:
-        return len(self.controller.lane.channels) if self.reactors is None else self.reactors.connections
+        return (
+            len(self.controller.asyncio_transport.connections) if self.reactors is None else self.reactors.connections
+        )
 
     @property
     def incoming_bytes(self) -> int:
         """Bytes of frames that are incomplete or waiting."""
-        return self.controller.lane.incoming_bytes if self.reactors is None else self.reactors.incoming_bytes
+        return (
+            self.controller.asyncio_transport.incoming_bytes if self.reactors is None else self.reactors.incoming_bytes
+        )
 
     @property
     def outgoing_bytes(self) -> int:
         """Bytes of answers that are unsent because their peers do not read."""
-        lane = sum(channel.unsent_bytes for channel in self.controller.lane.channels)
-        return lane if self.reactors is None else max(lane, self.reactors.outgoing_bytes)
+        here = sum(connection.unsent_bytes for connection in self.controller.asyncio_transport.connections)
+        return here if self.reactors is None else max(here, self.reactors.outgoing_bytes)
 
     def _show_time(self) -> None:
         if self.reactors is not None:

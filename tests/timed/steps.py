@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
-from rocketns.server.connections.channel import Channel
+from rocketns.server.connections.asyncio_connection import AsyncioConnection
 from tests.support.inprocess import TimedServer
 
 SECOND = 1_000
@@ -18,15 +18,15 @@ def pass_time(server: TimedServer, ms: int, *, step_ms: int = SECOND) -> None:
         server.advance(ms % step_ms)
 
 
-def channel_of(server: TimedServer, client: Client) -> Channel:
-    """The server's `Channel` of a client's connection."""
+def connection_of(server: TimedServer, client: Client) -> AsyncioConnection:
+    """The server's end of a connection that the server has accepted."""
     host, port = client.socket.getsockname()[:2]
 
-    def find() -> Channel | None:
-        channels = server.call(lambda: list(server.controller.lane.channels))
-        return next((one for one in channels if one.address == f"{host}:{port}"), None)
+    def find() -> AsyncioConnection | None:
+        connections = server.call(lambda: list(server.controller.asyncio_transport.connections))
+        return next((one for one in connections if one.address == f"{host}:{port}"), None)
 
-    found: Channel = eventually(find)
+    found: AsyncioConnection = eventually(find)
     return found
 
 

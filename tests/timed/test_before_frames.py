@@ -91,5 +91,5 @@ def test_bytes_of_tls_keep_a_connection_open(tls_server: TimedServer) -> None:
 
 
 def _last_active(server: TimedServer) -> int:
-    (channel,) = server.controller.lane.channels
-    return channel.last_active_ms
+    (connection,) = server.controller.asyncio_transport.connections
+    return connection.last_active_ms

@@ -17,7 +17,7 @@ from tests.behaviour.steps import configs, query_version, registered
 from tests.behaviour.views import addrs, group, route
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, channel_of, pass_time, wait_for_connections
+from tests.timed.steps import SECOND, connection_of, pass_time, wait_for_connections
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ def assert_is_registered(client: Client, names: Names) -> None:
 
 def receive_while(server: TimedServer, new: Client, data: bytes, happens: object) -> None:
     """In one turn of the server's loop, let something happen; then the new connection's request arrives."""
-    channel = channel_of(server, new)
+    connection = connection_of(server, new)
 
     def step() -> None:
         assert callable(happens)
         happens()
-        channel.data_received(data)
+        connection.data_received(data)
 
     server.call(step)
 
@@ -75,8 +75,8 @@ def test_a_close_does_not_remove_a_newer_registration(timed_server: TimedServerF
     server = timed_server()
     with server.connect() as old, server.connect() as new:
         registered(old, names)
-        channel = channel_of(server, old)
-        receive_while(server, new, registration(names), lambda: channel.abort(Cause.CHANNEL_CLOSE))
+        connection = connection_of(server, old)
+        receive_while(server, new, registration(names), lambda: connection.abort(Cause.CHANNEL_CLOSE))
         assert new.receive().code == 0
         wait_for_connections(server, 1)
         assert_is_registered(new, names)
@@ -88,12 +88,12 @@ def test_a_broker_registered_after_its_connection_ended_goes_too(
     """B187: the request still waited when the connection closed; Java keeps such a broker until it expires."""
     server = timed_server(**{"rocketns.turnRequestsMax": 1})
     with server.connect() as broker, server.connect() as client:
-        channel = channel_of(server, broker)
+        connection = connection_of(server, broker)
         waiting = frame(json_header(codes.GET_NAMESRV_CONFIG)) * 3
 
         def receive_and_lose() -> None:
-            channel.data_received(waiting + registration(names))
-            channel.abort(Cause.CHANNEL_CLOSE)
+            connection.data_received(waiting + registration(names))
+            connection.abort(Cause.CHANNEL_CLOSE)
 
         server.call(receive_and_lose)
         wait_for_connections(server, 1)
@@ -109,8 +109,8 @@ def test_many_brokers_that_end_at_once_all_go(timed_server: TimedServerFactory) 
     connections = [server.connect() for _ in brokers]
     for connection, names in zip(connections, brokers, strict=True):
         registered(connection, names)
-    channels = [channel_of(server, connection) for connection in connections]
-    server.call(lambda: [channel.abort(Cause.CHANNEL_CLOSE) for channel in channels])
+    channels = [connection_of(server, connection) for connection in connections]
+    server.call(lambda: [connection.abort(Cause.CHANNEL_CLOSE) for connection in channels])
     with server.connect() as client:
         wait_for_connections(server, 1)
         assert [group(client, names.broker) for names in brokers] == [None] * len(brokers)

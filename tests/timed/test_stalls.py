@@ -122,6 +122,6 @@ def test_idle_connections_get_the_missed_time(timed_server: TimedServerFactory) 
 
 
 def test_a_second_is_the_bound_of_lateness() -> None:
-    watch = StallWatch(0, RouteTables())
+    watch = StallWatch(0, RouteTables(), [])
     assert watch.check(1_500, 500) is None
     assert watch.check(3_001, 2_000) == Stall(3_001, 1_501)

@@ -33,7 +33,7 @@ cpdef enum Kind:
     MOVE = 14  # a connection of another reactor, with its former id [data: the Connection]
     SHED = 21  # close the largest connection of this reactor [number: kind of bytes]
 
-# Why a connection ended. server/reactors/reactor_channel.py has the cause and the log line of each.
+# Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
 cpdef enum Ending:
     PEER_CLOSED = 0
     FAILED = 1

@@ -55,7 +55,7 @@ class Reactors:
         """Readable when there is something to `take`."""
 
     def take(self, most: int) -> list[tuple[int, int, bytes | memoryview | str | int]]:
-        """Up to ``most`` messages in order: kind, connection, value (see `rocketns.server.reactors.reactors`)."""
+        """Up to ``most`` messages in order: kind, connection, value: see `ReactorTransport`."""
 
     def done_with(self, frame_bytes: int) -> None:
         """A frame that was taken no longer waits: its bytes make room under ``queued_bytes_max``."""

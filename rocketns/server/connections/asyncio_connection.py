@@ -1,40 +1,69 @@
-"""One connection of the asyncio lane: bytes in, whole frames out to control, answers back, and every limit kept."""
+"""One connection of the asyncio transport: bytes in, whole frames to control, answers back, within all limits."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+import socket
+from typing import TYPE_CHECKING, Protocol
 
 from rocketns._fast.codec.wire import next_frame
+from rocketns.config import Limits
 from rocketns.errors import MalformedFrame, TlsError
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.handshake import Handshake
-from rocketns.server.peer import host_of
+from rocketns.server.connections.holders import INPUT, OUTPUT
+from rocketns.server.control.control import Control
+from rocketns.server.requests.host import host_of
 from rocketns.server.tls.connection import TlsStream
+from rocketns.server.tls.contexts import TlsContexts
 
 if TYPE_CHECKING:
     from OpenSSL.SSL import Context
 
-    from rocketns.server.lane import Lane
-
 log = logging.getLogger("rocketns.channel")
 
-INPUT, OUTPUT = 0, 1  # kinds of bytes that a connection holds
-
-# Answers are joined up to here and sent together; more of them go out before the turn is over.
+# Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
 JOINED_BYTES_MAX = 64 * 1024
 
 
-class Channel(asyncio.Protocol):
-    """A peer by identity. Closing is final: what is written afterwards vanishes."""
+class Owner(Protocol):
+    """What a connection needs of the transport that accepted it."""
+
+    limits: Limits
+    control: Control
+    tls: TlsContexts
+
+    @property
+    def idle_ms_max(self) -> int: ...
+
+    def now_ms(self) -> int: ...
+
+    def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
+        """The connection was accepted."""
+
+    def closed(self, connection: AsyncioConnection, cause: Cause) -> None:
+        """The connection is gone, whoever ended it."""
+
+    def give_back(self, connection: AsyncioConnection, accepted: socket.socket, received: bytes) -> bool:
+        """Let a reactor carry on a plain connection. False if there are no reactors."""
+
+    def hold(self, kind: int, connection: AsyncioConnection, size: int) -> int:
+        """Set the bytes of a kind that the connection holds. Returns the change."""
+
+    def hold_to(self, kind: int) -> None:
+        """Over the limit of all connections, end the one that holds the most."""
+
+
+class AsyncioConnection(asyncio.Protocol):
+    """A `rocketns.routeinfo.connection.Connection`. Closing is final: what is written afterwards is discarded."""
 
     __slots__ = (
         "_buffer",
         "_cause",
         "_handshake",
-        "_lane",
+        "_owner",
         "_reading",
         "_replies",
         "_reply_bytes",
@@ -48,10 +77,10 @@ class Channel(asyncio.Protocol):
         "last_active_ms",
     )
 
-    def __init__(self, lane: Lane) -> None:
-        self._lane = lane
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
         self._transport: asyncio.Transport | None = None
-        self._handshake: Handshake | None = Handshake(lane.tls.mode)
+        self._handshake: Handshake | None = Handshake(owner.tls.mode)
         self._tls: TlsStream | None = None
         self._buffer = bytearray()
         self._replies: list[bytes] = []
@@ -61,20 +90,34 @@ class Channel(asyncio.Protocol):
         self._cause = Cause.CHANNEL_CLOSE
         self.address = self.host = "?"
         self.in_flight = 0
-        self.idle_ms_max = 0
-        self.last_active_ms = 0
+        self.idle_ms_max = owner.idle_ms_max
+        self.last_active_ms = owner.now_ms()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._lane.opened(self, transport)
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self.address = f"{peer[0]}:{peer[1]}"
+            self.host = host_of(self.address)
+        self._owner.opened(self, transport)
 
     def connection_lost(self, error: Exception | None) -> None:
         cause = Cause.CHANNEL_EXCEPTION if error and self._cause is Cause.CHANNEL_CLOSE else self._cause
         self._drop_incoming(len(self._buffer))
-        self._lane.hold(OUTPUT, self, 0)
+        self._owner.hold(OUTPUT, self, 0)
         self._transport = None
-        self._lane.closed(self, cause)
+        self._owner.closed(self, cause)
+
+    def begin_request(self) -> None:
+        self.in_flight += 1
+
+    def end_request(self) -> None:
+        self.in_flight -= 1
+
+    def forgive(self, missed_ms: int) -> None:
+        """The server did not run for this time, so it does not count as idle."""
+        self.last_active_ms += missed_ms
 
     @property
     def is_open(self) -> bool:
@@ -90,11 +133,11 @@ class Channel(asyncio.Protocol):
 
     @property
     def unsent_bytes(self) -> int:
-        """Answers that the peer has not taken yet."""
+        """Bytes of answers that the peer has not taken yet."""
         return self._reply_bytes + (0 if self._transport is None else self._transport.get_write_buffer_size())
 
     def data_received(self, data: bytes) -> None:
-        self.last_active_ms = self._lane.now_ms()
+        self.last_active_ms = self._owner.now_ms()
         try:
             self._add_incoming(data if self._tls is None else self._decrypt(self._tls, data))
             if self._handshake is not None:
@@ -102,11 +145,11 @@ class Channel(asyncio.Protocol):
             self._read_frames()
         except MalformedFrame as error:
             self.close(str(error))
-        if self._tls is not None and self._tls.ended is not None:  # only now: frames may have come before its end
+        if self._tls is not None and self._tls.ended is not None:  # after the frames that came before the end
             self.close(self._tls.ended)
 
     def _shake_hands(self, handshake: Handshake) -> None:
-        """Take off what comes before the frames. The reading of frames waits for its end."""
+        """Remove the bytes that come before the frames. Frames are read when the handshake is over."""
         taken = handshake.take(self._buffer)
         self._drop_incoming(taken)
         if handshake.source:
@@ -115,14 +158,14 @@ class Channel(asyncio.Protocol):
             self._handshake = None
             self._go_to_a_reactor()
         elif handshake.is_tls and not handshake.is_waiting:
-            handshake.is_waiting = True
-            self._lane.tls.when_ready(self._start_tls)
+            handshake.wait()
+            self._owner.tls.when_ready(self._start_tls)
 
     def _go_to_a_reactor(self) -> None:
-        """With its PROXY header off, a plain connection is like any other."""
+        """Without its PROXY header, a plain connection is like any other."""
         assert self._transport is not None
         connection = self._transport.get_extra_info("socket")
-        if self._lane.give_back(self, connection, bytes(self._buffer)):
+        if self._owner.give_back(self, connection, bytes(self._buffer)):
             self._drop_incoming(len(self._buffer))
             self._transport.abort()
 
@@ -145,35 +188,32 @@ class Channel(asyncio.Protocol):
         return plain
 
     def _read_frames(self) -> None:
-        """Hand over every whole frame, as long as the peer takes its answers; the rest waits in the buffer."""
+        """Give control every whole frame, as long as the peer takes its answers. The rest waits in the buffer."""
         if self._reading:
             return
-        self._reading = True  # answering may make room, and making room leads here
+        self._reading = True  # an answer may make room, and then this function is called again
         taken = 0
         while self.is_open and self._handshake is None and not self._must_wait():
-            size = next_frame(self._buffer, taken, self._lane.limits.frame_bytes_max)
+            size = next_frame(self._buffer, taken, self._owner.limits.frame_bytes_max)
             if size == NEED_MORE:
                 break
             if size == MALFORMED:
                 self.close("malformed frame")
                 break
-            self._lane.control.submit(self, bytes(memoryview(self._buffer)[taken : taken + size]))
+            self._owner.control.submit(self, bytes(memoryview(self._buffer)[taken : taken + size]))
             taken += size
         self._reading = False
         self._drop_incoming(min(taken, len(self._buffer)))
         self._hold_to_limits()
 
     def _must_wait(self) -> bool:
-        """Where requests are in flight, the `flush` that follows their answers reads on."""
-        if self._writing_paused or self.in_flight >= self._lane.limits.in_flight_max:
+        """Whether no further frames may be given to control. The `flush` after the next answer reads on."""
+        if self._writing_paused or self.in_flight >= self._owner.limits.in_flight_max:
             return True
-        return self.in_flight > 0 and self._lane.control.is_full
-
-    def release(self, size: int) -> None:
-        """Nothing to do: `flush` reads on."""
+        return self.in_flight > 0 and self._owner.control.is_full
 
     def _hold_to_limits(self) -> None:
-        self._lane.hold_to(INPUT)
+        self._owner.hold_to(INPUT)
         if self._transport is not None and self._must_wait():
             self._transport.pause_reading()
 
@@ -182,17 +222,17 @@ class Channel(asyncio.Protocol):
 
     def _drop_incoming(self, size: int) -> None:
         del self._buffer[:size]
-        self._lane.hold(INPUT, self, len(self._buffer))
+        self._owner.hold(INPUT, self, len(self._buffer))
 
     def write(self, frame: bytes) -> None:
-        """Add an answer; it is sent with the next `flush`, or now if much has come together."""
+        """Add an answer. It is sent with the next `flush`, or now if many bytes are joined."""
         self._replies.append(frame)
         self._reply_bytes += len(frame)
         if self._reply_bytes >= JOINED_BYTES_MAX:
             self._send()
 
     def flush(self) -> None:
-        """Send the answers added so far, and read on if that made room."""
+        """Send the answers added so far, and read on if there is room."""
         self._send()
         if self.is_open and not self._must_wait():
             self._read_on()
@@ -201,18 +241,18 @@ class Channel(asyncio.Protocol):
         replies, self._replies, self._reply_bytes = self._replies, [], 0
         if not replies or self._transport is None or self._transport.is_closing():
             return
-        self.last_active_ms = self._lane.now_ms()
+        self.last_active_ms = self._owner.now_ms()
         answers = replies[0] if len(replies) == 1 else b"".join(replies)
         try:
             self._transport.write(answers if self._tls is None else self._tls.send(answers))
         except TlsError as error:
             self.abort(self._cause, str(error))
             return
-        if self.unsent_bytes > self._lane.limits.outgoing_bytes_max:
+        if self.unsent_bytes > self._owner.limits.outgoing_bytes_max:
             self.abort(self._cause, "too many unsent bytes")
             return
-        self._lane.hold(OUTPUT, self, self.unsent_bytes)
-        self._lane.hold_to(OUTPUT)
+        self._owner.hold(OUTPUT, self, self.unsent_bytes)
+        self._owner.hold_to(OUTPUT)
 
     def _read_on(self) -> None:
         assert self._transport is not None
@@ -226,14 +266,14 @@ class Channel(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._writing_paused = False
-        self._lane.hold(OUTPUT, self, self.unsent_bytes)
-        self._lane.control.resume(self)
-        self.last_active_ms = self._lane.now_ms()  # a write counts for the idle limit when the peer took it
+        self._owner.hold(OUTPUT, self, self.unsent_bytes)
+        self._owner.control.resume(self)
+        self.last_active_ms = self._owner.now_ms()  # the peer took answers, so it is not idle
         if self.is_open and not self._must_wait():
             self._read_on()
 
     def close(self, why: str) -> None:
-        """End the connection after what was already written."""
+        """End the connection after the answers already written."""
         self._drop_incoming(len(self._buffer))
         self._send()
         if self._transport is not None and not self._transport.is_closing():
@@ -242,10 +282,10 @@ class Channel(asyncio.Protocol):
             self._transport.close()
 
     def abort(self, cause: Cause, why: str = "") -> None:
-        """End the connection at once; ``cause`` is what the broker on it is unregistered for."""
+        """End the connection at once. The broker on it is unregistered for ``cause``."""
         if self._transport is not None:
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
             self._cause = cause
             self._drop_incoming(len(self._buffer))
-            self._lane.hold(OUTPUT, self, 0)
+            self._owner.hold(OUTPUT, self, 0)
             self._transport.abort()

@@ -1,19 +1,32 @@
-"""Shows the reactors what control changed, before whoever changed it is answered."""
+"""Keeps the route slots, which the reactors read, equal to the tables."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
-from rocketns.routeinfo.events import Event, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDown,
+    BrokerHeartbeat,
+    BrokerIdsLeft,
+    BrokerRefused,
+    BrokerRegistered,
+    ConfigChanged,
+    Event,
+    KvChanged,
+    MinBrokerIdChanged,
+    TopicsDeleted,
+    TopicsPut,
+)
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
 class _Shown(NamedTuple):
-    """What was published of a broker group."""
+    """The published state of a broker group."""
 
     cluster: str | None
     zone_name: str | None
@@ -23,7 +36,10 @@ class _Shown(NamedTuple):
 
 
 class Publisher:
-    """Keeps `RouteSlots` equal to the tables. A broker's new address touches nothing of its topics."""
+    """Topics are published from events, broker groups by comparing the changed ones with their published state.
+
+    So a broker's new address touches none of its topics.
+    """
 
     def __init__(self, tables: RouteTables) -> None:
         self.slots = RouteSlots(bodies.queue_data)
@@ -31,44 +47,55 @@ class Publisher:
         self._shown: dict[str, _Shown] = {}
 
     def publish(self, events: list[Event]) -> None:
-        """Brokers that come are shown before their topics, those that go after them: no route names a broker
-        that it has no address of, unless the tables have none either.
+        """New groups are published before their topics, and removed groups after them. So no published route names a
+        broker without an address, unless the tables do.
 
-        While a broker's queues change, routes with it wait for control if its group changes too: nobody is shown the
-        one without the other.
+        If the group and the queues of a broker change together, control answers for the broker's topics until both
+        are published. So no client sees half of the change.
         """
         with_queues = {event.broker_name for event in events if isinstance(event, TopicsPut | TopicsDeleted)}
-        gone, held = self._publish_groups(with_queues)
-        self._publish_static_topics()
+        deleted, deferred = self._publish_groups(with_queues)
+        for topic in self._tables.take_static_topics():
+            self.slots.hand_over(topic)
         for event in events:
-            if isinstance(event, TopicsPut):
-                self.slots.put_topics(event.broker_name, event.changes)
-            elif isinstance(event, TopicsDeleted):
-                self.slots.delete_topics(event.broker_name, event.topics)
-        for broker_name in held:
+            self._publish_queues(event)
+        for broker_name in deferred:
             self._publish_group(broker_name, self._tables.broker_addr_table[broker_name])
-        for broker_name in gone:
+        for broker_name in deleted:
             self.slots.remove_broker(broker_name)
             self._shown.pop(broker_name, None)
 
+    def _publish_queues(self, event: Event) -> None:
+        match event:
+            case TopicsPut():
+                self.slots.put_topics(event.broker_name, event.changes)
+            case TopicsDeleted():
+                self.slots.delete_topics(event.broker_name, event.topics)
+            case BrokerRegistered() | BrokerHeartbeat() | BrokerDown() | BrokerIdsLeft() | MinBrokerIdChanged():
+                pass  # the tables list the groups that these events may have changed
+            case BrokerConflict() | BrokerRefused() | KvChanged() | ConfigChanged():
+                pass  # no route depends on them
+            case _:
+                assert_never(event)
+
     def _publish_groups(self, with_queues: set[str]) -> tuple[list[str], list[str]]:
-        """Those that are there are shown; those that are not are returned, and those that are handed over until the
-        queues are shown."""
-        changed = self._tables.changed_groups
-        gone, held = [], []
-        for broker_name in changed:
+        """Publish the changed groups that exist. Return the deleted ones, and those deferred until after the queues."""
+        deleted, deferred = [], []
+        for broker_name in self._tables.take_changed_groups():
             group = self._tables.broker_addr_table.get(broker_name)
             if group is None:
-                gone.append(broker_name)
+                deleted.append(broker_name)
             elif broker_name in with_queues and self._hand_over_if_changed(broker_name, group):
-                held.append(broker_name)
+                deferred.append(broker_name)
             else:
                 self._publish_group(broker_name, group)
-        changed.clear()
-        return gone, held
+        return deleted, deferred
 
     def _hand_over_if_changed(self, broker_name: str, group: BrokerData) -> bool:
-        """Whether routes with the broker are control's until it is shown again; a new one is in no route."""
+        """Let control answer for the broker's topics until its group is published again. Whether that is needed.
+
+        A group that was never published is in no published route.
+        """
         shown = self._shown.get(broker_name)
         if shown is None or shown == self._state_of(group):
             return False
@@ -88,7 +115,7 @@ class Publisher:
         self._shown[broker_name] = shown
 
     def _is_handed_over(self, group: BrokerData) -> bool:
-        """Whether routes with the group may need what fragments cannot say: an acting master, filter servers."""
+        """Whether control answers for the group: a route may show an acting master, or list filter servers."""
         addrs = group.broker_addrs
         if addrs and group.enable_acting_master and MASTER_ID not in addrs:
             return True
@@ -98,8 +125,3 @@ class Publisher:
             and cluster is not None
             and any(BrokerAddrInfo(cluster, addr) in filters for addr in addrs.values())
         )
-
-    def _publish_static_topics(self) -> None:
-        for topic in self._tables.static_topics:
-            self.slots.hand_over(topic)
-        self._tables.static_topics.clear()

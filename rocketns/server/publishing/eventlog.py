@@ -1,26 +1,32 @@
-"""Events as the log lines of the Java name server that people search for."""
+"""Events as the log lines of the Java name server, which operators search for."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from typing import assert_never
 
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,
+    BrokerHeartbeat,
+    BrokerIdsLeft,
     BrokerRefused,
     BrokerRegistered,
+    ConfigChanged,
     Event,
+    KvChanged,
     MinBrokerIdChanged,
     TopicChange,
+    TopicsDeleted,
     TopicsPut,
 )
 
 log = logging.getLogger("rocketns.routeinfo")
 
-# A broker with 10,000 topics must not write 10,000 lines at its registration, nor wait for 100 that tell little of it:
-# of more than these the first few are told, and the rest is counted in one line.
+# Up to TOPIC_LINES_MAX topics of a registration get a line each. Of more topics only the first few do, and one line
+# counts the others: a broker may register 10,000 topics.
 TOPIC_LINES_MAX = 100
 TOPIC_LINES_OF_MORE = 10
 
@@ -28,18 +34,17 @@ TOPIC_LINES_OF_MORE = 10
 def log_events(events: Iterable[Event]) -> None:
     """Write what happened, in order."""
     for event in events:
-        if isinstance(event, TopicsPut):
-            _log_topics(event)
-        else:
-            _log_broker(event)
+        _log(event)
 
 
 def _identity(cluster: str, addr: str) -> str:
     return f"BrokerIdentityInfo [clusterName={cluster}, brokerAddr={addr}]"
 
 
-def _log_broker(event: Event) -> None:
+def _log(event: Event) -> None:
     match event:
+        case TopicsPut():
+            _log_topics(event)
         case BrokerRegistered(gap_ms=None):
             log.info(
                 "new broker registered, %s HAService: %s", _identity(event.cluster, event.addr), event.ha_server_addr
@@ -65,6 +70,14 @@ def _log_broker(event: Event) -> None:
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
+        case BrokerRegistered() | BrokerHeartbeat():
+            pass  # every broker sends these every 30 s
+        case BrokerIdsLeft() | TopicsDeleted():
+            pass  # Java has no line for them
+        case KvChanged() | ConfigChanged():
+            pass  # logged by their processors
+        case _:
+            assert_never(event)
 
 
 def _log_topics(event: TopicsPut) -> None:

@@ -1,4 +1,4 @@
-"""Routes of the product environment, for the cluster-test mode: asked from other name servers (DefaultMQAdminExt)."""
+"""Asks other name servers for routes of the product environment, in the cluster-test mode (DefaultMQAdminExt)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocketns.protocol.body.route_decoding import decode_topic_route_data
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.outgoing.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.product")
 
@@ -22,7 +22,7 @@ LOOKUPS_MAX = 1024
 Answer = Callable[[Reply | None], None]
 
 
-class ProductRoutes:
+class ProductEnvironment:
     """``addresses`` are name servers, asked in turn until one answers."""
 
     def __init__(self, client: RemotingClient, addresses: list[str], serialize_type: SerializeType) -> None:
@@ -32,7 +32,7 @@ class ProductRoutes:
         self._asking: set[asyncio.Task[None]] = set()
 
     def ask(self, command: RemotingCommand, answer: Answer) -> None:
-        """Call ``answer`` with the route as a reply, later; or with None: not found, nobody to ask, too many asking."""
+        """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later."""
         topic = command.ext("topic")
         if topic is None or not self._addresses or len(self._asking) >= LOOKUPS_MAX:
             answer(None)
@@ -50,7 +50,7 @@ class ProductRoutes:
         answer(found)
 
     async def _first_answer(self, topic: str, command: RemotingCommand) -> Reply | None:
-        """What the first name server says that answers."""
+        """The reply of the first name server that answers."""
         for addr in self._addresses:
             try:
                 return await self._ask_one(addr, topic, command)

@@ -1,7 +1,7 @@
-"""Connections that the name server opens itself (NettyRemotingClient): one an address, kept and reused.
+"""Connections that the name server opens itself (NettyRemotingClient): one for each address, kept and reused.
 
 Used for min-broker-id notifications, whose receivers' addresses come from registrations, and for look-ups in the
-cluster-test mode. Nothing here ever holds a caller: what cannot be sent is dropped and logged.
+cluster-test mode. No caller waits: a frame that cannot be sent is dropped and logged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNSENT_BYTES_MAX = 1024 * 1024
 
 
 class NotSentError(RocketnsError):
-    """A request that could not be sent or was not answered in time."""
+    """A request could not be sent, or was not answered in time."""
 
 
 class _Connection(asyncio.Protocol):
@@ -88,7 +88,7 @@ class _Connection(asyncio.Protocol):
         self.lost()
 
     def lost(self) -> None:
-        """Forget the connection and fail what waits for it."""
+        """Forget the connection, and fail the requests that wait for its answers."""
         self._client.forget(self._addr, self)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
@@ -108,7 +108,7 @@ class _Connection(asyncio.Protocol):
 
 
 class RemotingClient:
-    """Runs on the event loop's thread. ``read_tls`` gives the outgoing side's TLS properties."""
+    """Runs on the event loop's thread. ``read_tls`` gives the TLS properties."""
 
     def __init__(self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         self._read_tls = read_tls
@@ -118,7 +118,7 @@ class RemotingClient:
         self._closed = False
 
     def invoke_oneway(self, addr: str, frame: bytes) -> None:
-        """Send a frame to ``host:port`` as soon as there is a connection; dropped where there will be none."""
+        """Send a frame to ``host:port`` as soon as there is a connection. It is dropped if connecting fails."""
         if self._closed:
             return
         connection = self._connection(addr)
@@ -126,7 +126,7 @@ class RemotingClient:
             log.warning("invokeOneway, send a request to %s failed: too much waits already", addr)
 
     async def invoke(self, addr: str, opaque: int, frame: bytes, timeout_s: float) -> RemotingCommand:
-        """Send a request and wait for its answer. NotSentError where none comes."""
+        """Send a request and wait for its answer. NotSentError if none comes."""
         connection = self._connection(addr)
         answer: asyncio.Future[RemotingCommand] = asyncio.get_running_loop().create_future()
         if connection is None or not connection.send(frame):
@@ -163,7 +163,7 @@ class RemotingClient:
             connection.lost()
 
     async def _tls_context(self) -> ssl.SSLContext | None:
-        """Made anew for each connection, from the files as they are then; in a thread, as that takes a while."""
+        """Made for each connection from the current files. In a thread, because it takes a while."""
         config = self._read_tls()
         return await asyncio.to_thread(client_context, config) if config.enable else None
 
