@@ -23,9 +23,10 @@ from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Usage
 from tests.fast.clients import CLIENTS, look_up
 from tests.soak.live import LiveServer
+from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.support.proxyheaders import v1
-from tests.timed.steps import SECOND, is_open_untouched, pass_time
+from tests.timed.steps import SECOND, pass_time
 
 CLIENTS_AT_ONCE = 8
 
@@ -305,7 +306,7 @@ def test_the_idle_limit_goes_with_a_connection(tmp_path: Path) -> None:
             answer(client)
             pass_time(server, 119 * SECOND)
             assert move(server, 0, 1) == [0, 1]
-            assert is_open_untouched(client)
+            assert not is_ended(client)
             server.advance(SECOND)
             assert client.is_closed_by_server()
     finally:
