@@ -7,10 +7,10 @@ from enum import IntEnum
 from pathlib import Path
 
 import pytest
-from rocketns.server.reactors.reactor_channel import ENDINGS
 
 from rocketns._fast.connections import messages
 from rocketns._fast.connections.messages import Ending, Kind
+from rocketns.server.reactors.reactor_connection import ENDINGS
 
 STUB = Path(__file__).parents[2] / "rocketns" / "_fast" / "connections" / "messages.pyi"
 
