@@ -40,7 +40,7 @@ class LookupCounter(Protocol):
     ) -> None: ...
 
 
-class KnownTopics(Protocol):
+class RegistrationReader(Protocol):
     """Decodes registrations and leaves out the topics that the tables already hold unchanged."""
 
     def decode(
@@ -99,8 +99,8 @@ class NamesrvContext:
     """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
 
     ``cluster_test`` is the property of that name as it was at start: a later change is only shown. Look-ups are
-    counted where ``lookups`` is given. Without ``known_topics`` registrations are decoded whole. ``writer`` writes the
-    two files that requests change: ``config_file`` and that of ``kv_config``.
+    counted where ``lookups`` is given. Without a ``registration_reader`` registrations are decoded whole. ``writer``
+    writes the two files that requests change: ``config_file`` and that of ``kv_config``.
     """
 
     configuration: Configuration
@@ -109,7 +109,7 @@ class NamesrvContext:
     started_ms: int
     cluster_test: bool = False
     lookups: LookupCounter | None = None
-    known_topics: KnownTopics | None = None
+    registration_reader: RegistrationReader | None = None
     writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)

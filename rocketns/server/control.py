@@ -23,7 +23,7 @@ from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brok
 from rocketns.server.clock import Clock
 from rocketns.server.eventlog import log_events
 from rocketns.server.jobs import Jobs
-from rocketns.server.known_topics import KnownTopics
+from rocketns.server.known_topics import KnownTopicsReader
 from rocketns.server.peer import Channel, FastLane
 from rocketns.server.product import ProductRoutes
 from rocketns.server.publisher import Publisher
@@ -63,7 +63,7 @@ class Control:
         self.jobs = Jobs()
         self.going_away = False
         self.publisher = Publisher(context.tables)
-        context.known_topics = KnownTopics(self.publisher.slots)
+        context.registration_reader = KnownTopicsReader(self.publisher.slots)
         self.fast_lane: FastLane | None = None
         self.journal: Callable[[list[Event], int, int], None] | None = None
         self._client = client
