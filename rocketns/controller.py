@@ -29,7 +29,7 @@ from rocketns.server.listening import bind, fit_connections, listen
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.publishing.delivery import EventDelivery
-from rocketns.server.publishing.known_topics import KnownTopics
+from rocketns.server.publishing.known_topics import KnownTopicsReader
 from rocketns.server.publishing.lookup_switch import LookupSwitch
 from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
 from rocketns.server.publishing.publisher import Publisher
@@ -87,7 +87,7 @@ class NamesrvController:
             started_ms=self.clock.now().ms,
             cluster_test=config.cluster_test,
             lookups=self.journal.lookups if self.journal and self.journal.counts_lookups else None,
-            known_topics=KnownTopics(self.publisher.slots),
+            registration_reader=KnownTopicsReader(self.publisher.slots),
             writer=self.writer,
             tables=tables,
         )

@@ -102,12 +102,15 @@ def _registration_body(
 
 
 def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[..., RegisterBrokerBody]:
-    """Known topics are left out, unless the registration deletes those that it does not name, or its permissions are
-    masked as those of a slave may be."""
+    """The decoder that leaves out known topics, where they have no effect.
+
+    They have one where the registration deletes the topics that it does not name, and where permissions are masked,
+    as a slave's may be.
+    """
     deletes = context.configuration.namesrv.delete_topic_with_broker_registration
-    if context.known_topics is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
+    if context.registration_reader is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
         return decode_register_broker_body
-    return partial(context.known_topics.decode, header.broker_name)
+    return partial(context.registration_reader.decode, header.broker_name)
 
 
 def _order_topic_config(context: NamesrvContext) -> bytes | None:

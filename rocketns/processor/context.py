@@ -33,7 +33,7 @@ class LookupCounter(Protocol):
     ) -> None: ...
 
 
-class KnownTopics(Protocol):
+class RegistrationReader(Protocol):
     """Decodes registrations and leaves out the topics that the tables already hold unchanged."""
 
     def decode(
@@ -92,9 +92,9 @@ class NamesrvContext:
     """The state of one name server. ``events`` collects the effects of mutations until `take_events`.
 
     ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
-    counts look-ups, None counts none. Without ``known_topics`` every registration is
-    decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file of
-    ``kv_config``. ``going_away`` is true during a graceful shutdown.
+    counts look-ups, None counts none. Without a ``registration_reader`` every
+    registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
+    of ``kv_config``. ``going_away`` is true during a graceful shutdown.
     """
 
     configuration: Configuration
@@ -103,7 +103,7 @@ class NamesrvContext:
     started_ms: int
     cluster_test: bool = False
     lookups: LookupCounter | None = None
-    known_topics: KnownTopics | None = None
+    registration_reader: RegistrationReader | None = None
     writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
@@ -130,4 +130,4 @@ class NamesrvContext:
 
     def forget_known_topics(self) -> None:
         """The slots may differ from the tables. From now on every registration is read in full."""
-        self.known_topics = None
+        self.registration_reader = None

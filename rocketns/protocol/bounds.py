@@ -1,6 +1,6 @@
-"""What one frame may hold at the most, so that no frame keeps control busy for long. Beyond a bound it is refused.
+"""How much one frame may hold. A frame beyond a bound is refused, so that no frame keeps control busy for long.
 
-A frame of 16 MiB that a broker or a client really sends stays below all of them. docs/differences.md says where Java
+Frames that brokers and clients really send stay below all bounds, up to 16 MiB. docs/differences.md lists where Java
 takes more.
 """
 
@@ -12,10 +12,11 @@ EXT_PAIRS_MAX = 65_536
 """Ext fields of a binary header."""
 
 HEADER_VALUES_MAX = 65_536
-"""Values in a JSON header, where a list item counts once and a member twice."""
+"""Values in a JSON header. A list item counts once, a member twice."""
 
 JSON_VALUES_MAX = 500_000
-"""Values in all the JSON of one body, counted likewise. Bodies as brokers write them are read without a count."""
+"""Values in all the JSON of one body, counted likewise. In registrations as brokers write them, only those of static
+topics count."""
 
 LENIENT_HEADER_BYTES_MAX = 16 * 1024
 LENIENT_BYTES_MAX = 64 * 1024
@@ -25,16 +26,16 @@ NUMBER_CHARACTERS_MAX = 8192
 """Characters of a number in quotes."""
 
 BLOCKS_MAX = 100_000
-"""Topics of one registration. As brokers write them, fewer fit into a plain one of 16 MiB."""
+"""Topics of one registration. A plain one of 16 MiB has room for fewer, as brokers write them."""
 
 ODD_VALUES_MAX = 10_000
-"""Topics of one table, and entries of one map of queue ids, that hold something other than plain numbers."""
+"""Topics of one table, or entries of one map of queue ids, whose values are not plain numbers."""
 
 FILTER_SERVERS_MAX = 10_000
 """Filter servers of a registration."""
 
 QUEUE_DATAS_MAX = 10_000
-"""Brokers that request 217 names for a topic."""
+"""Brokers that REGISTER_TOPIC_IN_NAMESRV (217) may name for a topic."""
 
 MAPPINGS_MAX = 10_000
 """Static topics of a registration."""
@@ -45,7 +46,7 @@ BLOCK_BYTES_MAX = 1024 * 1024
 INFLATED_BYTES_MAX = 32 * 1024 * 1024
 """Inflated bytes of a compressed registration: twice the largest plain body."""
 
-# What is shorter cannot be a topic or a mapping, and Java would refuse it too.
+# Shorter blocks cannot be topics or mappings; Java refuses them too.
 TOPIC_LINE_BYTES_MIN = len(" 1 1 6 MULTI_TAG")
 MAPPING_BYTES_MIN = len('{"topic":0}')
 

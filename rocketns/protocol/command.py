@@ -93,7 +93,7 @@ def decode(frame: bytes | memoryview) -> RemotingCommand:
         case SerializeType.ROCKETMQ:
             return _decode_binary(frame, header_length)
         case unknown:
-            raise MalformedFrame(f"no serialize type {unknown}")
+            raise MalformedFrame(f"unknown serialize type {unknown}")
 
 
 def _decode_json(frame: bytes | memoryview, body_start: int) -> RemotingCommand:
@@ -151,7 +151,7 @@ def _check_body(value: Any) -> None:
         for item in value:
             fastjson.as_int(item)
     elif value is not None and value != "":
-        raise BodyDecodeError("the member body is no list of numbers")
+        raise BodyDecodeError("the member body is not a list of numbers")
 
 
 def _check_suspended(value: Any) -> None:
@@ -166,8 +166,8 @@ def _check_enum(value: Any, ordinals: int) -> str | None:
     if isinstance(value, str) and not isinstance(value, NumberText):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BodyDecodeError("an enum is text or an ordinal")
+        raise BodyDecodeError("an enum must be text or an ordinal")
     ordinal = fastjson.as_int(value)
     if not 0 <= ordinal < ordinals:
-        raise BodyDecodeError(f"no enum ordinal {ordinal}")
+        raise BodyDecodeError(f"unknown enum ordinal {ordinal}")
     return LanguageCode(ordinal).name

@@ -74,6 +74,6 @@ def encode_request(
 
 def _frame(header: bytes, body: bytes, serialize_type: SerializeType) -> bytes:
     if len(header) > HEADER_BYTES_MAX:
-        raise ValueError(f"a header of {len(header)} bytes, at most {HEADER_BYTES_MAX}")
+        raise ValueError(f"the header has {len(header)} bytes, and at most {HEADER_BYTES_MAX} are possible")
     word = serialize_type << 24 | len(header)
     return b"".join((_HEAD.pack(4 + len(header) + len(body), word), header, body))

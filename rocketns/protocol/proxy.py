@@ -69,7 +69,7 @@ def _parse_v1(data: bytes) -> ProxyHeader | None:
 
 def _v1_source(words: list[str]) -> str | None:
     if words[0] != "PROXY" or len(words) < 2:
-        raise MalformedFrame("no PROXY line")
+        raise MalformedFrame("not a PROXY line")
     if words[1] == "UNKNOWN":
         return None
     checks = {"TCP4": _ipv4, "TCP6": _ipv6}
@@ -78,13 +78,13 @@ def _v1_source(words: list[str]) -> str | None:
     source, _ = (checks[words[1]](text) for text in words[2:4])
     ports = [parse_int(text) for text in words[4:6]]
     if any(port is None or not 0 < port <= 65_535 for port in ports):
-        raise MalformedFrame("a PROXY line without ports")
+        raise MalformedFrame("a PROXY line without valid ports")
     return f"{source}:{ports[0]}"
 
 
 def _ipv4(text: str) -> str:
     if not _IPV4.fullmatch(text) or any(int(part) > 255 for part in text.split(".")):
-        raise MalformedFrame("a PROXY line without IPv4 addresses")
+        raise MalformedFrame("a PROXY line without valid IPv4 addresses")
     return text
 
 
@@ -92,7 +92,7 @@ def _ipv6(text: str) -> str:
     try:
         address = ipaddress.IPv6Address(text)
     except ValueError as error:
-        raise MalformedFrame("a PROXY line without IPv6 addresses") from error
+        raise MalformedFrame("a PROXY line without valid IPv6 addresses") from error
     return str(ipaddress.IPv6Address(int(address)))  # without the scope, which may be any text
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interop.harness.payloads import data_version, register_body
+from interop.harness.payloads import data_version, register_body, topic_config
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import TWO_TOPICS, configs, register_with, registered, unregister
@@ -46,6 +46,16 @@ def test_mapping_with_unquoted_numeric_keys_is_read(client: Client, names: Names
     assert register_with(client, names, unquoted).code == 0
     assert b'"currIdMap":{"0":0,"1":1}' in (ask_route(client, names.topic("T")).body or b"")
     assert b'"currIdMap":{0:0,1:1}' in (ask_route(client, names.topic("T"), version=0).body or b"")
+
+
+def test_a_broker_with_50000_topics_may_have_static_ones(client: Client, names: Names) -> None:
+    """B162: each topic counts as some 20 JSON values, and there may be 500,000 in JSON that brokers do not write."""
+    topics = [*configs(names, TWO_TOPICS), *(topic_config(f"{names.topic('T')}-{n}") for n in range(50_000))]
+    one = mapping(names, names.topic("T"))
+    body = register_body(topics, mapping={names.topic("T"): one})
+    assert register_with(client, names, body.replace(b'{"0":0,"1":1}', b"{0:0,1:1}")).code == 0
+    assert shown(client, names.topic("T")) == {names.broker: one}
+    assert perms(client, f"{names.topic('T')}-49999") == {names.broker: 6}
 
 
 def test_new_version_replaces_the_mapping(client: Client, names: Names) -> None:

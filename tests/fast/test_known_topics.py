@@ -21,7 +21,7 @@ from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
-from rocketns.server.publishing.known_topics import KnownTopics
+from rocketns.server.publishing.known_topics import KnownTopicsReader
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.worlds import PublishedWorld
 from tests.processor.asking import World
@@ -125,7 +125,7 @@ def play(world: World, step: Step) -> object:
 def known_world(folder: Path) -> PublishedWorld:
     """A server whose slots spare it work."""
     world = PublishedWorld(folder, "supportActingMaster=true\n")
-    world.context.known_topics = KnownTopics(world.slots)
+    world.context.registration_reader = KnownTopicsReader(world.slots)
     return world
 
 
@@ -154,7 +154,7 @@ def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str)
         (Path(home) / "a").mkdir()
         (Path(home) / "b").mkdir()
         spared, plain = PublishedWorld(Path(home) / "a", properties), World(Path(home) / "b", properties)
-        spared.context.known_topics = KnownTopics(spared.slots)
+        spared.context.registration_reader = KnownTopicsReader(spared.slots)
         plain.peer = spared.peer
         for step in steps:
             assert play(spared, step) == play(plain, step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -45,6 +46,12 @@ BROKER_4_9 = (
     b'"dataVersion":{"counter":3,"timestamp":1795254389059},"topicConfigTable":{'
     b'"T1":{"order":false,"perm":6,"readQueueNums":4,"topicFilterType":"SINGLE_TAG","topicName":"T1",'
     b'"topicSysFlag":0,"writeQueueNums":2}}}}'
+)
+# A 5.x broker with a static topic: fastjson2 writes the queue ids without quotes.
+STATIC = BROKER_5_5_0.replace(
+    b'"topicQueueMappingInfoMap":{}',
+    '"topicQueueMappingInfoMap":{"Ü":{"bname":"b","currIdMap":{0:0,1:-1},"dirty":false,"epoch":7,"scope":"__global__",'
+    '"topic":"Ü","totalQueues":8},"b|Ü":{"bname":"b","currIdMap":{},"topic":"b|Ü"}}'.encode(),
 )
 
 
@@ -122,7 +129,7 @@ bodies = st.builds(
     wrappers,
     st.dictionaries(texts, json_values, max_size=1),
 )
-FORMS = [BROKER_5_5_0, BROKER_4_9, register_body([topic_config("a"), topic_config("b")])]
+FORMS = [BROKER_5_5_0, STATIC, BROKER_4_9, register_body([topic_config("a"), topic_config("b")])]
 
 
 def inflated_body(topics: list[Any], version: Any, filters: list[str], old: bool) -> bytes:
@@ -137,7 +144,7 @@ blocks = st.builds(
 BLOCKS = [inflated_body([topic_config("a"), topic_config("b")], data_version(), ["f:1"], old) for old in (False, True)]
 
 
-@pytest.mark.parametrize("body", FORMS, ids=["5.5.0", "4.9", "harness"])
+@pytest.mark.parametrize("body", FORMS, ids=["5.5.0", "5.5.0 with static topics", "4.9", "harness"])
 def test_bodies_of_real_brokers_are_not_declined(body: bytes) -> None:
     assert check(body)
 
@@ -155,6 +162,36 @@ def test_a_body_is_read_by_the_compiled_parser(monkeypatch: pytest.MonkeyPatch) 
     assert decode_register_broker_body(spaced, compressed=False, version=V5_0_0, now_ms=1) == expected
     monkeypatch.setattr(decoding, "decode_plain", None)
     assert decode_register_broker_body(BROKER_5_5_0, compressed=False, version=V5_0_0, now_ms=1) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "other"),
+    [
+        ('"Ü":{"bname"', '"Ü":{"topic":1.50,"bname"'),  # shows as 1.50 only when the whole body is read leniently
+        ('"Ü":{"bname"', "/**/\"Ü\":{\"bname\""),
+        ('{0:0,1:-1}', '{"0":0,"1":"-1"}'),
+        ('{0:0,1:-1}', '{0:0,1:null}'),
+        ('{0:0,1:-1}', '{"a":[[[[[[[[[[1]]]]]]]]]]}'),
+        ('"scope":"__global__"', '"scope":"\\u0061"'),
+        ('"epoch":7', '"epoch":"}"'),
+        ('"epoch":7', '"epoch":7]'),
+    ],
+)  # fmt: skip
+def test_static_topics_are_what_they_are_in_the_whole_body(written: str, other: str) -> None:
+    assert written.encode() in STATIC
+    body = STATIC.replace(written.encode(), other.encode(), 1)
+    check(body)
+    with suppress(BodyDecodeError):
+        assert decode_register_broker_body(body, compressed=False, version=V5_0_0, now_ms=1) == reference(body)
+
+
+def test_brackets_in_texts_of_static_topics_do_not_count() -> None:
+    assert check(STATIC.replace(b"__global__", b"]}{{"))
+
+
+def test_static_topics_that_only_the_lenient_parser_takes_are_declined() -> None:
+    """It takes 64 KiB of a whole body; here it would see a part of one."""
+    assert fast(STATIC.replace('"Ü":{"bname"'.encode(), '/**/"Ü":{"bname"'.encode())) == DECLINED
 
 
 @given(bodies)

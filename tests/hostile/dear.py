@@ -71,6 +71,14 @@ def mapping(number: int) -> bytes:
     return b'{"bname":"b","currIdMap":{0:0,1:1,2:2},"dirty":false,"epoch":7,"topic":"%d","totalQueues":8}' % number
 
 
+def topics_and_ids(topics: int, ids: int, tail: bytes = b"") -> bytes:
+    """Topics as brokers write them, which are not counted as values, and one static topic with queue ids."""
+    table = b",".join(b'"%d":{"topicName":"%d"}' % (number, number) for number in range(topics))
+    queues = b",".join(b"%d:1" % number for number in range(ids))
+    static = b'},"topicQueueMappingInfoMap":{"a":{"topic":"a","currIdMap":{' + queues + b"}" + tail + b"}}}}"
+    return plain(TABLE + table + static)
+
+
 def filters(unit: bytes, size: int = ROOM) -> bytes:
     return plain(repeated(b'{"filterServerList":[', unit, b"1]}", size))
 
@@ -107,6 +115,9 @@ BODIES: dict[str, Callable[[], bytes]] = {
         numbered(TABLE, b'"%d":{"perm":"6"},', b'"a":{}}}}', ODD_VALUES_MAX * 20)
     ),
     "queue ids": lambda: plain(numbered(MAPPINGS + b'"a":{"currIdMap":{', b"%d:1,", b'"0":0}}}}}', 2_000_000)),
+    "as many topics as there may be, and queue ids": lambda: topics_and_ids(BLOCKS_MAX, 240_000),
+    "topics, and queue ids beyond the limit": lambda: topics_and_ids(BLOCKS_MAX, 260_000),
+    "topics, and static topics that are refused at last": lambda: topics_and_ids(5_000, 220_000, b',"epoch":"x"'),
     "odd queue ids": lambda: plain(numbered(MAPPINGS + b'"a":{"currIdMap":{', b'"+%d":1,', b'"0":0}}}}}', 2_000_000)),
     "lists": lambda: filters(b"[],"),
     "as many lists as there may be": lambda: filters(b"[],", 740_000),

@@ -44,7 +44,7 @@ def test_a_change_that_cannot_be_published_is_answered_by_control(
         assert group(client, names.broker) is not None
     context = server.controller.context
     assert is_ready(context, server.clock.now())
-    assert context.known_topics is None
+    assert context.registration_reader is None
 
 
 def test_a_change_that_cannot_be_logged_is_answered(server: TimedServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,4 +54,4 @@ def test_a_change_that_cannot_be_logged_is_answered(server: TimedServer, monkeyp
         monkeypatch.setattr(delivery, "log_events", fail)
         registered(client, names)
         assert route(client, names.topic("T"))
-        assert server.controller.context.known_topics is not None
+        assert server.controller.context.registration_reader is not None

@@ -6,8 +6,8 @@ from typing import TypeVar
 Queues = TypeVar("Queues")
 
 # (stateVersion, timestamp in epoch ms, counter); table key → queues; table key → topicName where the two differ;
-# filter servers; how many unchanged topics were left out of the queues
-Parsed = tuple[tuple[int, int, int], dict[str, Queues], dict[str, str], list[str], int]
+# filter servers; how many unchanged topics were left out of the queues; JSON of topicQueueMappingInfoMap if not empty
+Parsed = tuple[tuple[int, int, int], dict[str, Queues], dict[str, str], list[str], int, bytes | None]
 
 class KnownTopics:
     """Knows which topics of one registration are unchanged. This class knows none; compiled subclasses do.

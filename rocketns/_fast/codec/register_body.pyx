@@ -1,13 +1,14 @@
 """The body of REGISTER_BROKER: what a broker says of its topics (Java: RegisterBrokerBody, plain and compressed).
 
 The compiled twin of ``rocketns.protocol.body.registration.decoding.decode_register_broker_body``, called without a
-shortcut; tests/fast/test_register_body.py compares the two. This parser takes what brokers without static topics write.
-It declines everything else, valid or not, and the twin then decides.
+shortcut; tests/fast/test_register_body.py compares the two. This parser takes what brokers write. It declines everything
+else, valid or not, and the twin then decides. The map of static topics is returned as bytes: the twin reads those.
 The functions that scan text do not need the GIL; only `_Body` makes Python objects.
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
 from rocketns._fast.codec.compact_json cimport (
@@ -23,6 +24,7 @@ from rocketns._fast.codec.compact_json cimport (
     next_member,
     same_text,
     scan_text,
+    skip_brackets,
     skip_value,
     take,
     take_bytes,
@@ -74,6 +76,7 @@ cdef class _Body:
     cdef dict queues
     cdef dict renamed
     cdef list filters
+    cdef bytes mappings
     cdef Version version
     cdef KnownTopics known
     cdef Py_ssize_t topics
@@ -93,7 +96,7 @@ cdef class _Body:
         # A key that came twice: its last topic counts, but renamed may hold the first one's name.
         if len(self.queues) != self.topics:
             return None
-        return version, self.queues, self.renamed, self.filters, self.unchanged
+        return version, self.queues, self.renamed, self.filters, self.unchanged, self.mappings
 
     cdef object kind(self, const int32_t *numbers):
         """The queues of a topic; a broker's topics have few different ones."""
@@ -138,6 +141,16 @@ cdef class _Body:
             if len(self.filters) > FILTER_SERVERS_MAX:
                 return False
 
+    cdef bint keep_mappings(self, Cursor *cursor) except -1:
+        """Keeps the bytes of the map of static topics; an empty map is None."""
+        cdef const uint8_t *start = cursor.at
+        if take_bytes(cursor, "{}", 2):
+            return True
+        if not skip_brackets(cursor):
+            return False
+        self.mappings = PyBytes_FromStringAndSize(<const char *>start, cursor.at - start)
+        return True
+
     cdef bint read_table(self, Cursor *cursor) except -1:
         cdef Topic topic
         cdef bint first = True
@@ -154,7 +167,7 @@ cdef class _Body:
                 return False
 
     cdef bint read_wrapper(self, Cursor *cursor) except -1:
-        """TopicConfigAndMappingSerializeWrapper, with a version and without static topics."""
+        """TopicConfigAndMappingSerializeWrapper, with a version."""
         cdef Text key
         cdef int seen = 0, bit
         cdef bint first = True, taken
@@ -172,7 +185,8 @@ cdef class _Body:
                 bit = 2
                 taken = not seen & bit and self.read_table(cursor)
             elif is_text(&key, "topicQueueMappingInfoMap", 24):
-                bit, taken = 4, take_bytes(cursor, "{}", 2)
+                bit = 4
+                taken = not seen & bit and self.keep_mappings(cursor)
             else:
                 taken = is_ascii(&key) and skip_value(cursor, 0)
             if not taken or seen & bit:

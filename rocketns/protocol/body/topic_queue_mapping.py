@@ -44,5 +44,5 @@ def _id_map(ids: dict[str, Any]) -> dict[int, int]:
 
 def _map_int(value: Any) -> int:
     if value in (None, "", "null"):
-        raise NullRefused("a concurrent map holds no nulls")
+        raise NullRefused("a queue id is null")
     return fastjson.as_int(value)

@@ -2,7 +2,7 @@
 
 Reading: orjson first; text that it refuses gets its numeric keys quoted and a second try, then the lenient parser.
 Writing: orjson's escapes are fastjson2's; the default mode's unquoted numeric keys are put in with orjson.Fragment.
-The ``as_…`` functions convert values the way fastjson2 fills a bean's fields; numbers are in `jsonnumbers`.
+The ``as_…`` functions convert values as fastjson2 does when it fills a bean's fields; numbers are in `numbers`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class JsonSyntaxError(BodyDecodeError):
 
 
 class InexactNumber(BodyDecodeError):
-    """A number is wanted as it was written, which orjson does not tell."""
+    """The text of a number is needed as it was written, and orjson does not keep it."""
 
 
 def read(
@@ -45,7 +45,7 @@ def read(
     numeric_keys: bool = True,
     allowance: Allowance | None = None,
 ) -> Value:
-    """What ``build`` makes of the value of a JSON text. If it meets an InexactNumber it is called a second time."""
+    """Calls ``build`` with the value of a JSON text; after an InexactNumber a second time, with numbers as texts."""
     allowance = allowance or Allowance()
     try:
         return build(loads(data, numeric_keys=numeric_keys, allowance=allowance))
@@ -56,27 +56,40 @@ def read(
 def loads(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
     """The value of a JSON text as fastjson2 takes it. JsonSyntaxError where fastjson2 throws.
 
-    ``numeric_keys`` says whether keys may be numbers without quotes: in maps of beans, but not in beans and not in
-    maps of strings. ``allowance`` bounds the number of values, and the bytes of text that is not JSON but for such
-    keys; what is used is taken off it.
+    ``numeric_keys``: keys may be numbers without quotes. fastjson2 takes those in maps of beans, but not in beans nor
+    in maps of strings. ``allowance`` limits the number of values, and the bytes that are read leniently; what is used
+    is deducted.
     """
     allowance = allowance or Allowance()
     _take_values(data, allowance)
     try:
-        return orjson.loads(data)
+        return _standard(data, numeric_keys)
     except ValueError:
         pass
-    quoted = json_shape.quote_numeric_keys(data) if numeric_keys else None
-    if quoted is not None:
-        try:
-            return orjson.loads(quoted)
-        except ValueError:
-            pass
     return loads_lenient(data, numeric_keys=numeric_keys, allowance=allowance)
 
 
+def loads_standard(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
+    """Like `loads`, but refuses text that only the lenient parser takes."""
+    _take_values(data, allowance or Allowance())
+    try:
+        return _standard(data, numeric_keys)
+    except ValueError as error:
+        raise JsonSyntaxError(str(error)) from error
+
+
+def _standard(data: bytes, numeric_keys: bool) -> Any:
+    try:
+        return orjson.loads(data)
+    except ValueError:
+        quoted = json_shape.quote_numeric_keys(data) if numeric_keys else None
+        if quoted is None:
+            raise
+    return orjson.loads(quoted)
+
+
 def _take_values(data: bytes, allowance: Allowance) -> None:
-    """Before any object is made: each takes time and some 20 times the bytes that stand for it."""
+    """Counts values before they become objects: an object takes time, and about 20 times the bytes of its text."""
     values = json_shape.count_values(data, allowance.values)
     if values > allowance.values:
         raise JsonSyntaxError(f"more than {allowance.values} JSON values")
@@ -84,7 +97,7 @@ def _take_values(data: bytes, allowance: Allowance) -> None:
 
 
 def loads_lenient(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
-    """Like `loads`, with every number as the text it was written with (NumberText)."""
+    """Like `loads`, with every number as the text that stands for it (NumberText)."""
     allowance = allowance or Allowance()
     if len(data) > allowance.lenient_bytes:
         raise JsonSyntaxError(f"not JSON, and longer than the {allowance.lenient_bytes} bytes read leniently")
@@ -114,7 +127,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def numeric_map(members: dict[int, Any], *, standard: bool) -> Any:
-    """A map with numeric keys: quoted in standard mode, bare in default mode; sorted by number in both."""
+    """A map with numeric keys, sorted by number. Standard mode quotes the keys, default mode does not."""
     if standard:
         return {str(key): members[key] for key in sorted(members)}
     inner = b",".join(b"%d:%b" % (key, dumps(members[key])) for key in sorted(members))
@@ -122,7 +135,7 @@ def numeric_map(members: dict[int, Any], *, standard: bool) -> Any:
 
 
 def long_value(value: int, *, standard: bool) -> int | str:
-    """A long: standard mode quotes what a browser could not hold exactly."""
+    """A long. Standard mode quotes numbers that a browser cannot hold exactly."""
     return str(value) if standard and not -SAFE_LONG_MAX <= value <= SAFE_LONG_MAX else value
 
 
@@ -132,11 +145,11 @@ def as_object(value: Any) -> dict[str, Any] | None:
         return None
     if isinstance(value, dict):
         return value
-    raise BodyDecodeError(f"expect an object, but it is {type(value).__name__}")
+    raise BodyDecodeError(f"not an object but {type(value).__name__}")
 
 
 def as_text(value: Any) -> str | None:
-    """JSONReader.readString: any value as its JSON text, null as None, and a list of one text or null as that one."""
+    """JSONReader.readString: the JSON text of a value. Null is None; a list of one text or null counts as its item."""
     if value is None or type(value) is str:
         return value
     if isinstance(value, NumberText):
@@ -158,7 +171,7 @@ def _leaf(value: Any) -> Any:
 
 
 def exact_text(value: Any) -> str | None:
-    """Like `as_text`; InexactNumber where a number's own text counts and only its value is there."""
+    """Like `as_text`; InexactNumber where only a number's value is known, and its text matters."""
     if type(value) is str:
         return value
     try:

@@ -11,8 +11,8 @@ from rocketns.protocol.body.registration.decoding import Body, decode_register_b
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 
 
-class KnownTopics:
-    """What `processor.context.KnownTopics` asks for, from the slots: a broker's topics hardly change."""
+class KnownTopicsReader:
+    """The `processor.context.RegistrationReader`: of 10,000 topics in a registration hardly one has changed."""
 
     def __init__(self, slots: RouteSlots) -> None:
         self._slots = slots

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from rocketns._fast.codec import register_body
 from rocketns._fast.codec.register_body import KnownTopics
+from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
-from rocketns.protocol.body.route import DataVersion, TopicTable, queue_data
+from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo, TopicTable, queue_data
+from rocketns.protocol.body.topic_queue_mapping import mapping_infos_from_json
+from rocketns.protocol.json import fastjson
 
 
 def read_compact(
@@ -23,6 +26,15 @@ def read_compact(
         parsed = register_body.parse_json(data, queue_data, known)
     if parsed is None:
         return None
-    version, queues, renamed, filters, unchanged = parsed
+    version, queues, renamed, filters, unchanged, infos = parsed
+    try:
+        static_topics = _static_topics(infos)
+    except BodyDecodeError:
+        return None
     table = TopicTable(queues, renamed, unchanged)
-    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), table), [*filters])
+    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), table, static_topics), [*filters])
+
+
+def _static_topics(infos: bytes | None) -> dict[str, TopicQueueMappingInfo] | None:
+    """The map of static topics. Only standard JSON: the lenient parser has to see the whole body."""
+    return {} if infos is None else mapping_infos_from_json(fastjson.loads_standard(infos))
