@@ -17,6 +17,7 @@ from rocketns.routeinfo.events import Cause
 from rocketns.server.reactors.balance import ALL, GATHER_AFTER
 from rocketns.server.reactors.reactors import ReactorChannel, ReactorLane
 from rocketns.server.reactors.usage import Usage
+from tests.compiled.parts import has_handled_all, is_settled
 from tests.fast.clients import CLIENTS, look_up
 from tests.soak.live import LiveServer
 from tests.support.inprocess import TimedServer
@@ -48,7 +49,7 @@ def show(server: LiveServer, shares: list[float], idle: float, times: int = 1) -
 
 def settle(server: LiveServer | TimedServer) -> None:
     """Until reactors and control have done what they were told."""
-    eventually(lambda: server.call(lambda: lane_of(server).reactors.is_settled), every_s=0.001)
+    eventually(lambda: server.call(lambda: is_settled(lane_of(server).reactors)), every_s=0.001)
     server.call(lambda: None)
 
 
@@ -199,7 +200,7 @@ def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> Non
             client.send(frame(json_header(206, opaque=1)) + look_up(CLIENTS[0], "T", 2))
             eventually(lambda: reactors.has_news)
             reactors.give(0, 1, ALL, 0)
-            eventually(lambda: reactors.has_handled_all)
+            eventually(lambda: has_handled_all(reactors))
             assert carried(server) == [1, 0]
         assert [client.receive().opaque for _ in range(2)] == [1, 2]
 

@@ -114,9 +114,6 @@ class Reactors:
     def enable(self, enabled: bool) -> None:
         """Whether look-ups are answered; otherwise all are handed over, as at first."""
 
-    def set_clock(self, now_ms: int) -> None:
-        """For tests: what the reactors take for the time, until it is -1 again."""
-
     def count_lookups(self, keys_max: int, by_client: bool) -> None:
         """Count the look-ups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
 
@@ -134,16 +131,8 @@ class Reactors:
         """For each reactor: how many times it has served all sockets that were ready."""
 
     @property
-    def has_handled_all(self) -> bool:
-        """For tests: whether the reactors handled every message sent to them."""
-
-    @property
     def has_news(self) -> bool:
         """Whether something came that was not taken."""
-
-    @property
-    def is_settled(self) -> bool:
-        """For tests: whether every message was handled and every message to control was taken."""
 
     @property
     def incoming_bytes(self) -> int:

@@ -317,9 +317,6 @@ cdef class Reactors:
     def enable(self, bint enabled):
         store(&self.shared.enabled, enabled)
 
-    def set_clock(self, int64_t now_ms):
-        store(&self.shared.clock_ms, now_ms)
-
     def count_lookups(self, unsigned int keys_max, bint by_client):
         """Control, before `run`."""
         self.shared.counted_keys_max, self.shared.counts_clients = keys_max, by_client
@@ -356,24 +353,8 @@ cdef class Reactors:
         return [load(&self.shared.reactors[number].rounds) for number in range(self.count)]
 
     @property
-    def has_handled_all(self):
-        # Handled counts are read before sent counts, which only grow. So equal sums mean that every message had been
-        # handled when its reactor's count was read, and that none was sent since. Reactors send messages too, and count
-        # them before they count the message that made them send as handled.
-        cdef int64_t unhandled = 0
-        for number in range(self.count):
-            unhandled -= load(&self.shared.reactors[number].messages_handled)
-        for number in range(self.count):
-            unhandled += load(&self.shared.reactors[number].messages_sent)
-        return unhandled == 0
-
-    @property
     def has_news(self):
         return self.waiting != NULL or not is_empty(&self.shared.to_control)
-
-    @property
-    def is_settled(self):
-        return self.has_handled_all and not self.has_news
 
     @property
     def incoming_bytes(self):
