@@ -98,8 +98,7 @@ cdef int add_rows(list rows, const Counts *counts) except -1:
 # The garbage collector must not clear the slots before __dealloc__ has used them.
 @cython.no_gc_clear
 cdef class Reactors:
-    def __cinit__(self, RouteSlots slots not None, int count, limits, bint takes_plain, int detection_bytes,
-                  int serialize_type, int64_t idle_ms_max):
+    def __cinit__(self, RouteSlots slots not None, int count, dict limits not None):
         cdef int number
         memset(&self.shared, 0, sizeof(Shared))
         self.shared.to_control.wake_fd = -1
@@ -111,11 +110,7 @@ cdef class Reactors:
         self.shared.routes = &slots.routes
         self.shared.clock_ms = -1
         self.shared.dealt_to = 1
-        self.shared.idle_ms_max = idle_ms_max
-        self.set_limits(limits)
-        self.shared.limits.takes_plain = takes_plain
-        self.shared.limits.detection_bytes = detection_bytes
-        self.shared.limits.serialize_type = serialize_type
+        self.shared.limits = limits  # each field by its name; ValueError where one is missing
         for number in range(count):
             self.shared.reactors[number] = new_reactor(&self.shared, number)
             if self.shared.reactors[number] == NULL:
@@ -124,20 +119,6 @@ cdef class Reactors:
             slots.add_reader(&self.shared.reactors[number].routes_mutex)
         if self.shared.to_control.wake_fd < 0:
             raise OSError("no descriptor for the reactors' wake-up")
-
-    cdef int set_limits(self, limits) except -1:
-        self.shared.limits.frame_bytes_max = limits.frame_bytes_max
-        self.shared.limits.in_flight_max = limits.in_flight_max
-        self.shared.limits.connections_max = limits.connections_max
-        self.shared.limits.held_bytes_max[INPUT] = limits.incoming_bytes_max
-        self.shared.limits.held_bytes_max[OUTPUT] = limits.outgoing_bytes_total_max
-        self.shared.limits.queued_bytes_max = limits.queued_bytes_max
-        self.shared.limits.first_frames_bytes_max = limits.first_frames_bytes_max
-        self.shared.limits.outgoing_bytes_max = limits.outgoing_bytes_max
-        self.shared.limits.high_water_bytes = limits.high_water_bytes
-        self.shared.limits.send_buffer_bytes = limits.send_buffer_bytes
-        self.shared.limits.receive_buffer_bytes = limits.receive_buffer_bytes
-        return 0
 
     def __dealloc__(self):
         """After the threads of all loops ended."""

@@ -12,10 +12,9 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rocketns._fast.connections.messages import Kind
-from rocketns._fast.reactor.reactors import Reactors
+from rocketns._fast.reactor.reactors import Limits, Reactors
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
 from rocketns.config.tls import TlsMode
@@ -43,38 +42,24 @@ TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and ti
 REPLIED_BYTES_MAX = 16 * 1024 * 1024  # of answers that reactors have not looked at; control waits beyond it
 
 
-@dataclass(slots=True)
-class ReactorLimits:
-    """`rocketns._fast.reactor.reactors.ReactorLimits`."""
-
-    frame_bytes_max: int
-    in_flight_max: int
-    connections_max: int
-    incoming_bytes_max: int
-    queued_bytes_max: int
-    first_frames_bytes_max: int
-    outgoing_bytes_max: int
-    outgoing_bytes_total_max: int
-    high_water_bytes: int
-    send_buffer_bytes: int
-    receive_buffer_bytes: int
-
-    @classmethod
-    def of(cls, configuration: Configuration) -> ReactorLimits:
-        limits, netty = configuration.limits, configuration.netty
-        return cls(
-            limits.frame_bytes_max,
-            limits.in_flight_max,
-            limits.connections_max,
-            limits.incoming_bytes_max,
-            min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4),
-            limits.incoming_bytes_max // 4,
-            limits.outgoing_bytes_max,
-            limits.outgoing_bytes_total_max,
-            netty.water_marks[1],
-            netty.server_socket_snd_buf_size,
-            netty.server_socket_rcv_buf_size,
-        )
+def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
+    """The reactors' limits, from the configuration."""
+    limits, netty = configuration.limits, configuration.netty
+    return Limits(
+        frame_bytes_max=limits.frame_bytes_max,
+        in_flight_max=limits.in_flight_max,
+        connections_max=limits.connections_max,
+        held_bytes_max=(limits.incoming_bytes_max, limits.outgoing_bytes_total_max),
+        queued_bytes_max=min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4),
+        first_frames_bytes_max=limits.incoming_bytes_max // 4,
+        outgoing_bytes_max=limits.outgoing_bytes_max,
+        high_water_bytes=netty.water_marks[1],
+        send_buffer_bytes=netty.server_socket_snd_buf_size,
+        receive_buffer_bytes=netty.server_socket_rcv_buf_size,
+        detection_bytes=proxy.DETECTION_BYTES,
+        serialize_type=SerializeType[configuration.serialize_type],
+        takes_plain=tls_mode is not TlsMode.ENFORCING,
+    )
 
 
 class ReactorLane:
@@ -101,15 +86,9 @@ class ReactorLane:
         self._allowance = IdleAllowance()
         self._rounds_wanted: list[int] = []
         self.lookups_handed_over = 0
-        self.reactors = Reactors(
-            slots,
-            configuration.limits.reactor_count,
-            ReactorLimits.of(configuration),
-            tls_mode is not TlsMode.ENFORCING,
-            proxy.DETECTION_BYTES,
-            SerializeType[configuration.serialize_type],
-            self._idle_ms_max,
-        )
+        limits = limits_of(configuration, tls_mode)
+        self.reactors = Reactors(slots, configuration.limits.reactor_count, limits)
+        self.reactors.limit_idle(self._idle_ms_max)
         self.balance = Balance(self.reactors.count)
         self.read_usage: Callable[[], Usage | None] = lambda: None  # known when the threads run
 
