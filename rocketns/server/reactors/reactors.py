@@ -12,9 +12,10 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rocketns._fast.connections.messages import Kind
-from rocketns._fast.reactor.reactors import Limits, Reactors
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
 from rocketns.config.tls import TlsMode
@@ -28,6 +29,9 @@ from rocketns.server.reactors.reactor_channel import ReactorChannel
 from rocketns.server.reactors.usage import Meter, Usage
 from rocketns.server.requests.peek import seems_look_up
 from rocketns.server.stall import IdleAllowance, Stall
+
+if TYPE_CHECKING:
+    from rocketns._fast.reactor.reactors import Limits
 
 log = logging.getLogger("rocketns.reactors")
 
@@ -45,21 +49,21 @@ REPLIED_BYTES_MAX = 16 * 1024 * 1024  # of answers that reactors have not looked
 def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
     """The reactors' limits, from the configuration."""
     limits, netty = configuration.limits, configuration.netty
-    return Limits(
-        frame_bytes_max=limits.frame_bytes_max,
-        in_flight_max=limits.in_flight_max,
-        connections_max=limits.connections_max,
-        held_bytes_max=(limits.incoming_bytes_max, limits.outgoing_bytes_total_max),
-        queued_bytes_max=min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4),
-        first_frames_bytes_max=limits.incoming_bytes_max // 4,
-        outgoing_bytes_max=limits.outgoing_bytes_max,
-        high_water_bytes=netty.water_marks[1],
-        send_buffer_bytes=netty.server_socket_snd_buf_size,
-        receive_buffer_bytes=netty.server_socket_rcv_buf_size,
-        detection_bytes=proxy.DETECTION_BYTES,
-        serialize_type=SerializeType[configuration.serialize_type],
-        takes_plain=tls_mode is not TlsMode.ENFORCING,
-    )
+    return {
+        "frame_bytes_max": limits.frame_bytes_max,
+        "in_flight_max": limits.in_flight_max,
+        "connections_max": limits.connections_max,
+        "held_bytes_max": (limits.incoming_bytes_max, limits.outgoing_bytes_total_max),
+        "queued_bytes_max": min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4),
+        "first_frames_bytes_max": limits.incoming_bytes_max // 4,
+        "outgoing_bytes_max": limits.outgoing_bytes_max,
+        "high_water_bytes": netty.water_marks[1],
+        "send_buffer_bytes": netty.server_socket_snd_buf_size,
+        "receive_buffer_bytes": netty.server_socket_rcv_buf_size,
+        "detection_bytes": proxy.DETECTION_BYTES,
+        "serialize_type": SerializeType[configuration.serialize_type],
+        "takes_plain": tls_mode is not TlsMode.ENFORCING,
+    }
 
 
 class ReactorLane:
