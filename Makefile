@@ -6,7 +6,7 @@ WORKERS ?= 3
 
 VENV := .venv
 PY := $(VENV)/bin/python
-FAST := $(wildcard rocketns/_fast/*/*.pyx rocketns/_fast/*/*.pxd)
+FAST := $(wildcard rocketns/_fast/*/*.pyx rocketns/_fast/*/*.pxd tests/compiled/*.pyx)
 # Lists of pyproject.toml as lines that pip reads, so that no version is written down twice.
 REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	p = tomllib.load(open("pyproject.toml", "rb")); \
@@ -60,10 +60,10 @@ bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet 
 	@$(PY) -m benchmarks $(ARGS)
 	@$(if $(ARGS),,$(PY) -m pytest benchmarks/micro)
 
-build: $(VENV)/built ## compile what changed in rocketns/_fast
+build: $(VENV)/built ## compile what changed in rocketns/_fast, and the module that only tests call
 
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so tests/compiled/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find rocketns tests interop benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made:
@@ -90,8 +90,8 @@ $(VENV)/dev: pyproject.toml | $(VENV)/installed
 # An editable installation, so that rocketns starts from any folder; after that only what changed is compiled.
 $(VENV)/built: pyproject.toml setup.py $(FAST) $(VENV)/installed
 	@echo "compiling rocketns/_fast"
-	@if [ -n "$(filter-out $(FAST),$?)" ]; then $(PY) -m pip install -q --no-deps --no-build-isolation -e .; \
-	else $(PY) setup.py -q build_ext --inplace; fi
+	@if [ -n "$(filter-out $(FAST),$?)" ]; then ROCKETNS_TESTS=1 $(PY) -m pip install -q --no-deps --no-build-isolation -e .; \
+	else ROCKETNS_TESTS=1 $(PY) setup.py -q build_ext --inplace; fi
 	@touch $@
 
 # Never made, so that the programs are looked for each time.

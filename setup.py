@@ -16,6 +16,8 @@ from setuptools.errors import PlatformError
 HERE = Path(__file__).resolve().parent
 SANITIZERS = ("address", "thread", "undefined")
 SANITIZE = os.environ.get("ROCKETNS_SANITIZE", "")
+# Builds tests/compiled too. `make` sets it; what is installed elsewhere has no use for that module.
+TESTS = bool(os.environ.get("ROCKETNS_TESTS"))
 # Asserts which thread calls what (rocketns/_fast/system/threads.pxd); the sanitizers' builds do too.
 DEBUG = bool(SANITIZE or os.environ.get("ROCKETNS_DEBUG"))
 
@@ -58,9 +60,13 @@ def sanitizer_flags() -> list[str]:
 
 
 def sources() -> list[Path]:
-    """What the name server needs; and, to find its faults, the fuzzer of its parsers."""
-    fast = sorted((HERE / "rocketns" / "_fast").rglob("*.pyx"))
-    return [*fast, *sorted((HERE / "tests" / "sanitize").glob("*.pyx"))] if SANITIZE else fast
+    """The name server's; the module that only tests call; and, for the sanitizers, the fuzzer of the parsers."""
+    folders = ["rocketns/_fast"]
+    if TESTS or SANITIZE:
+        folders.append("tests/compiled")
+    if SANITIZE:
+        folders.append("tests/sanitize")
+    return [path for folder in folders for path in sorted((HERE / folder).rglob("*.pyx"))]
 
 
 def extensions() -> list[Extension]:

@@ -15,13 +15,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, register_body, register_ext, topic_config
-from rocketns._fast.routes.lookup import answer
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
 from rocketns.server.publishing.known_topics import KnownTopicsReader
+from tests.compiled.parts import answer
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.worlds import PublishedWorld
 from tests.processor.asking import World

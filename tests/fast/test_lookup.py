@@ -12,9 +12,8 @@ from interop.golden import store
 from interop.golden.compare import split
 from interop.golden.scenarios import SCENARIOS
 from interop.harness.wire import JSON
-from rocketns._fast.codec.route_request import recognise
-from rocketns._fast.routes.lookup import answer
 from rocketns.protocol.codes import SerializeType
+from tests.compiled.parts import answer, recognise
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.frames import any_frames
 from tests.fast.worlds import CLOSES, PublishedWorld, populated

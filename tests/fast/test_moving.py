@@ -21,6 +21,7 @@ from rocketns.server.reactors.lookup_counts import drain_lookups
 from rocketns.server.reactors.reactor_connection import ReactorConnection
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Usage
+from tests.compiled.parts import has_handled_all, is_settled
 from tests.fast.clients import CLIENTS, look_up
 from tests.soak.live import LiveServer
 from tests.support.ended import is_ended
@@ -65,7 +66,7 @@ def show(server: LiveServer, shares: list[float], idle: float, times: int = 1) -
 
 def settle(server: LiveServer | TimedServer) -> None:
     """Wait until reactors and control have handled all messages."""
-    eventually(lambda: server.call(lambda: reactors_of(server).is_settled), every_s=0.001)
+    eventually(lambda: server.call(lambda: is_settled(reactors_of(server))), every_s=0.001)
     server.call(lambda: None)
 
 
@@ -216,7 +217,7 @@ def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> Non
             client.send(frame(json_header(206, opaque=1)) + look_up(CLIENTS[0], "T", 2))
             eventually(lambda: reactors.has_news)
             reactors.give(0, 1, ALL, 0)
-            eventually(lambda: reactors.has_handled_all)
+            eventually(lambda: has_handled_all(reactors))
             assert carried(server) == [1, 0]
         assert [client.receive().opaque for _ in range(2)] == [1, 2]
 

@@ -10,8 +10,8 @@ import pytest
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from rocketns._fast.routes.routes import RouteSlots
-from rocketns._fast.routes.slots import HANDED_OVER
 from rocketns.protocol.body import bodies
+from tests.compiled.parts import HANDED_OVER, body_of
 from tests.fast.worlds import PublishedWorld
 
 TOPICS = [f"T{number}" for number in range(200)]  # more than are changed at once
@@ -24,7 +24,7 @@ class WatchedSlots(RouteSlots):
     seen: list[Bodies]
 
     def look(self) -> Bodies:
-        return [self.body(topic.encode(), False) for topic in TOPICS]
+        return [body_of(self, topic.encode(), False) for topic in TOPICS]
 
     def put_broker(self, *arguments: Any) -> None:
         super().put_broker(*arguments)
@@ -89,10 +89,10 @@ def test_a_slave_that_leaves_is_in_no_route_any_more(world: PublishedWorld) -> N
     register(world, "10.0.0.1:1", 8, 1)
     register(world, "10.0.0.2:1", 8, 1, broker_id=1)
     world.publish()
-    assert b"10.0.0.2:1" in world.slots.body(b"T0", False)
+    assert b"10.0.0.2:1" in body_of(world.slots, b"T0", False)
     world.ask(104, {"clusterName": "C1", "brokerName": "ba", "brokerAddr": "10.0.0.2:1", "brokerId": 1})
     world.publish()
-    shown = world.slots.body(b"T0", False)
+    shown = body_of(world.slots, b"T0", False)
     assert b"10.0.0.1:1" in shown
     assert b"10.0.0.2:1" not in shown
 
@@ -100,10 +100,10 @@ def test_a_slave_that_leaves_is_in_no_route_any_more(world: PublishedWorld) -> N
 def test_a_broker_that_left_and_comes_back_as_it_was_is_in_its_routes_again(world: PublishedWorld) -> None:
     register(world, "10.0.0.1:1", 8, 1)
     world.publish()
-    before = world.slots.body(b"T0", False)
+    before = body_of(world.slots, b"T0", False)
     world.ask(104, {"clusterName": "C1", "brokerName": "ba", "brokerAddr": "10.0.0.1:1", "brokerId": 0})
     world.publish()
-    assert world.slots.body(b"T0", False) is None
+    assert body_of(world.slots, b"T0", False) is None
     register(world, "10.0.0.1:1", 8, 1)
     world.publish()
-    assert world.slots.body(b"T0", False) == before
+    assert body_of(world.slots, b"T0", False) == before

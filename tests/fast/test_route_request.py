@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec import wire
-from rocketns._fast.codec.route_request import recognise, recognise_like
 from rocketns.protocol.codes import V4_9_4
 from rocketns.protocol.command import decode
 from rocketns.protocol.headers import GetRouteInfoRequestHeader, decode_header, requested_zone
+from tests.compiled.parts import recognise, recognise_like
 from tests.fast.clients import CLIENTS, GET_ROUTE, look_up
 from tests.fast.frames import TOPICS, any_frames, opaques
 from tests.fast.worlds import FRAME_BYTES_MAX

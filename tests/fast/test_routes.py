@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from rocketns._fast.routes.routes import RouteSlots
-from rocketns._fast.routes.slots import HANDED_OVER
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import TopicConfig, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import view
 from rocketns.server.publishing.publisher import Publisher
+from tests.compiled.parts import HANDED_OVER, body_of, topic_count
 from tests.routeinfo.manager import Broker, Manager
 from tests.routeinfo.test_machine import SEED, RouteMachine, brokers, queues
 from tests.support.machine import run_machine
@@ -62,7 +62,7 @@ class SlotMachine(RouteMachine):
         for topic in TOPICS:
             route = route_of(self.manager, topic)
             for standard in (False, True):
-                shown = self.publisher.slots.body(topic.encode(), standard)
+                shown = body_of(self.publisher.slots, topic.encode(), standard)
                 if shown != HANDED_OVER:
                     assert shown == (route and bodies.topic_route_data(route, standard=standard)), topic
                 else:
@@ -70,7 +70,7 @@ class SlotMachine(RouteMachine):
 
     @invariant()
     def no_topic_is_left_over(self) -> None:
-        assert len(self.publisher.slots) == len(self.manager.tables.topic_queue_table)
+        assert topic_count(self.publisher.slots) == len(self.manager.tables.topic_queue_table)
 
 
 run = partial(run_machine, SlotMachine, "tests/fast/test_routes.py")
@@ -115,7 +115,7 @@ def test_a_broker_is_found_in_every_topic_whatever_the_topic_before_it_has(
         for topic, names in holders.items():
             queues = ",".join(f"{holder}(1, 2, 3, 4)" for holder in sorted(names))
             body = f'{{"brokerDatas":[{",".join(sorted(names))}],"filterServerTable":{{}},"queueDatas":[{queues}]}}'
-            assert slots.body(topic.encode(), False) == (body.encode() if names else None)
+            assert body_of(slots, topic.encode(), False) == (body.encode() if names else None)
 
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(["put", "drop", "topic", "untopic"])), max_size=60))
@@ -138,8 +138,8 @@ def test_brokers_stay_sorted_by_name_however_they_come_and_go(steps: list[tuple[
         datas = ",".join(sorted(holders & groups))
         queues = ",".join(f"{holder}(1, 2, 3, 4)" for holder in sorted(holders))
         body = f'{{"brokerDatas":[{datas}],"filterServerTable":{{}},"queueDatas":[{queues}]}}'.encode()
-        assert slots.body(b"T", False) == (body if holders & groups else None)
-        assert len(slots) == bool(holders)
+        assert body_of(slots, b"T", False) == (body if holders & groups else None)
+        assert topic_count(slots) == bool(holders)
 
 
 def test_many_topics_come_and_go() -> None:
@@ -151,10 +151,10 @@ def test_many_topics_come_and_go() -> None:
     slots.delete_topics("b", [f"T{number}" for number in numbers if number % 3])
     for number in numbers:
         body = b'{"brokerDatas":[S],"filterServerTable":{},"queueDatas":[b(%d, 0, 0, 0)]}' % (number % 7)
-        assert slots.body(b"T%d" % number, True) == (None if number % 3 else body)
-    assert len(slots) == sum(number % 3 == 0 for number in numbers)
+        assert body_of(slots, b"T%d" % number, True) == (None if number % 3 else body)
+    assert topic_count(slots) == sum(number % 3 == 0 for number in numbers)
     slots.delete_topics("b", [f"T{number}" for number in numbers])
-    assert len(slots) == 0
+    assert topic_count(slots) == 0
 
 
 def test_a_topic_that_is_handed_over_stays_so() -> None:
@@ -162,9 +162,9 @@ def test_a_topic_that_is_handed_over_stays_so() -> None:
     slots.put_broker("b", b"B", b"S", False)
     slots.hand_over("T")
     for _ in range(2):
-        assert slots.body(b"T", False) is None
+        assert body_of(slots, b"T", False) is None
         slots.put_topics("b", [("T", None, (1, 2, 3, 4))])
-        assert slots.body(b"T", False) == HANDED_OVER
+        assert body_of(slots, b"T", False) == HANDED_OVER
         slots.delete_topics("b", ["T"])
 
 

@@ -15,9 +15,9 @@ from interop.harness.payloads import data_version, register_body, register_ext, 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec.register_body import parse_compressed, parse_json
 from rocketns._fast.routes.known_topics import PublishedTopics
-from rocketns._fast.routes.lookup import answer
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import SerializeType
+from tests.compiled.parts import answer
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.frames import TOPICS
 from tests.fast.test_register_body import BLOCKS, FORMS, check, check_blocks

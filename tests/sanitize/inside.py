@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import rocketns._fast
+import tests.compiled
 import tests.sanitize
 
 ENDED = "ended with status"
@@ -22,6 +23,7 @@ ENDED = "ended with status"
 def main(folder: Path, what: str, arguments: list[str]) -> int:
     """The exit status of what was run; 1 where a module came from elsewhere."""
     rocketns._fast.__path__[:] = [str(folder / "rocketns" / "_fast")]
+    tests.compiled.__path__[:] = [str(folder / "tests" / "compiled")]
     tests.sanitize.__path__.append(str(folder / "tests" / "sanitize"))
     if what == "pytest":
         status = int(pytest.main(arguments))
@@ -76,7 +78,7 @@ def _compiled() -> list[tuple[str, Path]]:
     return [
         (name, Path(str(module.__file__)))
         for name, module in sys.modules.items()
-        if name.startswith("rocketns._fast.") and getattr(module, "__file__", None)
+        if name.startswith(("rocketns._fast.", "tests.compiled.")) and getattr(module, "__file__", None)
     ]
 
 

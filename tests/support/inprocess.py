@@ -14,6 +14,7 @@ from rocketns.config import Configuration
 from rocketns.controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.server.clock import Clock
+from tests.compiled.parts import is_settled, set_clock
 
 Result = TypeVar("Result")
 
@@ -73,7 +74,7 @@ class TimedServer:
             self.controller.run_due_jobs()
 
         self.call(step)
-        eventually(lambda: self.call(lambda: self.reactors is None or self.reactors.is_settled), every_s=0.001)
+        eventually(lambda: self.call(lambda: self.reactors is None or is_settled(self.reactors)), every_s=0.001)
         self.call(lambda: None)
 
     @property
@@ -102,7 +103,7 @@ class TimedServer:
 
     def _show_time(self) -> None:
         if self.reactors is not None:
-            self.reactors.set_clock(self.clock.now().ms)
+            set_clock(self.reactors, self.clock.now().ms)
 
     def stop(self) -> None:
         asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(10)

@@ -1,7 +1,8 @@
 """What Python callers see of fingerprint.pyx."""
 
 def fingerprint(body: bytes | memoryview) -> int:
-    """Equal for bodies that are equal but for the digits of topicConfigSerializeWrapper.mappingDataVersion.timestamp.
+    """Equal for bodies that differ only in the digits of topicConfigSerializeWrapper.mappingDataVersion.timestamp.
 
-    It is constant within one process. Who does not know its key cannot make different bodies equal.
+    A body's fingerprint is the same throughout one process. Other bodies have the same with a probability that
+    universal_hash.pxd states, even if they were chosen for that.
     """

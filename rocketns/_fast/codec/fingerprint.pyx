@@ -1,6 +1,7 @@
-"""A keyed 64-bit hash of a registration's body, by which a repeated one is recognised.
+"""A keyed hash of a registration's body, by which a repeated one is recognised.
 
-The hash of hashing.pxd in four lanes, which hide the latency of the multiplications: about 35 GB/s.
+The hash of universal_hash.pxd, whose bound holds for whoever does not know the key. The key is made when the process
+starts, and no hash leaves the process.
 
 A 5.x broker writes the current time into topicConfigSerializeWrapper.mappingDataVersion.timestamp of every
 registration. No name server reads that member, so its digits are left out of the hash. They are left out only where
@@ -11,7 +12,6 @@ where they are as many digits as the current time has. Bodies that differ in suc
 import secrets
 
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy
 
 from rocketns._fast.codec.compact_json cimport (
     MEMBER,
@@ -24,37 +24,22 @@ from rocketns._fast.codec.compact_json cimport (
     skip_value,
     take,
 )
-from rocketns._fast.system.hashing cimport HashKey, fold, hash_bytes
+from rocketns._fast.system.universal_hash cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
 
 cdef enum:
-    STEP_BYTES = 64
     STAMP_DIGITS = 13  # of an epoch in milliseconds, until the year 2286
     STAMP_WITHIN_BYTES = 1024  # brokers write the stamp within the first 250 bytes
 
-cdef HashKey KEY
-KEY.first, KEY.second = secrets.randbits(64) | 1, secrets.randbits(64) | 1
+cdef UniversalKey KEY
 
 
-cdef uint64_t hash_body(const uint8_t *data, size_t length, const HashKey *key) noexcept nogil:
-    """Reads data[0] to data[length - 1]."""
-    cdef uint64_t words[8]
-    cdef uint64_t second = key.second
-    cdef uint64_t a, b, c, d
-    cdef size_t left = length
-    # The seeds differ, so the lane of a word affects the hash. Not an array: they have to stay in registers.
-    a, b = fold(key.first ^ 1, second), fold(key.first ^ 2, second)
-    c, d = fold(key.first ^ 3, second), fold(key.first ^ 4, second)
-    while left >= STEP_BYTES:
-        memcpy(words, data, STEP_BYTES)
-        a = fold(words[0] ^ second, words[1] ^ a)
-        b = fold(words[2] ^ second, words[3] ^ b)
-        c = fold(words[4] ^ second, words[5] ^ c)
-        d = fold(words[6] ^ second, words[7] ^ d)
-        data += STEP_BYTES
-        left -= STEP_BYTES
-    a, c = fold(a ^ key.first, b ^ second), fold(c ^ key.first, d ^ second)
-    a = fold(fold(a ^ key.first, c ^ second) ^ key.first, hash_bytes(data, left, key) ^ second)
-    return fold(a ^ key.first, <uint64_t>length ^ second)
+def _make_key():
+    for place in range(BLOCK_WORDS):
+        KEY.words[place] = secrets.randbits(64)
+    KEY.point = secrets.randbelow(2**61 - 1)
+
+
+_make_key()
 
 
 cdef bint enter_member(Cursor *cursor, const char *name, size_t length) noexcept nogil:
@@ -96,12 +81,13 @@ cdef size_t stamp_start(const uint8_t *body, size_t length) noexcept nogil:
     return 0
 
 
-cdef uint64_t hash_registration(const uint8_t *body, size_t length, const HashKey *key) noexcept nogil:
-    """Both parts' lengths are in their hashes, so the place of the stamp counts."""
+cdef uint64_t hash_registration(const uint8_t *body, size_t length, const UniversalKey *key) noexcept nogil:
+    """Control only. The place of the digits, and then the bytes before and after them."""
     cdef size_t start = stamp_start(body, length), end = start + STAMP_DIGITS
+    cdef uint64_t state = next_state(1, start, key.point)
     if start == 0:
-        return hash_body(body, length, key)
-    return fold(hash_body(body, start, key) ^ key.first, hash_body(body + end, length - end, key) ^ key.second)
+        return add_bytes(state, body, length, key)
+    return add_bytes(add_bytes(state, body, start, key), body + end, length - end, key)
 
 
 def fingerprint(const unsigned char[::1] body):

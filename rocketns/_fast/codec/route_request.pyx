@@ -298,24 +298,3 @@ cdef bint follows_layout(
         return False
     request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
     return take_bytes(&cursor, <const char *>expected, layout.behind)
-
-
-def recognise(const unsigned char[::1] frame):
-    cdef RouteRequest request
-    if frame.shape[0] < HEAD_BYTES or not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
-        return None
-    return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard
-
-
-def recognise_like(const unsigned char[::1] learnt, const unsigned char[::1] frame):
-    cdef RouteRequest request
-    cdef Layout layout
-    if min(learnt.shape[0], frame.shape[0]) < HEAD_BYTES:
-        return None
-    if not recognise_request(&learnt[0], <size_t>learnt.shape[0], &request):
-        return None
-    if not learn_layout(&learnt[0], <size_t>learnt.shape[0], &request, &layout):
-        return None
-    if not follows_layout(&frame[0], <size_t>frame.shape[0], &layout, &request):
-        return None
-    return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard

@@ -32,10 +32,10 @@ cdef struct Connection:
     int64_t active_ms  # the last byte in or out
     int64_t idle_ms_max
     # How it ends.
+    int64_t ending_ms
+    int ending  # messages.Ending
     bint is_ending  # to be closed when its output is sent
     bint is_failed  # to be closed at the end of this turn
-    int ending  # messages.Ending
-    int64_t ending_ms
     # What its look-ups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt

@@ -26,11 +26,13 @@ from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_aga
 from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, report_opened
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.moving cimport drop_moving, give, take_moving
-from rocketns._fast.reactor.reactor_state cimport SCRATCH_BYTES, find_connection, must_wait
+from rocketns._fast.reactor.reactor_state cimport REACTOR_SHIFT, SCRATCH_BYTES, find_connection, must_wait
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.reactor.stalls cimport unstall
 from rocketns._fast.reactor.turns cimport end_connection, finish_turn, receive, resume, resume_stalled
 from rocketns._fast.routes.lookup_counts cimport free_counts
+from rocketns._fast.routes.routes cimport READERS_MAX
+from rocketns._fast.system.assertions cimport assert_equal
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.sockets cimport (
     EFD_CLOEXEC,
@@ -57,6 +59,10 @@ cdef enum:
     HANDLED_AT_ONCE_MAX = 256
     HANDLED_BYTES_AT_ONCE_MAX = 1024 * 1024
     NO_MEMORY_WAIT_MS = 100
+
+# An id has room for the number of each reactor, and the ids of the loop's own events are no reactor's.
+assert_equal(REACTOR_SHIFT + 8, 64)
+assert_equal(READERS_MAX < 255, True)
 
 cdef extern from "<stdint.h>" nogil:
     const uint64_t WOKEN "(UINT64_MAX - 1)"  # the epoll id of the inbox's eventfd; no connection has it

@@ -13,7 +13,6 @@ cdef class Reactors:
     cdef readonly RouteSlots slots  # fixed
     cdef readonly int count  # fixed
 
-    cdef int set_limits(self, limits) except -1
     cdef void collect(self) noexcept
     cdef int post(
         self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data, size_t size,

@@ -1,50 +1,46 @@
 """What Python callers see of reactors.pyx."""
 
-from typing import Protocol
+from typing import TypedDict
 
 from rocketns._fast.routes.routes import RouteSlots
 
 REACTORS_MAX: int
 
-class ReactorLimits(Protocol):
-    """Bytes, frames and connections; a buffer of 0 bytes is the system's own choice."""
+class Limits(TypedDict):
+    """The struct of this name in reactor_state.pxd: bytes, frames and connections. Fixed once the reactors run."""
 
     frame_bytes_max: int
     in_flight_max: int
     connections_max: int
-    incoming_bytes_max: int
+    held_bytes_max: tuple[int, int]
+    """Of all connections together: input that is not worked off, and unsent answers."""
     queued_bytes_max: int
     first_frames_bytes_max: int
     outgoing_bytes_max: int
-    outgoing_bytes_total_max: int
     high_water_bytes: int
     send_buffer_bytes: int
+    """0 is the system's own choice, as of ``receive_buffer_bytes``."""
     receive_buffer_bytes: int
+    detection_bytes: int
+    """A connection's first so many bytes come together."""
+    serialize_type: int
+    """0 writes JSON headers, 1 binary ones."""
+    takes_plain: bool
+    """False hands every connection to control's loop."""
 
 class Reactors:
-    """The reactors of one server: `run` each on a thread, `listen`, and then `take` whenever `fileno` is ready.
+    """The reactors of one server: `listen`, `run` each on a thread, and then `take` whenever `fileno` is readable.
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
+
+    Control only: `listen`, `take`, `reply`, `done_with`, `hold_here`, `is_to_close_here`, `count_lookups`,
+    `drain_lookups`, `stop`. A reactor's thread: `run`. Any thread: all others.
     """
 
     slots: RouteSlots
     count: int
 
-    def __init__(
-        self,
-        slots: RouteSlots,
-        count: int,
-        limits: ReactorLimits,
-        takes_plain: bool,
-        detection_bytes: int,
-        serialize_type: int,
-        idle_ms_max: int,
-    ) -> None:
-        """``takes_plain`` False gives every connection away. A connection's first ``detection_bytes`` come together.
-
-        ``serialize_type`` 0 writes JSON headers, 1 binary ones; ``idle_ms_max`` 0 is no limit.
-        """
-
+    def __init__(self, slots: RouteSlots, count: int, limits: Limits) -> None: ...
     def run(self, number: int) -> None:
         """A reactor's loop, without the GIL, until `stop`."""
 
@@ -58,104 +54,93 @@ class Reactors:
         """Up to ``most`` messages in order: kind, connection, value: see `ReactorTransport`."""
 
     def done_with(self, frame_bytes: int) -> None:
-        """A frame that was taken no longer waits: its bytes make room under ``queued_bytes_max``."""
+        """A frame no longer waits for control: its bytes make room under ``queued_bytes_max``."""
 
     @property
     def has_more(self) -> bool:
-        """Whether `take` left some."""
+        """Whether `take` left messages."""
 
     def reply(
         self, connection: int, done: int, data: bytes | bytearray | memoryview, awaits_taken: bool = False
     ) -> None:
-        """``data`` goes out, and ``done`` requests are no longer in flight. Nothing happens where it is gone.
+        """Send ``data``; ``done`` requests are no longer in flight. Does nothing where the connection is gone.
 
-        With ``awaits_taken`` a message says when the peer took its answers, up to the high-water mark.
+        With ``awaits_taken``, the message TAKEN comes when the connection's unsent bytes are below the high-water mark.
         """
 
     def hold_here(self, kind: int, delta: int, largest: int) -> None:
-        """Bytes that connections of control's loop hold: the change, and what the largest of them holds.
+        """Count bytes that connections of control's loop hold: the change, and the bytes of the largest connection.
 
         ``kind`` 0 is input that is not worked off, 1 unsent answers.
         """
 
     def is_to_close_here(self, kind: int) -> bool:
-        """Whether too many bytes are held, and control's loop has the connection that holds the most."""
+        """Whether too many bytes are held, and the connection that holds the most is control's."""
 
     def end(self, connection: int) -> None:
-        """Close after what was written."""
+        """Close after the unsent answers."""
 
     def abort(self, connection: int) -> None:
         """Close at once."""
 
     def adopt(self, fd: int, address: bytes, received: bytes) -> None:
-        """Carry on a plain connection whose first bytes, ``received``, are frames. The descriptor is the reactor's."""
+        """Give a plain connection, of which ``received`` came already, to a reactor, with its descriptor."""
 
     def deal_to(self, count: int) -> None:
-        """The first ``count`` reactors get the connections that come from now on; at first one."""
+        """The first ``count`` reactors get new connections; at first only one does."""
 
     def give(self, source: int, target: int, thousandths: int, recent_ms: int) -> None:
-        """Move so much of a reactor's connections to another. Only those at rest move, and no more than 512.
+        """Move a part of a reactor's connections to another. Only connections at rest move, and at most 512.
 
-        ``recent_ms`` other than 0: of those that had a byte within that time. A connection that moved has a new number.
+        With ``recent_ms``, only connections that had a byte within that time. A moved connection has a new number.
         """
 
     def carried(self) -> list[int]:
         """How many connections each reactor has."""
 
     def released(self) -> None:
-        """A connection that was given away is closed."""
+        """A connection that was handed to control's loop is closed."""
 
     def limit_idle(self, idle_ms_max: int) -> None:
-        """The limit of connections that come from now on; 0 is none."""
+        """The idle limit of new connections; 0, as at first, is none."""
 
     def close_idle(self, now_ms: int) -> None:
-        """End connections idle for their limit."""
+        """Close the connections that had no byte for their limit."""
 
     def enable(self, enabled: bool) -> None:
-        """Whether look-ups are answered; otherwise all are handed over, as at first."""
-
-    def set_clock(self, now_ms: int) -> None:
-        """For tests: what the reactors take for the time, until it is -1 again."""
+        """Whether reactors answer look-ups; otherwise, as at first, they hand all over."""
 
     def count_lookups(self, keys_max: int, by_client: bool) -> None:
         """Count the look-ups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
 
     def drain_lookups(self) -> tuple[list[tuple[str, str | None, int, int, int, int]], int, int]:
-        """What was counted since the last call, and, of those beyond ``keys_max``, look-ups and misses.
+        """Rows that were counted since the last call; and look-ups and misses that found no room among the rows.
 
         A row: topic, client where counts are kept by client, language code or -1, version, look-ups, misses.
         """
 
     def stop(self) -> None:
-        """End the loops, which close all connections."""
+        """End the loops. They close all connections."""
 
     @property
     def rounds(self) -> list[int]:
-        """For each reactor: how many times it has served all sockets that were ready."""
-
-    @property
-    def has_handled_all(self) -> bool:
-        """For tests: whether the reactors handled every message sent to them."""
+        """For each reactor, how often it has served all ready sockets."""
 
     @property
     def has_news(self) -> bool:
-        """Whether something came that was not taken."""
-
-    @property
-    def is_settled(self) -> bool:
-        """For tests: whether every message was handled and every message to control was taken."""
+        """Whether a message waits to be taken."""
 
     @property
     def incoming_bytes(self) -> int:
-        """Bytes of frames that are not complete, or must wait."""
+        """Bytes of frames that are incomplete or must wait."""
 
     @property
     def outgoing_bytes(self) -> int:
-        """Bytes of answers that their peers have not taken yet."""
+        """Bytes of answers that peers have not taken."""
 
     @property
     def replied_bytes(self) -> int:
-        """Bytes of answers of control that the reactors have not looked at."""
+        """Bytes of control's answers that no reactor has looked at."""
 
     @property
     def queued_bytes(self) -> int:
@@ -163,7 +148,7 @@ class Reactors:
 
     @property
     def connections(self) -> int:
-        """Open connections, those given away among them."""
+        """Open connections, with those handed to control's loop."""
 
     def counters(self) -> list[tuple[int, int]]:
         """For each reactor: look-ups answered with a route, and with "topic not exist"."""

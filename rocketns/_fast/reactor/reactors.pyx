@@ -98,8 +98,7 @@ cdef int add_rows(list rows, const Counts *counts) except -1:
 # The garbage collector must not clear the slots before __dealloc__ has used them.
 @cython.no_gc_clear
 cdef class Reactors:
-    def __cinit__(self, RouteSlots slots not None, int count, limits, bint takes_plain, int detection_bytes,
-                  int serialize_type, int64_t idle_ms_max):
+    def __cinit__(self, RouteSlots slots not None, int count, dict limits not None):
         cdef int number
         memset(&self.shared, 0, sizeof(Shared))
         self.shared.to_control.wake_fd = -1
@@ -111,11 +110,7 @@ cdef class Reactors:
         self.shared.routes = &slots.routes
         self.shared.clock_ms = -1
         self.shared.dealt_to = 1
-        self.shared.idle_ms_max = idle_ms_max
-        self.set_limits(limits)
-        self.shared.limits.takes_plain = takes_plain
-        self.shared.limits.detection_bytes = detection_bytes
-        self.shared.limits.serialize_type = serialize_type
+        self.shared.limits = limits  # each field by its name; ValueError where one is missing
         for number in range(count):
             self.shared.reactors[number] = new_reactor(&self.shared, number)
             if self.shared.reactors[number] == NULL:
@@ -124,20 +119,6 @@ cdef class Reactors:
             slots.add_reader(&self.shared.reactors[number].routes_mutex)
         if self.shared.to_control.wake_fd < 0:
             raise OSError("no descriptor for the reactors' wake-up")
-
-    cdef int set_limits(self, limits) except -1:
-        self.shared.limits.frame_bytes_max = limits.frame_bytes_max
-        self.shared.limits.in_flight_max = limits.in_flight_max
-        self.shared.limits.connections_max = limits.connections_max
-        self.shared.limits.held_bytes_max[INPUT] = limits.incoming_bytes_max
-        self.shared.limits.held_bytes_max[OUTPUT] = limits.outgoing_bytes_total_max
-        self.shared.limits.queued_bytes_max = limits.queued_bytes_max
-        self.shared.limits.first_frames_bytes_max = limits.first_frames_bytes_max
-        self.shared.limits.outgoing_bytes_max = limits.outgoing_bytes_max
-        self.shared.limits.high_water_bytes = limits.high_water_bytes
-        self.shared.limits.send_buffer_bytes = limits.send_buffer_bytes
-        self.shared.limits.receive_buffer_bytes = limits.receive_buffer_bytes
-        return 0
 
     def __dealloc__(self):
         """After the threads of all loops ended."""
@@ -317,9 +298,6 @@ cdef class Reactors:
     def enable(self, bint enabled):
         store(&self.shared.enabled, enabled)
 
-    def set_clock(self, int64_t now_ms):
-        store(&self.shared.clock_ms, now_ms)
-
     def count_lookups(self, unsigned int keys_max, bint by_client):
         """Control, before `run`."""
         self.shared.counted_keys_max, self.shared.counts_clients = keys_max, by_client
@@ -356,24 +334,8 @@ cdef class Reactors:
         return [load(&self.shared.reactors[number].rounds) for number in range(self.count)]
 
     @property
-    def has_handled_all(self):
-        # Handled counts are read before sent counts, which only grow. So equal sums mean that every message had been
-        # handled when its reactor's count was read, and that none was sent since. Reactors send messages too, and count
-        # them before they count the message that made them send as handled.
-        cdef int64_t unhandled = 0
-        for number in range(self.count):
-            unhandled -= load(&self.shared.reactors[number].messages_handled)
-        for number in range(self.count):
-            unhandled += load(&self.shared.reactors[number].messages_sent)
-        return unhandled == 0
-
-    @property
     def has_news(self):
         return self.waiting != NULL or not is_empty(&self.shared.to_control)
-
-    @property
-    def is_settled(self):
-        return self.has_handled_all and not self.has_news
 
     @property
     def incoming_bytes(self):

@@ -53,6 +53,7 @@ cdef enum:
     COPIED_INPUT_MAX = 4096  # so much waiting input is copied to the scratch, and received behind
     FIRST_FRAME_BYTES_MAX = 256 * 1024
     RESUMED_AT_ONCE_MAX = 64
+    LENGTH_BYTES = 4  # of the length before a frame
 
 
 cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) noexcept nogil:
@@ -147,7 +148,7 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
     if 0 < have <= COPIED_INPUT_MAX:
         memcpy(data, connection.input + connection.input_start, have)
     elif have:
-        wanted = 4 + <size_t>read_uint32(connection.input + connection.input_start)
+        wanted = LENGTH_BYTES + <size_t>read_uint32(connection.input + connection.input_start)
         wanted = wanted if wanted > have else have + SCRATCH_BYTES
         wanted = min(wanted, max(have * 2, <size_t>SCRATCH_BYTES))
         if not make_input_room(connection, wanted):

@@ -7,8 +7,18 @@ the full one afterwards, when no reactor has it.
 from libc.stddef cimport size_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from rocketns._fast.system.hashing cimport fold
 from rocketns._fast.codec.route_request cimport RouteRequest
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    /* Both halves of the product. Mixes a small number into words that are keyed hashes already. */
+    static inline uint64_t rocketns_fold(uint64_t one, uint64_t other) {
+        unsigned __int128 product = (unsigned __int128)one * other;
+        return (uint64_t)product ^ (uint64_t)(product >> 64);
+    }
+    """
+    uint64_t fold "rocketns_fold"(uint64_t one, uint64_t other) noexcept nogil
 
 # Keys are compared by their keyed 64-bit hash alone. client is NULL where counts are not kept by client.
 cdef struct Count:

@@ -14,8 +14,8 @@ def put_queues(
     overwrite: bool,
     change: type[Change],
 ) -> list[Change]:
-    """Write one broker's queues by topic, and return what that changed, in the order of ``queues``.
+    """Write one broker's queues by topic, and return the changes in the order of ``queues``.
 
-    ``renamed`` are the topics whose name is not the key; those without a name are left out. Without ``overwrite``
-    only topics that the broker has not are written. ``change`` is a named tuple of topic, old queues or None, and new.
+    ``renamed`` has the topics whose name is not their key; a topic without a name is left out. Without ``overwrite``,
+    topics that the broker has already are left alone. ``change`` is a named tuple: topic, old queues or None, new ones.
     """

@@ -1,6 +1,6 @@
-"""A registration's queues on their way into the table of topics: 10,000 at once, of which all or none may be new.
+"""Writes a registration's queues into the table of topics: 10,000 at once. Control only.
 
-tests/fast/test_queue_table.py holds it to a reference in Python.
+tests/fast/test_queue_table.py compares it with a reference in Python.
 """
 
 from cpython.ref cimport Py_INCREF
@@ -11,7 +11,7 @@ cdef extern from "Python.h":
 
 
 cdef inline object new_change(type kind, object topic, object old, object new):
-    """What kind(topic, old, new) gives, at a fifth of its cost: a named tuple is made by a Python function."""
+    """kind(topic, old, new), five times as fast: a named tuple's constructor is a Python function."""
     cdef object change = PyType_GenericAlloc(kind, 3)
     Py_INCREF(topic)
     PyTuple_SET_ITEM(change, 0, topic)
@@ -41,7 +41,7 @@ def put_queues(dict topics not None, str broker_name not None, dict queues not N
             changes.append(new_change(change, topic, None, new))
             continue
         count = len(brokers)
-        old = brokers.setdefault(broker_name, new)  # one look-up for both cases
+        old = brokers.setdefault(broker_name, new)  # one look-up, new or not
         if len(brokers) != count:
             changes.append(new_change(change, topic, None, new))
         elif overwrite and old is not new and old != new:

@@ -29,9 +29,3 @@ class RouteSlots:
 
     def hand_over(self, topic: str) -> None:
         """From now on the topic's route cannot be composed, also if the topic goes and comes again."""
-
-    def body(self, topic: bytes, standard: bool) -> bytes | int | None:
-        """The topic's body, None where it has no route, `slots.HANDED_OVER` where only the tables know it."""
-
-    def __len__(self) -> int:
-        """Topics with queue data."""

@@ -14,19 +14,15 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove
 
 from rocketns._fast.routes.slots cimport (
-    ABSENT,
     DEFAULT,
-    HANDED_OVER,
     STANDARD,
     BrokerEntry,
     Change,
     Fragment,
     RouteEntry,
-    body_size,
     clear_bytes,
     find_entry,
     find_next_slot,
-    find_slot,
     free_slot,
     insert_slot,
     key_of,
@@ -36,7 +32,6 @@ from rocketns._fast.routes.slots cimport (
     set_bytes,
     set_entry,
     unlink_slot,
-    write_body,
 )
 from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock
 
@@ -55,8 +50,8 @@ cdef class RouteSlots:
 
     def __cinit__(self, queue_element):
         self.queue_element = queue_element
-        self.routes.key.first = secrets.randbits(64) | 1
-        self.routes.key.second = secrets.randbits(64) | 1
+        self.routes.key.first = secrets.randbits(64)
+        self.routes.key.second = secrets.randbits(64)
         self.reader_count = 0
         self.handed_over = set()
         self.broker_numbers, self.broker_names, self.free_brokers = {}, [], []
@@ -206,21 +201,6 @@ cdef class RouteSlots:
             self.lock()
             slot.handed_over = True
             self.unlock()
-
-    def body(self, bytes topic, bint standard):
-        cdef const uint8_t *key = topic
-        cdef Slot *slot = find_slot(&self.routes, key, len(topic))
-        cdef int dialect = STANDARD if standard else DEFAULT
-        cdef int64_t size = ABSENT if slot == NULL else body_size(&self.routes, slot, dialect)
-        cdef bytearray out
-        if size <= 0:
-            return None if size == ABSENT else HANDED_OVER
-        out = bytearray(size)
-        write_body(&self.routes, slot, dialect, <uint8_t *>out, <uint8_t *>out + size)
-        return bytes(out)
-
-    def __len__(self):
-        return self.routes.used
 
     cdef uint32_t broker_of(self, str broker_name) except? 0:
         cdef object found = self.broker_numbers.get(broker_name)

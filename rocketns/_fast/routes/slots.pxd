@@ -16,7 +16,7 @@ cdef enum:
     STANDARD = 1
     DIALECTS = 2
 
-cpdef enum:
+cdef enum:
     NO_ROOM = -2
     HANDED_OVER = -1
     ABSENT = 0

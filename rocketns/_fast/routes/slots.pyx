@@ -11,12 +11,19 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from rocketns._fast.system.hashing cimport hash_bytes
+from rocketns._fast.system.assertions cimport assert_equal
 
 cdef extern from *:
     """
     #define rocketns_prefetch(address) __builtin_prefetch(address)
     """
     void prefetch "rocketns_prefetch"(const void *address) nogil
+
+# What many topics take; ARCHITECTURE.md has the first. Behind a slot's 104 bytes lies its key.
+assert_equal(sizeof(RouteEntry), 8)
+assert_equal(sizeof(BrokerEntry), 48)
+assert_equal(sizeof(Fragment), 40)
+assert_equal(sizeof(Slot), 112)
 
 cdef bytes BROKERS = b'{"brokerDatas":['
 cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['

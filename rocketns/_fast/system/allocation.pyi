@@ -1,8 +1,8 @@
 """What Python callers see of allocation.pyx."""
 
 def give_back_large_blocks() -> None:
-    """Blocks of 4 MiB and more go back to the system when they are freed.
+    """Return freed blocks of 4 MiB and more to the system at once.
 
-    Both thresholds are fixed: by default glibc raises them to what was freed last, takes frames of 16 MiB from its
-    heaps from then on, and leaves holes there.
+    This fixes two thresholds of glibc. By default it raises them to the size that was freed last: then frames of 16 MiB
+    come from its heaps and leave holes there.
     """

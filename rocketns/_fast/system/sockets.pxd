@@ -1,4 +1,4 @@
-"""The system calls of a reactor, as far as libc's declarations in Cython lack them."""
+"""The system calls of a reactor that Cython's declarations of libc lack. Any thread."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -35,8 +35,8 @@ cdef extern from * nogil:
     #include <sys/socket.h>
     #include <sys/syscall.h>
     #include <unistd.h>
-    /* Those of libc are points where a thread may be cancelled: two atomic operations each, which a reactor, never
-       cancelled, has no use for. Sanitizers know what libc's read and write. */
+    /* libc's functions are cancellation points, which costs two atomic operations each. A reactor is never cancelled. A
+       sanitizer's build uses libc's functions, because the sanitizer knows what they read and write. */
     #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(SYS_recvfrom) || !defined(SYS_sendto)
     #define rocketns_epoll_wait epoll_wait
     #define rocketns_recv recv

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
@@ -12,55 +12,37 @@ from rocketns.protocol import proxy
 from rocketns.protocol.codes import SerializeType
 from rocketns.server.requests.inbox import waiting_bytes_max
 
-
-@dataclass(slots=True)
-class ReactorLimits:
-    """`rocketns._fast.reactor.reactors.ReactorLimits`."""
-
-    frame_bytes_max: int
-    in_flight_max: int
-    connections_max: int
-    incoming_bytes_max: int
-    queued_bytes_max: int
-    first_frames_bytes_max: int
-    outgoing_bytes_max: int
-    outgoing_bytes_total_max: int
-    high_water_bytes: int
-    send_buffer_bytes: int
-    receive_buffer_bytes: int
-
-    @classmethod
-    def of(cls, configuration: Configuration) -> ReactorLimits:
-        limits, netty = configuration.limits, configuration.netty
-        return cls(
-            limits.frame_bytes_max,
-            limits.in_flight_max,
-            limits.connections_max,
-            limits.incoming_bytes_max,
-            waiting_bytes_max(limits),
-            limits.incoming_bytes_max // 4,
-            limits.outgoing_bytes_max,
-            limits.outgoing_bytes_total_max,
-            netty.water_marks[1],
-            netty.server_socket_snd_buf_size,
-            netty.server_socket_rcv_buf_size,
-        )
+if TYPE_CHECKING:
+    from rocketns._fast.reactor.reactors import Limits
 
 
 def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: TlsMode) -> Reactors | None:
     """None with ``--reactors 0``: the asyncio transport carries all connections then. No thread runs yet."""
     if not configuration.limits.reactor_count:
         return None
-    reactors = Reactors(
-        slots,
-        configuration.limits.reactor_count,
-        ReactorLimits.of(configuration),
-        tls_mode is not TlsMode.ENFORCING,
-        proxy.DETECTION_BYTES,
-        SerializeType[configuration.serialize_type],
-        configuration.netty.idle_ms_max,
-    )
+    reactors = Reactors(slots, configuration.limits.reactor_count, limits_of(configuration, tls_mode))
+    reactors.limit_idle(configuration.netty.idle_ms_max)
     journal = configuration.journal
     if journal.journal_path and journal.journal_lookup_seconds:
         reactors.count_lookups(journal.journal_lookup_keys_max, journal.journal_lookup_clients)
     return reactors
+
+
+def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
+    """The reactors' limits, from the configuration."""
+    limits, netty = configuration.limits, configuration.netty
+    return {
+        "frame_bytes_max": limits.frame_bytes_max,
+        "in_flight_max": limits.in_flight_max,
+        "connections_max": limits.connections_max,
+        "held_bytes_max": (limits.incoming_bytes_max, limits.outgoing_bytes_total_max),
+        "queued_bytes_max": waiting_bytes_max(limits),
+        "first_frames_bytes_max": limits.incoming_bytes_max // 4,
+        "outgoing_bytes_max": limits.outgoing_bytes_max,
+        "high_water_bytes": netty.water_marks[1],
+        "send_buffer_bytes": netty.server_socket_snd_buf_size,
+        "receive_buffer_bytes": netty.server_socket_rcv_buf_size,
+        "detection_bytes": proxy.DETECTION_BYTES,
+        "serialize_type": SerializeType[configuration.serialize_type],
+        "takes_plain": tls_mode is not TlsMode.ENFORCING,
+    }

@@ -1,3 +1,0 @@
-"""What Python callers see of slots.pyx."""
-
-HANDED_OVER: int

@@ -1,0 +1,135 @@
+"""The compiled parts one by one, as no Python of the product calls them: look-ups, bodies, hashes, a reactor's clock."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from rocketns._fast.codec.route_request cimport (
+    Layout,
+    RouteRequest,
+    follows_layout,
+    learn_layout,
+    recognise_request,
+)
+from rocketns._fast.reactor.reactors cimport Reactors
+from rocketns._fast.system.hashing cimport HashKey, hash_bytes
+from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
+from rocketns._fast.routes.routes cimport RouteSlots
+from rocketns._fast.routes.slots cimport ABSENT, DEFAULT, STANDARD, Slot, body_size, find_slot, write_body
+from rocketns._fast.routes.slots cimport HANDED_OVER as HANDED_OVER_SIZE
+from rocketns._fast.system.atomics cimport load, store
+
+cdef enum:
+    HEAD_BYTES = 8  # of a frame, before its header
+
+HANDED_OVER = <int>HANDED_OVER_SIZE
+
+
+def recognise(const unsigned char[::1] frame):
+    """Topic, opaque, version and whether the body is to be in the standard dialect; None: for control.
+
+    ``frame`` is whole and well formed as far as `wire.next_frame` tells.
+    """
+    cdef RouteRequest request
+    if frame.shape[0] < HEAD_BYTES or not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+        return None
+    return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard
+
+
+def recognise_like(const unsigned char[::1] learnt, const unsigned char[::1] frame):
+    """What `recognise` tells of ``frame``, found by the layout of ``learnt``; None where that is not enough."""
+    cdef RouteRequest request
+    cdef Layout layout
+    if min(learnt.shape[0], frame.shape[0]) < HEAD_BYTES:
+        return None
+    if not recognise_request(&learnt[0], <size_t>learnt.shape[0], &request):
+        return None
+    if not learn_layout(&learnt[0], <size_t>learnt.shape[0], &request, &layout):
+        return None
+    if not follows_layout(&frame[0], <size_t>frame.shape[0], &layout, &request):
+        return None
+    return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard
+
+
+def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type):
+    """The whole answer frame that a reactor would send, None where it hands the request over.
+
+    ``serialize_type`` 0 writes a JSON header, 1 a binary one.
+    """
+    cdef RouteRequest request
+    cdef Answer written
+    cdef bytearray out
+    cdef size_t room
+    if frame.shape[0] < HEAD_BYTES or not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+        return None
+    room = answer_room(&slots.routes, &request)
+    out = bytearray(room)
+    write_answer(&slots.routes, &request, serialize_type, <uint8_t *>out, room, &written)
+    assert written.size > 0 or written.size == HANDED_OVER_SIZE
+    return None if written.size == HANDED_OVER_SIZE else bytes(out[:written.size])
+
+
+def answer_often(RouteSlots slots, const unsigned char[::1] frame, int64_t times):
+    """For benchmarks: recognise and answer one look-up so often; the bytes of all answers."""
+    cdef RouteRequest request
+    cdef Answer written
+    cdef bytearray out = bytearray(1 << 20)
+    cdef uint8_t *start = <uint8_t *>out
+    cdef int64_t each, total = 0
+    if frame.shape[0] < HEAD_BYTES:
+        raise ValueError("no frame")
+    with nogil:
+        for each in range(times):
+            if recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+                write_answer(&slots.routes, &request, 0, start, 1 << 20, &written)
+                total += written.size
+    return total
+
+
+def body_of(RouteSlots slots, bytes topic, bint standard):
+    """The topic's body, None where it has no route, HANDED_OVER where control composes it."""
+    cdef const uint8_t *key = topic
+    cdef Slot *slot = find_slot(&slots.routes, key, len(topic))
+    cdef int dialect = STANDARD if standard else DEFAULT
+    cdef int64_t size = ABSENT if slot == NULL else body_size(&slots.routes, slot, dialect)
+    cdef bytearray out
+    if size <= 0:
+        return None if size == ABSENT else HANDED_OVER
+    out = bytearray(size)
+    write_body(&slots.routes, slot, dialect, <uint8_t *>out, <uint8_t *>out + size)
+    return bytes(out)
+
+
+def topic_count(RouteSlots slots):
+    """How many topics have a slot."""
+    return slots.routes.used
+
+
+def siphash(const unsigned char[::1] data, uint64_t first, uint64_t second):
+    """The hash of topics in the slots, with this key."""
+    cdef HashKey key
+    key.first, key.second = first, second
+    return hash_bytes(&data[0] if data.shape[0] else NULL, <size_t>data.shape[0], &key)
+
+
+def set_clock(Reactors reactors, int64_t now_ms):
+    """What the reactors take for the time, until it is -1 again."""
+    store(&reactors.shared.clock_ms, now_ms)
+
+
+def has_handled_all(Reactors reactors):
+    """Whether the reactors handled every message sent to them.
+
+    Handled counts are read before sent counts, which only grow. So equal sums mean that every message had been handled
+    when its reactor's count was read, and that none was sent since. Reactors send messages too, and count them before
+    they count the message that made them send as handled.
+    """
+    cdef int64_t unhandled = 0
+    for number in range(reactors.count):
+        unhandled -= load(&reactors.shared.reactors[number].messages_handled)
+    for number in range(reactors.count):
+        unhandled += load(&reactors.shared.reactors[number].messages_sent)
+    return unhandled == 0
+
+
+def is_settled(Reactors reactors):
+    """Whether every message was handled, and every message to control was taken."""
+    return has_handled_all(reactors) and not reactors.has_news
