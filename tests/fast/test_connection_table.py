@@ -22,7 +22,7 @@ def test_the_places_of_closed_connections_are_used_again(tmp_path: Path) -> None
         with server.connect() as client:
             answer(client)
             settle(server)
-            assert (connection_of(server, client)._id >> 32) & 0xFFFFFF < PLACES_MIN
+            assert (connection_of(server, client)._number >> 32) & 0xFFFFFF < PLACES_MIN
 
 
 def test_an_answer_for_a_closed_connection_does_not_reach_the_next_one_at_its_place(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_an_answer_for_a_closed_connection_does_not_reach_the_next_one_at_its_pl
         with server.connect() as gone:
             answer(gone)
             settle(server)
-            number = connection_of(server, gone)._id
+            number = connection_of(server, gone)._number
         eventually(lambda: carried(server) == [0], every_s=0.001)
         with server.connect() as client:
             expected = answer(client)

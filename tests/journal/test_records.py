@@ -267,7 +267,7 @@ def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(
     def broken(*_: Any) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setitem(told.journal._effects._handlers, KvChanged, broken)
+    monkeypatch.setattr(told.journal._effects, "_kv_changed", broken)
     for _ in range(3):
         told.journal.record([KvChanged("a", "b", "c")], 0, BOOT_MS)
     assert told.events(ConfigChanged("a", "b")) == [{"ev": "drop", "lost": 3}, {"ev": "config", "key": "a", "val": "b"}]
