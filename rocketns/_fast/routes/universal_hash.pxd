@@ -1,14 +1,14 @@
 """A universal hash of megabytes: two bodies that were chosen without the key are rarely equal, and the bound is proven.
 
-Each 1,024 bytes become 128 bits by NH, and these are the coefficients of a polynomial modulo 2**61 - 1, of which the
+Each 4,096 bytes become 128 bits by NH, and these are the coefficients of a polynomial modulo 2**61 - 1, of which the
 value at a secret point is the hash. UMAC (RFC 4418) and VHASH (Dai and Krovetz, 2007) are made so.
 
 - NH (Black, Halevi, Krawczyk, Krovetz, Rogaway: "UMAC", CRYPTO 1999) with words of 64 bits gives two different blocks
   of equal length the same 128 bits with a probability of 2**-64 at most.
 - Two different polynomials of degree n have the same value at n points at most (Carter and Wegman, 1981).
 
-A block has three coefficients. So two bodies of n KiB have the same hash with a probability of (3 * n + 10) / 2**61 at
-most: 2**-49 for 1 MiB. A first coefficient of 1 and the length, which is the last, make bodies of different length
+A block has three coefficients. So two bodies of n KiB have the same hash with a probability of (n + 10) / 2**61 at most:
+2**-50 for 1 MiB. A first coefficient of 1 and the length, which is the last, make bodies of different length
 different polynomials.
 """
 
@@ -17,7 +17,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:
-    BLOCK_WORDS = 128
+    BLOCK_WORDS = 512
     BLOCK_BYTES = 8 * BLOCK_WORDS
     STEP_BYTES = 32  # of a block at a time: a shorter last block is filled up with zeros to a multiple of it
 
