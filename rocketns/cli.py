@@ -141,6 +141,6 @@ def _epilog() -> str:
 
 def _listed(config: type, prefix: str = "") -> list[str]:
     return [
-        f"  {prefix}{name} ({properties.show(declaration.default) or '-'})  {properties.described(declaration)}"
+        f"  {prefix}{name} ({properties.default_text(declaration)})  {properties.described(declaration)}"
         for name, declaration in properties.declared(config).items()
     ]

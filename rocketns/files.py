@@ -21,21 +21,21 @@ def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
     """
     path = path.resolve()  # a symbolic link stays a link
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = _beside(path)
+    temporary = _temporary(path)
     try:
-        _write(beside, chunks, path)
+        _write(temporary, chunks, path)
         if path.exists():
             _back_up(path)
-        beside.replace(path)
+        temporary.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
 
 
-def _write(beside: Path, chunks: Iterable[bytes], path: Path) -> None:
+def _write(temporary: Path, chunks: Iterable[bytes], path: Path) -> None:
     """Write and sync. While this process lives, its lock keeps another one's `remove_leftovers` away."""
-    with beside.open("wb", buffering=0) as file:
+    with temporary.open("wb", buffering=0) as file:
         with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for chunk in chunks:
@@ -54,13 +54,13 @@ def _write_all(descriptor: int, chunk: bytes) -> None:
 def _back_up(path: Path) -> None:
     """Give the current file a second name with ``.bak``."""
     backup = path.with_name(path.name + ".bak")
-    beside = _beside(backup)
-    beside.unlink(missing_ok=True)
+    temporary = _temporary(backup)
+    temporary.unlink(missing_ok=True)
     try:
-        _link_or_copy(path, beside)
-        beside.replace(backup)
+        _link_or_copy(path, temporary)
+        temporary.replace(backup)
     finally:
-        beside.unlink(missing_ok=True)  # rename does nothing if both names belong to the same file
+        temporary.unlink(missing_ok=True)  # rename does nothing if both names belong to the same file
 
 
 def _link_or_copy(path: Path, name: Path) -> None:
@@ -70,7 +70,7 @@ def _link_or_copy(path: Path, name: Path) -> None:
         shutil.copy2(path, name)
 
 
-def _beside(path: Path) -> Path:
+def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 

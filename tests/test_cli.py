@@ -61,7 +61,7 @@ def test_help_names_every_property_with_its_default(option: str, capsys: pytest.
     assert shown.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
     for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), (Limits, PREFIX), (JournalConfig, "")):
         for name, declaration in properties.declared(kind).items():
-            default = properties.show(declaration.default) or "-"
+            default = "-" if declaration.default in (None, "") else properties.show(declaration.default)
             line = next(line for line in shown.splitlines() if line.startswith(f"  {prefix}{name} ({default})  "))
             for part in ("doc", "unit", "at_limit"):
                 assert declaration.metadata[part] in line

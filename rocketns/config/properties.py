@@ -124,13 +124,19 @@ def bounds_text(declaration: Field[Any]) -> str:
     return f"at least {low}" if high == most else f"{low} to {high}"
 
 
+def default_text(declaration: Field[Any]) -> str:
+    """The default as the help shows it: ``-`` for none."""
+    default = declaration.default
+    return "-" if default in (None, "") else show(default)
+
+
 def described(declaration: Field[Any]) -> str:
     """A line of the help: meaning, unit, range, what happens at the limit, and when a change takes effect."""
     metadata = declaration.metadata
     measured = ", ".join(text for text in (metadata["unit"], bounds_text(declaration)) if text)
     limit = metadata["at_limit"]
     effect = "not used" if metadata["effect"] is Effect.UNUSED else f"takes effect {metadata['effect'].value}"
-    return "; ".join(text for text in (metadata["doc"], measured, limit and f"at the limit {limit}", effect) if text)
+    return "; ".join(text for text in (metadata["doc"], measured, limit and f"at the limit: {limit}", effect) if text)
 
 
 def may_keep(declaration: Field[Any], value: Any) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from rocketns import __version__
-from tests.check.documents import anchors, broken
+from tests.check.documents import anchors, broken, documents
 from tests.check.source import ROOT
 
 
@@ -57,6 +58,26 @@ def test_the_version_stands_in_one_place() -> None:
     assert __version__ not in text
     for name in ("README.md", "Dockerfile", "setup.py", "Makefile"):
         assert f"rocketns {__version__}" not in (ROOT / name).read_text("utf-8")
+
+
+def test_every_make_target_that_a_document_names_is_there() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    for document in documents(ROOT):
+        named = set(re.findall(r"`make ([a-z]+)|^    make ([a-z]+)", document.read_text("utf-8"), re.M))
+        missing = {first or second for first, second in named} - targets
+        assert not missing, f"{document.relative_to(ROOT)} names make {missing}, which the Makefile does not have"
+
+
+def test_both_commands_are_the_same_program() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    assert scripts == {"rocketns": "rocketns.__main__:main", "mqnamesrv": "rocketns.__main__:main"}
+
+
+def test_the_readme_names_every_document() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    pages = [page.relative_to(ROOT).as_posix() for page in documents(ROOT) if page.parent in (ROOT, ROOT / "docs")]
+    missing = [page for page in pages if page != "README.md" and f"({page})" not in readme]
+    assert not missing, f"Next step: a line in README.md's table of documents for {', '.join(missing)}"
 
 
 def plant(root: Path, text: str) -> None:

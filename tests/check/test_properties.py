@@ -12,6 +12,10 @@ from rocketns.config.properties import Effect
 from tests.check.properties import PAGE, page
 from tests.check.source import ROOT, sources
 
+# Lists of all properties: a name there is no test of what the property does.
+LISTS = ("tests/check/", "tests/config/test_properties.py", "tests/behaviour/test_config_requests.py")
+# Its effect is inside the kernel, and no test sees it.
+UNSEEN = {"serverSocketRcvBufSize"}
 KINDS = (NamesrvConfig, NettyServerConfig, Limits, JournalConfig)
 LIMIT = re.compile(r"(max|capacity|seconds_max|mark)$")
 
@@ -23,9 +27,10 @@ def test_the_page_of_properties_is_current() -> None:
 
 
 def attributes_read() -> set[str]:
-    """Every ``x.name`` of the package: a property's own declaration is none."""
+    """Every attribute that code of the package reads."""
     trees = [source.tree for source in sources(ROOT, "rocketns", suffixes=(".py",))]
-    return {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    attributes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return {node.attr for node in attributes if isinstance(node.ctx, ast.Load)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,3 +57,14 @@ def test_every_property_says_what_it_means_and_a_limit_says_what_happens_there(k
             assert metadata["unit"], f"{name} is a limit. Next step: say what it counts (unit=…)"
             missing = f"{name} is a limit. Next step: say what happens when it is reached (at_limit=…)"
             assert metadata["at_limit"] or "low_water" in declaration.name, missing
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_used_property_is_named_by_a_test(kind: type) -> None:
+    tests = [s.text for s in sources(ROOT, "tests", "interop", suffixes=(".py",)) if not s.name.startswith(LISTS)]
+    for name, declaration in properties.declared(kind).items():
+        if declaration.metadata["effect"] is Effect.UNUSED or name in UNSEEN:
+            continue
+        assert any(name in text or declaration.name in text for text in tests), (
+            f"no test names {name}. Next step: a test in tests/behaviour/ or tests/hostile/ that shows its effect"
+        )

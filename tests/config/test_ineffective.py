@@ -47,7 +47,7 @@ def test_a_setting_of_the_file_without_effect_is_named(tmp_path: Path, line: str
 @pytest.mark.parametrize(
     "line",
     ["listenPort=1", "clusterTest=FALSE", "rocketns.reactors=1", "journalPath=x", "tls.server.mode=x", "custom=1",
-     "brokerName=a", "productEnvName="],
+     "listenAddress=a", "productEnvName="],
 )  # fmt: skip
 def test_a_setting_with_effect_and_a_name_of_the_operator_s_own_are_not_named(tmp_path: Path, line: str) -> None:
     """Java keeps and shows a name that it does not know."""

@@ -35,7 +35,10 @@ NETTY_DEFAULTS = {
 @pytest.mark.parametrize(("kind", "expected"), [(NamesrvConfig, NAMESRV_DEFAULTS), (NettyServerConfig, NETTY_DEFAULTS)])
 def test_names_and_defaults_are_javas(kind: type, expected: dict[str, str]) -> None:
     """B234: rocketmqHome has no value by default, and is not shown."""
-    assert properties.items(kind()) == expected
+    assert properties.items(kind()) == expected, (
+        "Next step: the default of Java's class in NAMESRV_DEFAULTS or NETTY_DEFAULTS of this file. A property that "
+        "Java does not have belongs into Limits or JournalConfig"
+    )
     assert properties.declared(kind).keys() - expected.keys() <= {"rocketmqHome"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 from interop.harness import codes
@@ -35,6 +36,16 @@ def test_hostile_names_are_escaped_in_every_line(server: NameServer) -> None:
     assert r"Replace, key: productEnvName, value: \u2028\u202e\x9b" in text
     assert not [line for line in text.split("\n")[:-1] if not LINE.fullmatch(line) and not PRINTED.fullmatch(line)]
     assert not HOSTILE.search(text.replace("\n", ""))
+
+
+def test_the_log_says_the_zone_of_its_times(server: NameServer) -> None:
+    """GMT+8 as in Java's log, whatever the machine's zone is."""
+    before = datetime.now(UTC)
+    server.stop()
+    lines = [line for line in server.process.text().splitlines() if LINE.fullmatch(line)]
+    assert lines[0].endswith(" INFO MainThread - times in this log are GMT+8, as in the log of the Java name server")
+    written = datetime.strptime(lines[-1][:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=timezone(timedelta(hours=8)))
+    assert before - timedelta(minutes=1) < written < datetime.now(UTC) + timedelta(seconds=1)
 
 
 def test_printed_items_are_a_line_each(tmp_path: Path) -> None:
