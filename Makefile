@@ -32,7 +32,6 @@ test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where jav
 			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
 			'+-----------------------------------------------------------------------------+'; \
 	fi; \
-	$(if $(ARGS),,$(PY) -m tests.sanitize --share || exit 1;) \
 	exec $(PY) -m pytest $(SPREAD) $$suites $(ARGS)
 
 check: $(VENV)/dev $(VENV)/built ## ruff, mypy, layering and tidiness, in seconds
