@@ -1,8 +1,8 @@
 # Needs python3 (3.11 or newer, with venv), make and a C compiler. Everything else goes into .venv.
 PYTHON ?= python3
 ARGS ?=
-# At once, for much of their time is spent waiting for brokers; 0 runs all in one process.
-WORKERS ?= 3
+# More than cores, for two of them wait for brokers most of the time; 0 runs all in one process.
+WORKERS ?= 4
 
 VENV := .venv
 PY := $(VENV)/bin/python
