@@ -1,8 +1,8 @@
 # Needs python3 (3.11 or newer, with venv), make and a C compiler. Everything else goes into .venv.
 PYTHON ?= python3
 ARGS ?=
-# At once, for much of their time is spent waiting for brokers; 0 runs all in one process.
-WORKERS ?= 3
+# More than cores, for two of them wait for brokers most of the time; 0 runs all in one process.
+WORKERS ?= 4
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -32,7 +32,6 @@ test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where jav
 			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
 			'+-----------------------------------------------------------------------------+'; \
 	fi; \
-	$(if $(ARGS),,$(PY) -m tests.sanitize --share || exit 1;) \
 	exec $(PY) -m pytest $(SPREAD) $$suites $(ARGS)
 
 check: $(VENV)/dev $(VENV)/built ## ruff, mypy, layering and tidiness, in seconds

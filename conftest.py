@@ -11,6 +11,7 @@ import pytest
 pytest.register_assert_rewrite("tests.behaviour", "tests.hostile", "tests.timed", "tests.support", "interop")
 
 from interop.harness.servers import MODES, JavaNameServer, NameServer  # noqa: E402
+from tests.support.summary import Summary  # noqa: E402
 
 INTEROP = Path(__file__).parent / "interop"
 
@@ -27,6 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the scenarios with real brokers with reactors and without; all other tests always do",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Summary())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -33,7 +33,11 @@ NO_HEADERS = (
 
 
 class BuildExtensions(build_ext):
-    """build_ext that says in one sentence what is missing before it tries to compile."""
+    """build_ext that compiles on all cores, and says in one sentence what is missing before it tries to compile."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
 
     def build_extensions(self) -> None:
         compiler = (os.environ.get("CC") and shlex.split(os.environ["CC"])[0]) or self.compiler.compiler_so[0]
@@ -84,13 +88,16 @@ def extensions() -> list[Extension]:
 
 
 # setuptools wants source paths relative to this folder, and so does cythonize's dependency check.
-os.chdir(HERE)
-setup(
-    ext_modules=cythonize(
-        extensions(),
-        build_dir="build/sanitize/cython" if SANITIZE else "build/cython",
-        compiler_directives={"language_level": 3},
-        quiet=True,
-    ),
-    cmdclass={"build_ext": BuildExtensions},
-)
+# Cython may start processes that read this file again.
+if __name__ == "__main__":
+    os.chdir(HERE)
+    setup(
+        ext_modules=cythonize(
+            extensions(),
+            build_dir="build/cython",  # with a sanitizer too: what Cython makes is the same
+            compiler_directives={"language_level": 3},
+            nthreads=os.cpu_count() or 1,
+            quiet=True,
+        ),
+        cmdclass={"build_ext": BuildExtensions},
+    )

@@ -15,7 +15,7 @@ from tests.behaviour.calls import get_kv, put_kv
 from tests.hostile.conftest import StartServer
 
 # ROCKETNS_KILLS=400 for a long look.
-KILLS = int(os.environ.get("ROCKETNS_KILLS", "32"))
+KILLS = int(os.environ.get("ROCKETNS_KILLS", "16"))
 KEYS = 4
 FILLER = {f"filler{number}": "f" * 1000 for number in range(1000)}
 UNTIL_KILL_S = 0.08  # several writes of this file

@@ -1,102 +1,20 @@
 """``make sanitize``: build with each sanitizer and run the tests of the fast lane, the fuzzer and the soak under it.
 
-``--share`` runs the part that fits into a few minutes, and skips a sanitizer that is missing. Exit status 1
-where anything failed or a sanitizer complained.
+``--share`` is the part of it that a few minutes allow, and does without a sanitizer that is not there: the same that
+``make test`` runs (tests/sanitize/test_share.py). Exit status 1 where anything failed or a sanitizer complained.
 """
 
 from __future__ import annotations
 
 import argparse
 import secrets
-import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
-from tests.sanitize.inside import ENDED
-from tests.sanitize.sanitizers import BUILDS, ROOT, SANITIZERS, WRONG_THREAD, Sanitizer, faults
+from tests.sanitize.running import SHARE, WHOLE, run
+from tests.sanitize.sanitizers import SANITIZERS, Sanitizer
 
-FRAMES = 10_000_000
-UNDEFINED = "runtime error: "
 LEFT_OUT = "\n+{line}+\n| SANITIZER LEFT OUT, nothing is run with -fsanitize={flags}: {reason}\n+{line}+\n"
-PYTEST = ["pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-o", "timeout=1800", "--show-capture=no"]
-PYTEST += ["--capture=sys"]  # so that the output of a sanitizer is shown
-
-
-@dataclass(frozen=True)
-class Amount:
-    """How much is run: ``fuzz_s`` and ``soak_s`` in seconds."""
-
-    tests: tuple[str, ...]
-    fuzz_s: int
-    soak_s: int
-
-
-WHOLE = Amount(("tests/fast",), 3_600, 60)
-SHARE = Amount(("tests/fast", "-k", "not every_byte and not planted"), 20, 4)
-
-
-def start(sanitizer: Sanitizer, what: str, arguments: list[str], soak_s: int = 0) -> tuple[str, list[str]]:
-    """The last line of what it printed, and what the sanitizer says of rocketns. With ``soak_s`` the lines are shown
-    as they come."""
-    log = BUILDS / "reports" / f"{sanitizer.name}-{what}"
-    for old in log.parent.glob(f"{log.name}.*"):
-        old.unlink()
-    assert sanitizer.command is not None
-    command = [*sanitizer.command, "-m", "tests.sanitize.inside", str(sanitizer.folder), *arguments]
-    environment = sanitizer.environment(log) | {"ROCKETNS_SOAK_S": str(soak_s), "PYTHONUNBUFFERED": "1"}
-    last, found = "", []
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as process:
-        assert process.stdout is not None
-        for line in filter(None, map(str.strip, process.stdout)):
-            last = line
-            if UNDEFINED in line or WRONG_THREAD in line:  # these go to the standard error, whatever the options say
-                found.append(line)
-            if soak_s:
-                print(f"  {sanitizer.name} {what}: {last}", flush=True)
-    files = sorted(log.parent.glob(f"{log.name}.*"))
-    return last, found + [fault for file in files for fault in faults(file.read_text("utf-8"))]
-
-
-def run_part(sanitizer: Sanitizer, what: str, arguments: list[str], soak_s: int) -> list[str]:
-    """The complaints about it."""
-    started = time.monotonic()
-    last, found = start(sanitizer, what, arguments, soak_s)
-    if last != f"{ENDED} 0":
-        found.append(f"{what} did not end well: {last}")
-    print(f"  {sanitizer.name} {what}: {len(found)} complaints, {time.monotonic() - started:.0f} s", flush=True)
-    return found
-
-
-def not_found(sanitizer: Sanitizer) -> list[str]:
-    """The planted faults that the sanitizer does not find."""
-    missed = []
-    for fault, words in sanitizer.finds.items():
-        _, found = start(sanitizer, f"planted-{fault}", ["plant", fault])
-        if not any(words in report for report in found):
-            missed.append(f"a planted {fault} was not found: {found}")
-    print(f"  {sanitizer.name}: {len(sanitizer.finds) - len(missed)} of {len(sanitizer.finds)} planted faults found")
-    return missed
-
-
-def run(sanitizer: Sanitizer, amount: Amount, seed: int) -> list[str]:
-    """Everything under one sanitizer."""
-    started = time.monotonic()
-    (BUILDS / "reports").mkdir(parents=True, exist_ok=True)
-    sanitizer.build()
-    print(f"  {sanitizer.name}: built in {time.monotonic() - started:.0f} s", flush=True)
-    parts = {
-        "tests": [*PYTEST, *amount.tests],
-        "fuzz": ["fuzz", str(FRAMES), str(amount.fuzz_s), str(seed)],
-        "soak": [*PYTEST, "tests/soak"],
-    }
-    found = not_found(sanitizer)
-    for name, part in parts.items():
-        found += run_part(sanitizer, name, part, amount.soak_s)
-    return found
 
 
 def main(arguments: list[str]) -> int:
@@ -105,7 +23,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", choices=[one.name for one in SANITIZERS], help="one sanitizer instead of all")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="of the fuzzer's frames")
     given = parser.parse_args(arguments)
-    BUILDS.mkdir(parents=True, exist_ok=True)
     wanted = [one for one in SANITIZERS if given.only in (None, one.name)]
     missing = {one.flags: reason for one in wanted if (reason := one.missing())}
     for flags, reason in missing.items():

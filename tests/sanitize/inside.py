@@ -6,12 +6,14 @@ FAULT``. The last line says how it ended, as the process itself may end with wha
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import rocketns._fast
 import tests.compiled
@@ -26,7 +28,7 @@ def main(folder: Path, what: str, arguments: list[str]) -> int:
     tests.compiled.__path__[:] = [str(folder / "tests" / "compiled")]
     tests.sanitize.__path__.append(str(folder / "tests" / "sanitize"))
     if what == "pytest":
-        status = int(pytest.main(arguments))
+        status = int(pytest.main(arguments, plugins=[FewerExamples()]))
     elif what == "fuzz":
         from tests.sanitize.fuzzing import fuzz  # its modules are only found now
 
@@ -38,6 +40,20 @@ def main(folder: Path, what: str, arguments: list[str]) -> int:
     if strange:
         print(f"not the sanitized modules: {strange}")
     return status or int(bool(strange))
+
+
+class FewerExamples:
+    """A pytest plugin: property tests try a part of their examples. The fuzzer has millions for the same parsers."""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        over = int(os.environ.get("ROCKETNS_EXAMPLES_OVER", "1"))
+        functions = {getattr(item, "obj", None) for item in items}
+        for function in functions:
+            given = getattr(function, "_hypothesis_internal_use_settings", None)
+            if given is not None:
+                function._hypothesis_internal_use_settings = settings(
+                    given, max_examples=max(1, given.max_examples // over)
+                )
 
 
 def plant(fault: str) -> int:

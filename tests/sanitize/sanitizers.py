@@ -52,6 +52,7 @@ class Sanitizer:
     @cached_property
     def command(self) -> list[str] | None:
         """How Python starts with the runtime; None where it does not. Some kernels spread addresses too far for it."""
+        BUILDS.mkdir(parents=True, exist_ok=True)
         for prefix in ([], ["setarch", "-R"]):
             if self.runtime_file is not None and (not prefix or shutil.which(prefix[0])):
                 log = BUILDS / f"{self.name}-start"

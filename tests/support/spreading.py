@@ -1,4 +1,4 @@
-"""How a run with several workers (``-n 3``) is dealt out: groups of tests that share what is costly, longest first.
+"""How a run with several workers (``-n 4``) is dealt out: groups of tests that share what is costly, longest first.
 
 Tests of one file share its servers and so stay together, those of each mode by themselves; all tests that share a Spark
 session are one group; each scenario with brokers of its own is one; the comparison with Java is dealt out by its pairs
@@ -18,16 +18,27 @@ from interop.parity.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
+    from xdist.workermanage import WorkerController
 
 PARITY = "interop/parity/"
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
-BASE_PARTS = 6
+BASE_PARTS = 3
 # Files whose tests share a broker. Every other scenario has its own.
 WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
 # It runs Spark in processes of its own.
 WITH_A_CLUSTER = ("tests/pipeline/test_cluster.py",)
+# Files whose tests are long and share nothing.
+EACH_ALONE = ("tests/sanitize/test_share.py",)
+# Of the workers so many at the most run scenarios with brokers, which wait for most of their time.
+WAITING_MAX = 2
 # What waits most comes first, so that the rest fills the gaps; and nothing long is left for the end.
-ORDER = ("tests/pipeline", "tests/sanitize", "interop/audit", "interop/test_", PARITY, "tests/soak", "tests/hostile")
+ORDER = (
+    *("tests/pipeline", "tests/sanitize"),
+    *("interop/test_audit", "interop/test_clients_grpc", "interop/test_clients_acting", "interop/test_", PARITY),
+    *("tests/soak", "tests/hostile", "tests/behaviour"),
+)
+# It measures how long honest peers wait for an answer, which is worth most when other tests leave the cores to it.
+LAST_OF_ALL = "tests/hostile/test_adversary.py"
 MODE = re.compile(r"\[(reactors|asyncio)\b")
 LAST = re.compile(r"\[(.*)-(?:json|binary)-\d+\]$")
 
@@ -39,6 +50,8 @@ def group_of(test: str) -> str:
         return f"{PARITY} {_pair_of(test, name)}"
     if path.startswith("interop/test_"):
         return path if any(word in path for word in WITH_A_BROKER) else test
+    if path in EACH_ALONE:
+        return test
     if path.startswith("tests/pipeline/") and path not in WITH_A_CLUSTER:
         return "tests/pipeline"
     mode = MODE.search(name)
@@ -61,6 +74,7 @@ def in_order(tests: Iterable[pytest.Item]) -> list[pytest.Item]:
 
 def _rank(group: str) -> tuple[int, str, str]:
     place = next((place for place, start in enumerate(ORDER) if group.startswith(start)), len(ORDER))
+    place = len(ORDER) + 1 if group.startswith(LAST_OF_ALL) else place
     return place, group.partition(" ")[2], group
 
 
@@ -75,12 +89,28 @@ def sendable(value: object) -> object:
     return value
 
 
+def waits(group: str) -> bool:
+    """Whether it waits for other programs most of the time, and leaves the cores to other tests."""
+    return group.startswith("interop/") and not group.startswith(PARITY)
+
+
 def scheduler() -> type[LoadScopeScheduling]:
-    """xdist's own, which deals out groups, with these groups."""
+    """xdist's own, which deals out groups, with these groups; only so many workers wait at once."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Spreading(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return group_of(nodeid)
+
+        def _assign_work_unit(self, node: WorkerController) -> None:
+            waiting = sum(map(self._is_waiting, self.assigned_work))
+            wanted = waiting < WAITING_MAX
+            group = next((one for one in self.workqueue if waits(one) == wanted), next(iter(self.workqueue)))
+            self.workqueue.move_to_end(group, last=False)
+            super()._assign_work_unit(node)
+
+        def _is_waiting(self, node: WorkerController) -> bool:
+            work = self.assigned_work[node].items()
+            return any(waits(group) and not all(tests.values()) for group, tests in work)
 
     return Spreading

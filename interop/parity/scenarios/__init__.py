@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import cycle
+from itertools import count
 
-from interop.parity.language import OTHER_FORMS, SOME_FORMS, Form, Scenario
+from interop.parity.language import Form, Scenario, some_forms
 from interop.parity.scenarios import (
     connections,
     deliberate,
@@ -28,7 +28,9 @@ SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in ALL}
 
 def cases() -> list[tuple[Scenario, Form]]:
     """Every scenario in each of its forms, those of one setup together."""
-    halves = cycle((SOME_FORMS, OTHER_FORMS))
-    every = [(scenario, form) for scenario in SCENARIOS.values() for form in scenario.forms or next(halves)]
+    numbers = count()
+    every = [
+        (scenario, form) for scenario in SCENARIOS.values() for form in scenario.forms or some_forms(next(numbers))
+    ]
     setups = list(dict.fromkeys(scenario.setup for scenario in SCENARIOS.values()))
     return sorted(every, key=lambda case: setups.index(case[0].setup))

@@ -1,0 +1,89 @@
+"""How a run of all tests is dealt out to its workers, and what it says at its end."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from itertools import pairwise
+
+import pytest
+
+from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
+from tests.support.spreading import WAITING_MAX, group_of, scheduler, waits
+from tests.support.summary import Summary
+
+BROKERS = [f"interop/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
+OTHERS = ["tests/config/test_system.py::test_one", "tests/server/test_tls.py::test_one"]
+
+
+class Node:
+    """A worker that is told which tests to run."""
+
+    def __init__(self) -> None:
+        self.told: list[int] = []
+
+    def send_runtest_some(self, places: list[int]) -> None:
+        self.told += places
+
+
+def dealt(tests: list[str], workers: int) -> list[list[str]]:
+    """Which tests each worker is given first."""
+    spreading = object.__new__(scheduler())
+    nodes = [Node() for _ in range(workers)]
+    spreading.workqueue = OrderedDict((group_of(test), {test: False}) for test in tests)
+    spreading.assigned_work = {node: {} for node in nodes}
+    spreading.registered_collections = dict.fromkeys(nodes, tests)
+    for node in nodes:
+        spreading._assign_work_unit(node)
+    return [[tests[place] for place in node.told] for node in nodes]
+
+
+def test_only_so_many_workers_wait_for_brokers_at_once() -> None:
+    given = dealt([*BROKERS, *OTHERS], WAITING_MAX + 2)
+    assert given == [[test] for test in (*BROKERS[:WAITING_MAX], *OTHERS)]
+
+
+def test_workers_wait_for_brokers_where_nothing_else_is_left() -> None:
+    assert dealt(BROKERS, WAITING_MAX + 1) == [[test] for test in BROKERS]
+
+
+def test_a_worker_whose_scenario_is_over_waits_no_longer() -> None:
+    spreading = object.__new__(scheduler())
+    node = Node()
+    spreading.assigned_work = {node: {group_of(BROKERS[0]): {BROKERS[0]: True}}}
+    assert not spreading._is_waiting(node)
+
+
+def test_each_sanitizer_is_a_group_of_its_own_and_comparing_with_java_keeps_the_cores_busy() -> None:
+    one, other = (f"tests/sanitize/test_share.py::test_a_sanitizer[{name}]" for name in ("address", "thread"))
+    assert group_of(one) != group_of(other)
+    assert not waits(group_of("interop/parity/test_sequences.py::test_both_servers_stay_alike[1]"))
+
+
+def test_four_scenarios_are_played_in_every_form_and_each_on_both_sides_of_what_versions_change() -> None:
+    played = [some_forms(number) for number in range(4)]
+    assert {form for forms in played for form in forms} == set(EVERY_FORM)
+    kinds = [set(pair) for pair in ALIKE] + [{version} for version in VERSIONS if not any(version in p for p in ALIKE)]
+    for forms in played:
+        assert all(kind & {form.version for form in forms} for kind in kinds)
+        assert all(one.binary != next_.binary for one, next_ in pairwise(forms))
+
+
+def report(test: str, when: str, seconds: float, reason: str = "") -> pytest.TestReport:
+    outcome, longrepr = ("skipped", ("file.py", 1, f"Skipped: {reason}")) if reason else ("passed", None)
+    made = pytest.TestReport(test, ("file.py", 1, test), {}, outcome, longrepr, when, duration=seconds)  # type: ignore[arg-type]
+    made.cpu_s = seconds / 2  # type: ignore[attr-defined]
+    return made
+
+
+def test_the_summary_has_the_slowest_tests_their_folders_and_why_tests_were_left_out() -> None:
+    summary = Summary()
+    for test, seconds in (("tests/a/test_a.py::quick", 0.1), ("tests/a/test_a.py::slow", 2.0), ("b/test_b.py::s", 3.0)):
+        summary.pytest_runtest_logreport(report(test, "setup", 0.25))
+        summary.pytest_runtest_logreport(report(test, "call", seconds))
+    for number in range(3):
+        summary.pytest_runtest_logreport(report(f"b/test_b.py::left_out_{number}", "setup", 0.0, "no Java runtime"))
+    said = summary.sections()
+    assert [line.split()[-1] for line in said["slowest tests"]] == ["b/test_b.py::s", "tests/a/test_a.py::slow"]
+    assert said["slowest tests"][0].split()[:5] == ["3.2", "s", "1.6", "s", "CPU"]
+    assert [line.split()[-3:] for line in said["folders"]] == [["4", "tests", "b"], ["2", "tests", "tests/a"]]
+    assert said["left out"] == ["3 tests: no Java runtime"]
