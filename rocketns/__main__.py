@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _audit(words: list[str]) -> int:
-    from rocketns.pipeline.audit import main as audit  # a name server that starts has no use for it
+    from rocketns.pipeline.cli.audit import main as audit  # a name server that starts has no use for it
 
     return audit(words)
 

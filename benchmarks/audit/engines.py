@@ -9,14 +9,14 @@ from pathlib import Path
 
 import duckdb
 
-from rocketns.pipeline.audit import LOCAL, QUIET
-from rocketns.pipeline.divergence import MIN_WINDOW_US, key_windows
-from rocketns.pipeline.ingest import ingest, read_events
-from rocketns.pipeline.paths import Folder
-from rocketns.pipeline.results import Results
-from rocketns.pipeline.schema import Observation
-from rocketns.pipeline.session import spark_session
-from rocketns.pipeline.state import SILENT_AFTER_US, base, broker_intervals, topic_intervals
+from rocketns.pipeline.cli.audit import LOCAL, QUIET
+from rocketns.pipeline.contract.schema import Observation
+from rocketns.pipeline.jobs.divergence import MIN_WINDOW_US, key_windows
+from rocketns.pipeline.jobs.history.state import SILENT_AFTER_US, base, broker_intervals, topic_intervals
+from rocketns.pipeline.storage.ingest import ingest, read_events
+from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.storage.session import spark_session
 from tests.pipeline.duck import divergence as duck_divergence
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.duck.ingest import select_events

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from rocketns.pipeline.audit import main
+from rocketns.pipeline.cli.audit import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -17,7 +17,7 @@ FUNCTION_LINES_MAX = 70
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:wo" + r"rk|ro" + r"ot|Us" + r"ers|home/(?!rocket))(?=/|\w)")
 CYTHON_FUNCTION = re.compile(r"^(\s*)(?:cp?def|def)\s+[^:=]*?(\w+)\s*\(")
-MAY_PRINT = {"rocketns/__main__.py", "rocketns/cli.py", "rocketns/pipeline/audit.py"}
+MAY_PRINT = {"rocketns/__main__.py", "rocketns/cli.py", "rocketns/pipeline/cli/audit.py"}
 
 Found = Iterator[str]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.audit import SMALL_BATCHES
-from rocketns.pipeline.session import has_java, spark_session
+from rocketns.pipeline.cli.audit import SMALL_BATCHES
+from rocketns.pipeline.storage.session import has_java, spark_session
 
 HERE = Path(__file__).parent
 LEFT_OUT = "no Java runtime: Spark cannot start"

@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.divergence import key_windows, topic_segments
-from rocketns.pipeline.schema import TOPIC_SEGMENTS, Observation
-from rocketns.pipeline.state import base, broker_intervals, topic_intervals
+from rocketns.pipeline.contract.schema import TOPIC_SEGMENTS, Observation
+from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
+from rocketns.pipeline.jobs.history.state import base, broker_intervals, topic_intervals
 from tests.pipeline.journals import SECOND, Journals, events_frame, observed
 
 View = Mapping[str, int | tuple[int, int, int]]  # broker -> r, w, p; a number stands for (number, number, 6)

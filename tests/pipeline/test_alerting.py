@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.alerting.changes import moment
-from rocketns.pipeline.alerting.step import SCHEMAS, Limits, Memory, step
-from rocketns.pipeline.audit import SMALL_BATCHES
+from rocketns.pipeline.cli.audit import SMALL_BATCHES
+from rocketns.pipeline.stream.changes import moment
+from rocketns.pipeline.stream.step import SCHEMAS, Limits, Memory, step
 from tests.pipeline.journals import (
     SECOND,
     Broker,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rocketns.pipeline.alerting.changes import Alert, Condition, changes, moment
-from rocketns.pipeline.alerting.conditions import heard_again, kills, partition, partition_of, silences
-from rocketns.pipeline.alerting.servers import Boot, Fleet, Uptime, fleet
+from rocketns.pipeline.stream.changes import Alert, Condition, changes, moment
+from rocketns.pipeline.stream.conditions import heard_again, kills, partition, partition_of, silences
+from rocketns.pipeline.stream.servers import Boot, Fleet, Uptime, fleet
 
 S = 1_000_000
 SILENT_AFTER = 60 * S

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rocketns.pipeline import audit
-from rocketns.pipeline.arguments import COMMANDS, build, duration, instant, parse
-from rocketns.pipeline.audit import check_extra, check_java, main
-from rocketns.pipeline.errors import BadInput
+from rocketns.pipeline.cli import audit
+from rocketns.pipeline.cli.arguments import COMMANDS, build, duration, instant, parse
+from rocketns.pipeline.cli.audit import check_extra, check_java, main
+from rocketns.pipeline.contract.errors import BadInput
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from rocketns.config import JournalConfig
 from rocketns.config.properties import bounds_text, declared
 from rocketns.journal import record
-from rocketns.pipeline import arguments
+from rocketns.pipeline.cli import arguments
 
 TEXT = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
 EXITS = [value for name, value in vars(arguments).items() if name.startswith("EXIT_")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.brokers import broker_stats, heartbeat_gaps
-from rocketns.pipeline.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, Observation
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, Observation
+from rocketns.pipeline.jobs.brokers import broker_stats, heartbeat_gaps
 from tests.pipeline.duck import brokers as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, frames_of, rows

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.departures import departures
-from rocketns.pipeline.schema import BROKER_INTERVALS, EVENTS, Observation
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, Observation
+from rocketns.pipeline.jobs.departures import departures
 from tests.pipeline.duck import departures as duck
 from tests.pipeline.duck.query import query
 from tests.pipeline.intervals import Row, frame, frames_of, rows

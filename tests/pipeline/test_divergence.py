@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline import divergence, state
-from rocketns.pipeline.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS, TOPIC_SEGMENTS, Observation
+from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS, TOPIC_SEGMENTS, Observation
+from rocketns.pipeline.jobs import divergence
+from rocketns.pipeline.jobs.history import state
 from tests.pipeline.duck import divergence as duck
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows

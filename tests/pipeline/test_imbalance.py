@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.imbalance import imbalance
-from rocketns.pipeline.schema import BROKER_INTERVALS
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS
+from rocketns.pipeline.jobs.queues.imbalance import imbalance
 from tests.pipeline.duck import imbalance as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.journals import SECOND, random_journals

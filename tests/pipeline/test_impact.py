@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.consumers import GROUP_MEMBERS, group_members
-from rocketns.pipeline.imbalance import imbalance
-from rocketns.pipeline.impact import IDS_MAX, impact
+from rocketns.pipeline.jobs.queues.consumers import GROUP_MEMBERS, group_members
+from rocketns.pipeline.jobs.queues.imbalance import imbalance
+from rocketns.pipeline.jobs.queues.impact import IDS_MAX, impact
 from tests.pipeline.duck import impact as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.journals import SECOND, Journal, events_frame, random_journals, worked_example

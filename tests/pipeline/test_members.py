@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.alerting.members import MEMBERS, members_at, partitions, usual_us
-from rocketns.pipeline.alerting.servers import Fleet, as_boot, boots_in, fleet
+from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions, usual_us
+from rocketns.pipeline.stream.servers import Fleet, as_boot, boots_in, fleet
 from tests.pipeline.journals import SECOND, Broker, Journal, Journals, events_frame
 
 B = Broker("broker-b", "10.0.0.2:10911")

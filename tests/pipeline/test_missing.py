@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.missing import HOUR_US, missing_topics
-from rocketns.pipeline.schema import EVENTS, Observation
+from rocketns.pipeline.contract.schema import EVENTS, Observation
+from rocketns.pipeline.jobs.missing import HOUR_US, missing_topics
 from tests.pipeline.duck import missing as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, rows

@@ -6,9 +6,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline import state
-from rocketns.pipeline.quality import quality, sources
-from rocketns.pipeline.schema import FILES, OFFSETS, QUALITY, SOURCES, Observation
+from rocketns.pipeline.contract.schema import FILES, OFFSETS, QUALITY, SOURCES, Observation
+from rocketns.pipeline.jobs.history import state
+from rocketns.pipeline.jobs.history.quality import quality, sources
 from tests.pipeline.duck import quality as duck
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from rocketns.pipeline.report import text
+from rocketns.pipeline.report.drawing.spans import BINS, broker_rows, down_spans, merged
 from rocketns.pipeline.report.folding import folded
 from rocketns.pipeline.report.grid import CELL_MAX, Column, grid
 from rocketns.pipeline.report.model import ReportInput, Table, Verdict
-from rocketns.pipeline.report.spans import BINS, broker_rows, down_spans, merged
-from rocketns.pipeline.report.topics import topics_section
+from rocketns.pipeline.report.sections.topics import topics_section
 
 S = 1_000_000
 END = 400 * S

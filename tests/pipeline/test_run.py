@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.audit import main
+from rocketns.pipeline.cli.audit import main
 from tests.pipeline.journals import SECOND, Broker, Journal, topic, worked_example, write_files
 
 SMALL = ("--conf", "spark.sql.shuffle.partitions=4", "--conf", "spark.sql.codegen.wholeStage=false")

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from rocketns.journal import record
-from rocketns.pipeline import schema
+from rocketns.pipeline.contract import schema
 
 
 def test_events_have_the_columns_and_types_that_the_contract_states(spark: SparkSession) -> None:

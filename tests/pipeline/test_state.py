@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline import holes, state
-from rocketns.pipeline.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Observation
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Observation
+from rocketns.pipeline.jobs.history import holes, state
 from tests.pipeline.duck import state as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (

@@ -7,8 +7,8 @@ import random
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS, Observation
-from rocketns.pipeline.topics import (
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS, Observation
+from rocketns.pipeline.jobs.topics import (
     DAY_US,
     dead_topics,
     hot_topics,

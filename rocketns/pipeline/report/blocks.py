@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rocketns.pipeline.contract.meanings import Meaning
+from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column, Grid, grid
-from rocketns.pipeline.report.meanings import Meaning
 from rocketns.pipeline.report.model import Table
-from rocketns.pipeline.report.svg import Drawing
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class ReportInput:
     broker_intervals: Table = Table()
     # Columns: topic, broker, t1, t2, cause, opened_by, gap, values [{ns, present, r, w, p}]: the longest first
     key_windows: Table = Table()
-    # rocketns.pipeline.incidents: cause, broker, t1, t2, windows, topics, topic_sample [str], ns_without [str],
+    # rocketns.pipeline.jobs.incidents: cause, broker, t1, t2, windows, topics, topic_sample [str], ns_without [str],
     # opened_by [str], longest (us), gap_max (ms): the longest first
     incidents: Table = Table()
     # Columns: topic, t1, t2, strategy, c, assignments, group (None for the model), queues, orphaned_/dup_ mean max,

@@ -11,13 +11,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from rocketns.pipeline.report.blocks import Section
-from rocketns.pipeline.report.fleet import brokers_section, departures_section, quality_section
 from rocketns.pipeline.report.grid import ROWS_MAX
 from rocketns.pipeline.report.model import ReportInput, Verdict
-from rocketns.pipeline.report.routes import imbalance_section, impact_section, incidents_section, timeline_section
+from rocketns.pipeline.report.sections.brokers import brokers_section, departures_section, quality_section
+from rocketns.pipeline.report.sections.routes import (
+    imbalance_section,
+    impact_section,
+    incidents_section,
+    timeline_section,
+)
+from rocketns.pipeline.report.sections.topics import lookups_section, topics_section
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.text import visible
-from rocketns.pipeline.report.topics import lookups_section, topics_section
 
 BUILDERS = (
     incidents_section,
