@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.audit.engines import ENGINES
 from benchmarks.audit.watched import Watched
 from benchmarks.machine import commit, facts, load_average
-from rocketns.pipeline.cli.audit import Progress
+from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 
 SIZES = (1.7, 5.0, 17.0)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.schema import EVENTS, OFFSETS, Observation
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import EVENTS, OFFSETS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.clocks import clock_offsets, corrected

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.contract.schema import columns
+from rocketns.pipeline.contract.frames import columns
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.statestore import VERSIONS_KEPT, StateStore
 

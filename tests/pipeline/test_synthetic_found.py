@@ -8,7 +8,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import EVENTS, Observation
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs import topics
 from rocketns.pipeline.jobs.brokers import broker_stats
 from rocketns.pipeline.jobs.departures import departures
@@ -29,7 +30,7 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
     seen = observed(events)
     known = base(events, seen, keep=DataFrame.cache)
     brokers = broker_intervals(events, known, seen).cache()
-    names = topics.system_names(brokers)
+    names = topics.system_topics(brokers)
     there = topic_intervals(events, known, seen)
     made = {
         "ns_uptime": known.uptime,

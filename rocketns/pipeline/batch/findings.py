@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rocketns.pipeline.cli.arguments import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
-from rocketns.pipeline.report.model import Verdict
+from rocketns.pipeline.contract.catalogue import FINDINGS
+from rocketns.pipeline.contract.exits import STATUS, Verdict
 
-# What each count is of, in the order in which they are told. Dead and uneven topics are none: nothing went wrong.
-NAMES = {
-    "incidents": "incidents in which name servers disagreed about routes",
-    "departures": "departures of brokers that were not graceful",
-    "flaps": "flaps: brokers that failed and came back within ten minutes",
-    "killed": "name servers that ended without a stop",
-    "missing_topics": "hours with unusually many look-ups of a topic that does not exist",
-}
-# Of each kind of QUALITY; ``n`` of a silence is its length.
+# By kind of QUALITY. ``s``: the length of a silence in seconds.
 FAULTS = {
     "corrupt": "{n:,} lines of {ns} do not parse",
-    "drop": "{ns} gave up {n:,} records because its buffer was full",
+    "drop": "{ns} dropped {n:,} records because its buffer was full",
     "hole": "{n:,} records of {ns} are missing",
-    "silent": "{ns} wrote nothing for the last {s:,.0f} s, and no stop: it is down, or its files are not here",
-    "unknown": "the state of {ns} is not known at first: its journal begins in the middle, before a whole snapshot",
-}
-STATUS = {
-    Verdict.NOTHING: EXIT_NOTHING,
-    Verdict.FINDINGS: EXIT_FINDINGS,
-    Verdict.INCOMPLETE: EXIT_INCOMPLETE,
+    "silent": "{ns} wrote nothing for the last {s:,.0f} s, and no stop record: it is down, or its files are missing",
+    "unknown": "the first state of {ns} is not known: its journal begins in the middle, before a whole snapshot",
 }
 
 
@@ -45,7 +32,7 @@ class Outcome(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        found = [f"{count:8,}  {NAMES[name]}" for name, count in self.findings.items() if count]
+        found = [f"{count:8,}  {FINDINGS[name].words}" for name, count in self.findings.items() if count]
         missing = [f"incomplete: {sentence}" for sentence in self.incomplete]
         heads = {
             Verdict.NOTHING: "Nothing found.",
@@ -62,7 +49,7 @@ def incomplete(faults: Iterable[Any]) -> list[str]:
 
 
 def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:
-    """Incomplete input comes first: what was not found there may have happened all the same."""
+    """Incomplete input comes first: with lost records, absence of a finding proves nothing."""
     if incomplete:
         return Verdict.INCOMPLETE
     return Verdict.FINDINGS if any(findings.values()) else Verdict.NOTHING

@@ -1,4 +1,4 @@
-"""`rocketns audit demo`: an invented fleet with known faults → its audit → what was found against the truth."""
+"""`rocketns audit demo`: a synthetic fleet with known faults → its audit → comparison with the truth."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Demo(NamedTuple):
 
     @property
     def right(self) -> bool:
-        """Whether every fault was found and none invented."""
+        """Whether every fault was found, and nothing else."""
         return all(verdict.good for verdict in self.verdicts)
 
 
 def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say) -> Demo:
-    """Everything below ``out``: the journal, the truth and the report. BadInput where something else lies there."""
+    """Everything below ``out``: the journal, the truth and the report. BadInput if the folder holds something else."""
     folder = Path(out)
     _make_room(folder)
     spec = _spec(DEMO_EVENTS if events is None else events, seed)
-    say(f"an invented fleet: {spec.name_servers} name servers, {spec.brokers} brokers, {spec.topics} topics, "
+    say(f"a synthetic fleet: {spec.name_servers} name servers, {spec.brokers} brokers, {spec.topics} topics, "
         f"{spec.seconds / 86_400:.1f} days")  # fmt: skip
     truth = make_fleet(spec, folder / JOURNAL, say)
     save_truth(truth, folder / TRUTH)
@@ -63,12 +63,12 @@ def found(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def told(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:
-    """What was not right, and how much was."""
+    """What was wrong, and how much was right."""
     wrong = [f"{verdict.outcome}: {verdict.fault}: {verdict.detail}" for verdict in verdicts if not verdict.good]
     seeded = len(truth["faults"])
     if wrong:
-        return [*wrong, f"against the truth: {summary(verdicts)}"]
-    return [f"All {seeded} seeded faults came out as they are, and none was invented ({summary(verdicts)})."]
+        return [*wrong, f"compared with the truth: {summary(verdicts)}"]
+    return [f"All {seeded} seeded faults were found as they are, and nothing else ({summary(verdicts)})."]
 
 
 def _make_room(folder: Path) -> None:
@@ -76,7 +76,7 @@ def _make_room(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(parents=True)
     elif any(folder.iterdir()) and not (folder / TRUTH).is_file():
-        raise BadInput(f"--out {folder} holds something else: name a folder that is empty or absent")
+        raise BadInput(f"--out {folder} holds something else: name an empty or absent folder")
     for name in (JOURNAL, EVENTS_FOLDER):
         rmtree(folder / name, ignore_errors=True)
 

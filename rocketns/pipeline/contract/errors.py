@@ -1,4 +1,4 @@
-"""What the audit cannot do, said so that the reader knows what to do about it."""
+"""The error that ends a command with exit status 2. Its message names the problem and the next step."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from rocketns.errors import RocketnsError
 
 
 class BadInput(RocketnsError):
-    """Wrong usage, or input that cannot be read: exit status 2, and the message is all that is shown."""
+    """Wrong usage, or input that cannot be read. Only the message is printed."""

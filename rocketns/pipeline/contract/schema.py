@@ -5,77 +5,13 @@ Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
-import pyarrow  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, IntegerType, StructType
 
 from rocketns.journal import record
+from rocketns.pipeline.contract.frames import columns
 
-SIMPLE: dict[str, DataType] = {
-    "string": StringType(),
-    "long": LongType(),
-    "int": IntegerType(),
-    "double": DoubleType(),
-    "boolean": BooleanType(),
-    "strings": ArrayType(StringType()),
-}
-
-
-class Observation(NamedTuple):
-    """The stretch of time that a run looks at, [t0, t1) in epoch us."""
-
-    t0: int
-    t1: int
-
-
-# What a job does with a frame that it builds several others on: cut its lineage (write it and read it back, or
-# ``DataFrame.localCheckpoint``), for a plan that has everything many times over takes Spark long to think of.
-Keep = Callable[[DataFrame], DataFrame]
-
-
-def as_it_is(frame: DataFrame) -> DataFrame:
-    """The Keep that does nothing, for plans that are small anyway."""
-    return frame
-
-
-def columns(text: str, **nested: DataType) -> StructType:
-    """A schema from ``name:type`` words; a type is one of SIMPLE or a name of ``nested``."""
-    known = SIMPLE | nested
-    schema = StructType()
-    for word in text.split():
-        name, kind = word.split(":")
-        schema.add(name, known[kind])
-    return schema
-
-
-def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: StructType) -> DataFrame:
-    """A frame of a few rows. They go to Java as one Arrow table: rows of Python would need Python processes beside
-    Java's, of whatever version ``python3`` is there."""
-    told = [dict(zip(schema.names, row, strict=True)) for row in rows]
-    return spark.createDataFrame(pyarrow.Table.from_pylist(told, to_arrow_schema(schema)), schema)
-
-
-def conform(frame: DataFrame, schema: StructType) -> DataFrame:
-    """The schema's columns, in its order and of its types. A missing column is an error of analysis."""
-    return frame.select(*[F.col(field.name).cast(field.dataType).alias(field.name) for field in schema])
-
-
-# What stands in a line of the journal, as its contract says. The folder repeats ``ns`` and adds ``dt``, the UTC date of
-# the file's first record.
+# A line of the journal, as its contract defines it. The folder repeats ``ns`` and adds ``dt``, the UTC date of the
+# file's first record.
 TOPIC = columns(" ".join(f"{name}:{kind}" for name, kind in record.TOPIC_FIELDS.items()))
 RECORD = columns(
     " ".join(f"{name}:{'topics' if name == 'topics' else kind}" for name, kind in record.COLUMNS.items()),
@@ -83,28 +19,28 @@ RECORD = columns(
 )
 EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
 
-# An ingested file: its name without the ending, its lines and how many of them do not parse, its records' times.
+# An ingested file: its name without the ending, its lines, how many do not parse, and the times of its records.
 FILES = columns("dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long")
 
-# A name server's clock less the reference's, us. method: versions | heartbeats | none (offset 0); spread: median
-# deviation of the samples, us.
+# offset: a name server's clock minus the reference's, us. method: versions | heartbeats | none (offset 0); spread:
+# median deviation of the samples, us.
 OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string")
 
-# What is wrong with the input. kind: corrupt (n lines) | drop (n records given up) | hole (n records missing) |
+# What is missing from the input. kind: corrupt (n lines) | drop (n dropped records) | hole (n missing records) |
 # silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).
 QUALITY = columns("kind:string ns:string boot:long t1:long t2:long n:long detail:string")
 
 # What was read of each name server.
 SOURCES = columns("ns:string files:long events:long first:long last:long offset_us:long corrupt:long lost:long")
 
-# Records with a seq between after and until (both there) are missing; t1 and t2 are about when those two were written.
+# The records between after and until (both exist) are missing; t1 and t2 are about the times of those two.
 HOLES = columns("ns:string boot:long after:long until:long t1:long t2:long")
 
 # A snapshot by its first and last seq, and when it ended.
 SNAPSHOTS = columns("ns:string boot:long snap:long end_seq:long end_ts:long")
 
-# When the state of a name server is known: from its start, or from its first whole snapshot where the start is not in
-# the journal. end_cause: stop; lost (no stop record and a later start: t2 is its last record); silent (no record for
+# When the state of a name server is known: from its start, or from its first whole snapshot if the start is not in the
+# journal. end_cause: stop; lost (no stop record and a later start: t2 is its last record); silent (no record for
 # a while at the end of the observation: t2 is its last record); open (up at the end of the observation).
 NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string")
 
@@ -115,7 +51,7 @@ BROKER_INTERVALS = columns(
     "t1:long t2:long end_cause:string gap:long timeout_ms:long"
 )
 
-# cause: of the record that opened the interval; snapshot where that is what first told of it.
+# cause: of the record that opened the interval; snapshot if that was the first record of it.
 TOPIC_INTERVALS = columns(
     "ns:string topic:string broker:string r:int w:int p:int t1:long t2:long cause:string end_cause:string"
 )
@@ -143,12 +79,13 @@ ROUTES = columns(
 )
 
 # strategy: averagely | circle; assignments: model | real; *_qs_*: queue-seconds; *_ids: "broker-a:0", at most 64,
-# of the worst assignment; capped: not every assignment was looked at.
+# of the worst assignment; capped: not every assignment was tried; group: the consumer group of a real assignment,
+# null for the model.
 IMPACT = columns(
     "topic:string t1:long t2:long strategy:string c:int assignments:string queues:int "
     "orphaned_mean:double orphaned_max:double dup_mean:double dup_max:double "
     "orphaned_qs_mean:double orphaned_qs_max:double dup_qs_mean:double dup_qs_max:double "
-    "orphaned_ids:strings dup_ids:strings capped:boolean"
+    "orphaned_ids:strings dup_ids:strings capped:boolean group:string"
 )
 
 # no_share_ns: name servers whose view has no writable queue.
@@ -162,7 +99,41 @@ BROKER_STATS = columns(
     "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long"
 )
 
-# kind: graceful | crash | silent | partition | unclear (what is seen of it fits none); ns: who saw it go.
+# kind: graceful | crash | silent | partition | unclear (no other kind fits); ns: the name servers that lost it.
 DEPARTURES = columns(
     "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids", bids=ArrayType(IntegerType())
+)
+
+# windows: how many; topics: distinct ones; topic_sample: their first names; ns_without: name servers that lacked the
+# broker for one of them (none if all had it with different queues or permissions); longest: us; gap_max: ms, null if
+# none was noted.
+INCIDENTS = columns(
+    "cause:string broker:string t1:long t2:long windows:long topics:long topic_sample:strings ns_without:strings "
+    "opened_by:strings longest:long gap_max:long"
+)
+
+# client: ip:port at the name server; [t1, t2): from its first lookup's interval until 30 s after its last lookup.
+GROUP_MEMBERS = columns("group:string topic:string ns:string client:string t1:long t2:long")
+
+# kind, here and below: user | system | retry (%RETRY%) | dlq (%DLQ%).
+# Of each UTC day (day: "2025-01-31"): topics present at any time of it, and their read queues.
+TOPIC_DAYS = columns("day:string kind:string topics:long queues:long")
+
+# created: first seen; removed: null if it was there at the end or the last name server that had it stopped.
+TOPIC_INVENTORY = columns("topic:string kind:string brokers:long queues:long created:long removed:long")
+DEAD_TOPICS = columns("topic:string kind:string queues:long created:long last_lookup:long days:int")
+HOT_TOPICS = columns("topic:string kind:string rank:int n:long miss:long share:double per_s:double")
+
+# Of the read queues that each broker has at the end.
+SKEW = columns("topic:string kind:string brokers:long r_min:int r_max:int r_mean:double skew:double")
+
+# A day without a journalled lookup: how many days before the end, and at which name server; ns is null for a day on
+# which no name server was up.
+UNCOVERED_DAYS = columns("ns:string ago:long")
+
+# hour: its start; miss of n lookups; kind: new (the first such hour with little history) | anomaly; ns: which name
+# servers were asked; median and mad (median absolute deviation) of the misses in the ``hours`` of history; bound: what
+# miss exceeds.
+MISSING_TOPICS = columns(
+    "topic:string hour:long kind:string miss:long n:long ns:strings hours:int median:double mad:double bound:double"
 )

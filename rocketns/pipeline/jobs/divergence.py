@@ -1,8 +1,8 @@
-"""Job (b): when the name servers that were up disagreed, a key (topic, broker) at a time, and what each then showed.
+"""When the running name servers disagreed about a key (topic, broker), and what each showed then.
 
-Everything is a sweep over sorted points in time, so that a broker that comes and goes a thousand times costs no more
-than its records. The known values of a key are all equal exactly when n * sum(x²) = sum(x)², x being the number of the
-value within the key: three running sums tell it without looking at every name server at every point.
+Everything is one sweep over sorted points in time, so a broker that comes and goes a thousand times costs no more than
+its records. Number the distinct values of a key: x is the number of a name server's value. All n known values are equal
+exactly if n * sum(x²) = sum(x)². Three running sums therefore suffice; no point needs a look at every name server.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS, Keep, Observation, as_it_is, conform
+from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
+from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
+from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
 
-MIN_WINDOW_US = 5_000_000
-SAME_REQUEST_US = 1_000_000  # a down and the tdel that follows from it are written within this time
+SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
 
 KEY = ("topic", "broker")
 VALUE = ("r", "w", "p")
-# Of points with the same time the one with the highest rank holds afterwards.
+# Of several points at the same time, the one with the highest rank applies.
 CLOSES, GOES_DOWN, COMES_UP, OPENS = 1, 2, 3, 4
 
 
@@ -29,7 +30,7 @@ def key_windows(
     broker_intervals: DataFrame | None = None,
     keep: Keep = as_it_is,
 ) -> DataFrame:
-    """KEY_WINDOWS of at least the length. ``gap`` needs the broker intervals, and is null without them."""
+    """KEY_WINDOWS of at least ``min_window_us``. ``gap`` is null without the broker intervals."""
     found = _stretches_of_difference(_points(topic_intervals, ns_uptime)).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
@@ -46,7 +47,7 @@ def topic_segments(
     observation: Observation,
     keep: Keep = as_it_is,
 ) -> DataFrame:
-    """TOPIC_SEGMENTS: the key windows' time cut wherever any name server's view of the topic changes."""
+    """TOPIC_SEGMENTS: the time of the key windows, cut wherever a name server's view of the topic changes."""
     windows = key_windows.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
     diverging = windows.select("topic").distinct()
     told = _points(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
@@ -56,7 +57,7 @@ def topic_segments(
 
 
 def _points(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
-    """What holds from a time on: topic, broker, ns, t, known, value (null where absent), cause; one a time and ns."""
+    """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), cause; one row per time and ns."""
     value = F.struct(*VALUE)
     nothing = F.lit(None).cast("struct<r:int,w:int,p:int>")
     opens = topic_intervals.select(*KEY, "ns", _point("t1", OPENS, True, value, F.col("cause")))
@@ -110,7 +111,7 @@ def _stretches_of_difference(points: DataFrame) -> DataFrame:
 
 
 def _steps(points: DataFrame) -> DataFrame:
-    """What each point adds to the running sums: n known, x of their numbers, xx of the squares."""
+    """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares)."""
     by_value = Window.partitionBy(*KEY).orderBy("value")
     before = Window.partitionBy(*KEY, "ns").orderBy("t")
     number = F.when(F.col("known"), F.col("number")).otherwise(F.lit(0))
@@ -131,7 +132,7 @@ def _steps(points: DataFrame) -> DataFrame:
 
 
 def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
-    """With ``values`` at t1, of the name servers that are known then."""
+    """The windows with ``values``: those of the name servers whose state is known at t1."""
     up = ns_uptime.select("ns", F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"))
     held = topic_intervals.select(*KEY, "ns", *VALUE, F.col("t1").alias("held_t1"), F.col("t2").alias("held_t2"))
     shown = (
@@ -151,7 +152,7 @@ def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: Data
 
 
 def _with_gap(windows: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """The gap of the down that opened the window: the fault began so much earlier."""
+    """The windows with ``gap``, of the down that opened the window: the fault began that much earlier."""
     downs = broker_intervals.where("gap is not null").select(
         F.col("ns").alias("opened_by"), "broker", F.col("t2").alias("down_t"), "gap"
     )
@@ -167,7 +168,7 @@ def _with_gap(windows: DataFrame, broker_intervals: DataFrame) -> DataFrame:
 
 
 def _covers(windows: DataFrame) -> DataFrame:
-    """The union of a topic's windows: topic, t1, t2, not touching each other."""
+    """The union of a topic's windows: topic, t1, t2, without overlaps."""
     in_order = Window.partitionBy("topic").orderBy("t1", "t2")
     earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -201,7 +202,7 @@ def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
 
 
 def _views(points: DataFrame, pieces: DataFrame) -> DataFrame:
-    """topic, t1, t2, views: what was last told of each broker by each name server, looked up by one sweep."""
+    """topic, t1, t2, views: the last value of each broker at each name server, found by one sweep."""
     nothing = F.lit(None).cast("struct<known:boolean,value:struct<r:int,w:int,p:int>>")
     no_end = F.lit(None).cast("long")
     keys = points.select(*KEY, "ns").distinct()
@@ -224,7 +225,7 @@ def _views(points: DataFrame, pieces: DataFrame) -> DataFrame:
 
 
 def _merged(pieces: DataFrame) -> DataFrame:
-    """Successive pieces with the same views are one segment."""
+    """Join successive pieces with the same views into one segment."""
     in_order = Window.partitionBy("topic").orderBy("t1")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     goes_on = (F.lag("views").over(in_order) == F.col("views")) & (F.lag("t2").over(in_order) == F.col("t1"))

@@ -1,31 +1,29 @@
-"""Incidents: the windows of one broker and one cause whose beginnings follow each other closely. A broker that is lost
-with its 500 topics makes 500 windows and one incident."""
+"""Incidents: windows with the same broker and cause that begin close to each other.
+
+A lost broker with 500 topics makes 500 windows and one incident.
+"""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import columns, conform
+from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.contract.schema import INCIDENTS
 
-APART_US = 10_000_000  # windows that begin within 10 s of the one before belong together, as downs of a departure do
+APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
 SAMPLE_MAX = 5
 
-# topics: distinct ones, topic_sample: their first names; ns_without: name servers that lacked the broker for one of
-# them (none if all had it with different queues or permissions); longest: us; gap_max: ms, null if none was noted.
-INCIDENTS = columns(
-    "cause:string broker:string t1:long t2:long windows:long topics:long topic_sample:strings ns_without:strings "
-    "opened_by:strings longest:long gap_max:long"
-)
 
-
-def incidents(windows: DataFrame) -> DataFrame:
-    """key_windows → INCIDENTS."""
+def incidents(key_windows: DataFrame) -> DataFrame:
+    """INCIDENTS."""
     in_order = Window.partitionBy("broker", "cause").orderBy("t1")
-    # a range, not rows: windows that begin together are in one incident whatever their order
+    # a range, not rows: windows that begin at the same time are in one incident, in any order
     up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
     first = F.coalesce(F.col("t1") - F.lag("t1").over(in_order) > APART_US, F.lit(True))
-    numbered = windows.withColumn("first", first.cast("long")).withColumn("incident", F.sum("first").over(up_to_here))
+    numbered = key_windows.withColumn("first", first.cast("long")).withColumn(
+        "incident", F.sum("first").over(up_to_here)
+    )
     found = numbered.groupBy("broker", "cause", "incident").agg(
         F.min("t1").alias("t1"),
         F.max("t2").alias("t2"),

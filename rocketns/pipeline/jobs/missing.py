@@ -1,8 +1,7 @@
-"""Job (g): bursts of look-ups of topics that do not exist.
+"""Bursts of lookups of topics that do not exist.
 
-A look-up counts in the hour of its interval's middle, which a small difference of clocks does not move. A topic's
-history is the hours from its first look-up of any outcome on, at most HISTORY_HOURS; hours without a look-up count as 0
-misses.
+A lookup counts in the hour of its interval's middle, so a small clock difference does not move it. A topic's history
+begins with its first lookup, found or not, and has at most HISTORY_HOURS. Hours without a lookup count as 0 misses.
 """
 
 from __future__ import annotations
@@ -10,27 +9,22 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import Observation, columns, conform
-from rocketns.pipeline.jobs.topics import lookups
+from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.schema import MISSING_TOPICS
+from rocketns.pipeline.contract.times import HOUR_US
+from rocketns.pipeline.jobs.topics import named_lookups
 
-HOUR_US = 3_600_000_000
 HISTORY_HOURS = 168
 HISTORY_HOURS_MIN = 24
 MISSES_MIN = 20
 SPREADS = 5
-# Of a normal distribution the standard deviation is this much of the median absolute deviation.
+# The standard deviation of a normal distribution is this multiple of its median absolute deviation.
 MAD_SCALE = 1.4826
 
-# hour: its start; miss of n look-ups; kind: new (the first such hour in less than HISTORY_HOURS_MIN of history) |
-# anomaly; ns: who was asked; median and mad of the misses in the ``hours`` of history; bound: what miss exceeds.
-MISSING_TOPICS = columns(
-    "topic:string hour:long kind:string miss:long n:long ns:strings hours:int median:double mad:double bound:double"
-)
 
-
-def missing_topics(events: DataFrame, seen: Observation) -> DataFrame:
+def missing_topics(lookups: DataFrame, observation: Observation) -> DataFrame:
     """MISSING_TOPICS, a row for each flagged (topic, hour)."""
-    hours = hourly_misses(events, seen)
+    hours = hourly_misses(lookups, observation)
     order = Window.partitionBy("topic").orderBy("hour")
     judged = (
         with_history(hours)
@@ -49,12 +43,12 @@ def missing_topics(events: DataFrame, seen: Observation) -> DataFrame:
     )
 
 
-def hourly_misses(events: DataFrame, seen: Observation) -> DataFrame:
-    """topic, hour (since the epoch), miss, n, ns: of the hours in which a topic was asked for; only topics with an hour
-    of MISSES_MIN misses, since no other can be flagged."""
+def hourly_misses(lookups: DataFrame, observation: Observation) -> DataFrame:
+    """topic, hour (since the epoch), miss, n, ns: the hours in which a topic was looked up. Only topics with an hour of
+    MISSES_MIN misses are kept, since no other can be flagged."""
     middle = F.floor((F.col("ts") - F.coalesce("iv_ms", F.lit(0)) * 500) / F.lit(HOUR_US))
     hourly = (
-        lookups(events, seen)
+        named_lookups(lookups, observation)
         .groupBy("topic", middle.alias("hour"))
         .agg(
             F.sum("miss").alias("miss"),
@@ -67,7 +61,7 @@ def hourly_misses(events: DataFrame, seen: Observation) -> DataFrame:
 
 
 def with_history(hours: DataFrame) -> DataFrame:
-    """``hours`` without gaps between a topic's first and last, each with ``past``: the misses of those before it."""
+    """``hours`` with the missing hours filled in, each with ``past``: the misses of the hours before it."""
     span = hours.groupBy("topic").agg(F.explode(F.sequence(F.min("hour"), F.max("hour"))).alias("hour"))
     before = Window.partitionBy("topic").orderBy("hour").rowsBetween(-HISTORY_HOURS, -1)
     return (
@@ -78,7 +72,7 @@ def with_history(hours: DataFrame) -> DataFrame:
 
 
 def _median(values: Column) -> Column:
-    """The mean of the middle two of an even number; null of none."""
+    """The median; of an even number of values the mean of the middle two; null of none."""
     ordered, size = F.sort_array(values), F.size(values)
     low, high = F.floor((size - 1) / 2).cast("int"), F.floor(size / 2).cast("int")
     return F.when(size > 0, (F.get(ordered, low) + F.get(ordered, high)) / 2)

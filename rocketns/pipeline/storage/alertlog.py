@@ -1,8 +1,7 @@
-"""Where alerts go: a file of JSON Lines that a replayed batch does not change, and an HTTP address. No Spark here.
+"""Outputs for alerts: a file of JSON Lines, which a replayed batch does not change, and an HTTP address. No Spark here.
 
-The file holds whole batches in order. A batch that comes again, after a crash, first cuts off what it left: so each
-alert stands there once, however often its batch was worked through. An HTTP address cannot be cut: it gets each batch
-at least once, with a key that tells a repetition.
+The file holds whole batches in order. A batch that is replayed after a crash first cuts off its earlier lines, so each
+alert is in the file once. The HTTP address receives each batch at least once, with a key that identifies repetitions.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class AlertLog:
             raise BadInput(f"alerts cannot be written to {path}: {error.strerror}") from error
 
     def write(self, batch: int, alerts: Iterable[Alert]) -> None:
-        """Cut off what this batch and later ones left, then append; on disk when this returns."""
+        """Cut off the lines of this batch and later ones, then append. The lines are on disk when this returns."""
         lines = "".join(json.dumps({**alert, "batch": batch}, ensure_ascii=False) + "\n" for alert in alerts)
         with self.path.open("r+b") as file:
             file.truncate(_end_before(file.fileno(), batch))
@@ -56,7 +55,7 @@ def _end_before(descriptor: int, batch: int) -> int:
     if end == 0:
         return 0
     with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as text:
-        end = text.rfind(b"\n") + 1  # a line that a crash tore belongs to a batch that comes again
+        end = text.rfind(b"\n") + 1  # a partial line is from a crash; its batch is replayed
         while end:
             start = text.rfind(b"\n", 0, end - 1) + 1
             if json.loads(text[start:end])["batch"] < batch:
@@ -66,18 +65,18 @@ def _end_before(descriptor: int, batch: int) -> int:
 
 
 class Webhook:
-    """Posts alerts to an address, with a timeout and a bounded number of tries. Whatever happens there, the stream
-    goes on: the file has the alerts. ``delivered`` holds the last batch that was taken, so that a replay skips it."""
+    """Posts alerts to an address, with a timeout and a bounded number of tries. If it fails, the stream continues: the
+    file has the alerts. ``delivered`` holds the number of the last delivered batch, so a replay skips it."""
 
     def __init__(
         self, url: str, delivered: Path, say: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
     ) -> None:
         if not url.startswith(("http://", "https://")):
-            raise BadInput(f"--webhook {url}: an address that begins with http:// or https:// is wanted")
+            raise BadInput(f"--webhook {url}: the address must begin with http:// or https://")
         self._url, self._delivered, self._say, self._sleep = url, delivered, say, sleep
 
     def post(self, batch: int, alerts: Sequence[Alert]) -> bool:
-        """Whether the batch's alerts are delivered, now or before. At most BODY_ALERTS_MAX of them are sent."""
+        """Whether the alerts of the batch are delivered, now or earlier. At most BODY_ALERTS_MAX of them are sent."""
         if not alerts or batch <= self._last():
             return True
         body = {"batch": batch, "alerts": [dict(alert) for alert in alerts[:BODY_ALERTS_MAX]], "total": len(alerts)}

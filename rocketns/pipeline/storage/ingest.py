@@ -19,19 +19,22 @@ from pyspark.sql.types import BooleanType, LongType, StringType, StructType
 
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.contract.schema import EVENTS, FILES, RECORD, Observation, conform
+from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.schema import EVENTS, FILES, RECORD
+from rocketns.pipeline.contract.times import DAY_US
 from rocketns.pipeline.storage.paths import Folder
 
-DAY_US = 86_400_000_000
+# Below the folder v=…
+JOURNAL_FILES = "dt=*/ns=*/*.jsonl"
 PARTITIONS = ("dt", "ns", "segment")
-# One writer for each file that a task reads, so that its rows need no sorting; beyond that Spark sorts.
+# With one writer per file that a task reads, Spark need not sort. With more files it sorts.
 WRITERS_MAX = 64
 
 _LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<segment>[^/]+)\.jsonl")
 _UNREADABLE = "unreadable"
 _READ = StructType([field for field in RECORD.fields if field.name != "ns"])
 _READ = _READ.add(_UNREADABLE, StringType()).add("dt", StringType()).add("ns", StringType())
-# Nearly each of their values is another: a dictionary of them is work for nothing.
+# Nearly all values of these columns are distinct, so a dictionary does not help.
 _PLAIN = {f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "ts", "gap")}
 _STORED = (
     StructType([*EVENTS.fields]).add("corrupt", BooleanType()).add("bytes", LongType()).add("segment", StringType())
@@ -56,7 +59,7 @@ class JournalFile(NamedTuple):
 
 
 class Ingested(NamedTuple):
-    """What an ingest did: files and bytes that it read, and files that were there already."""
+    """The result of an ingest: files and bytes read, and files that had been read before."""
 
     files: int
     size: int
@@ -64,7 +67,7 @@ class Ingested(NamedTuple):
 
 
 def ingest(spark: SparkSession, journals: str | Sequence[str], out: str) -> Ingested:
-    """Bring all finished files of one or more journal folders, on any path that Spark reads, into the folder ``out``.
+    """Read all finished files of one or more journal folders, on any path that Spark reads, into the folder ``out``.
 
     BadInput: no such folder, none with a journal, or a journal of another version.
     """
@@ -81,8 +84,8 @@ def ingest(spark: SparkSession, journals: str | Sequence[str], out: str) -> Inge
 
 
 def read_events(spark: SparkSession, out: str, observation: Observation | None = None) -> DataFrame:
-    """EVENTS that were ingested. With an observation only the days it needs: a day before it, which has a snapshot of
-    each hour, and no file that begins after it."""
+    """The ingested EVENTS. With an observation only the days that it needs: from the day before, which has hourly
+    snapshots, to its last day."""
     events = _stored(spark, out).where("not corrupt")
     if observation is not None:
         events = events.where(F.col("dt").between(_day(observation.t0 - DAY_US), _day(observation.t1)))
@@ -90,7 +93,7 @@ def read_events(spark: SparkSession, out: str, observation: Observation | None =
 
 
 def read_files(spark: SparkSession, out: str) -> DataFrame:
-    """FILES that were ingested."""
+    """The ingested FILES."""
     return conform(
         _stored(spark, out)
         .groupBy(*PARTITIONS)
@@ -106,8 +109,8 @@ def read_files(spark: SparkSession, out: str) -> DataFrame:
 
 
 def records(reader: Reader, base: str) -> Reader:
-    """A reader of journal files below the folder ``base`` (up to and with ``v=…``), for ``.json(…)``: what it gives is
-    for ``parsed`` or ``judged``."""
+    """A reader of journal files below the folder ``base`` (up to and with ``v=…``), for ``.json(…)``. Pass its frame to
+    ``parsed`` or ``judged``."""
     return (
         reader.schema(_READ)
         .option("basePath", base)
@@ -123,7 +126,7 @@ def parsed(read: DataFrame) -> DataFrame:
 
 
 def judged(read: DataFrame) -> DataFrame:
-    """EVENTS of every line with ``corrupt``: one that does not parse has nothing but its folder's values."""
+    """EVENTS of every line, with ``corrupt``. A line that does not parse has only the values of its folder."""
     return _judged(read).select(*EVENTS.names, "corrupt")
 
 
@@ -156,8 +159,7 @@ def _stored(spark: SparkSession, out: str) -> DataFrame:
 
 
 def _of_files(spark: SparkSession, files: Sequence[JournalFile]) -> DataFrame:
-    """What ``records`` reads, with segment and bytes. Spark takes a day and a name from the folders below one base at
-    a time."""
+    """The frame of ``records``, with segment and bytes. Spark takes dt and ns from folders below one base at a time."""
     segment = F.substring_index("_metadata.file_name", ".jsonl", 1).alias("segment")
     size = F.col("_metadata.file_size").alias("bytes")
     frames = [
@@ -168,11 +170,11 @@ def _of_files(spark: SparkSession, files: Sequence[JournalFile]) -> DataFrame:
 
 
 def _judged(read: DataFrame, *kept: str) -> DataFrame:
-    """The record, or nothing where the line is not JSON, has a value of a wrong type, or not what every record has;
-    ``corrupt``, and what else is kept."""
+    """The record, or nulls if the line is not JSON, has a value of a wrong type, or lacks a required column;
+    ``corrupt``; and the columns ``kept``."""
     lacking = [F.col(name).isNull() for name in ("boot", "seq", "ts", "ev")]
     corrupt = reduce(Column.__or__, lacking, F.col(_UNREADABLE).isNotNull())
-    folders = ("ns", "dt")  # which count, whatever a record says
+    folders = ("ns", "dt")  # they count, even if a record says otherwise
     names = [name for name in EVENTS.names if name not in folders]
     return read.select(
         *[F.when(~corrupt, F.col(name)).alias(name) for name in names],

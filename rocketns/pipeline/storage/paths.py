@@ -1,4 +1,4 @@
-"""Small files on any path that Spark can write (local, HDFS, S3 …), through the file systems that Spark brings."""
+"""Small files on any path that Spark can write (local, HDFS, S3 …), through Spark's file systems."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Folder:
         return bool(self._system.exists(self._at(name)))
 
     def names(self, name: str = "") -> list[str]:
-        """Names in the folder, sorted; none where it is absent."""
+        """Names in the folder, sorted; empty if it is absent."""
         if not self.exists(name):
             return []
         return sorted(status.getPath().getName() for status in self._system.listStatus(self._at(name)))
 
     def files(self) -> Iterator[tuple[str, int]]:
-        """Path and size in bytes of every file below the folder, or below all that fit where it has wildcards; none
-        where there is no such folder. BadInput where it can't be read."""
+        """Path and size in bytes of every file below the folder, or below all matching folders if it has wildcards;
+        empty if there is none. BadInput if it cannot be read."""
         try:
             for found in self._system.globStatus(self._root) or []:
                 listed = self._system.listFiles(found.getPath(), True)
@@ -47,7 +47,7 @@ class Folder:
             raise BadInput(f"{self.root} cannot be read: {error.java_exception.getMessage()}") from error
 
     def read(self, name: str) -> bytes:
-        """The file's bytes; BadInput where there is none."""
+        """The file's bytes. BadInput if it is absent."""
         if not self.exists(name):
             raise BadInput(f"{self.path(name)} is not there")
         stream = self._system.open(self._at(name))
@@ -57,7 +57,7 @@ class Folder:
             stream.close()
 
     def write(self, name: str, data: bytes) -> None:
-        """A whole file, in the place of one that was there."""
+        """Write a whole file; an existing one is replaced."""
         stream = self._system.create(self._at(name), True)
         try:
             stream.write(bytearray(data))
@@ -65,11 +65,11 @@ class Folder:
             stream.close()
 
     def delete(self, name: str) -> None:
-        """The file or the folder with all that is in it, where it is there."""
+        """Delete the file, or the folder with its content, if it exists."""
         self._system.delete(self._at(name), True)
 
     def local(self) -> Path | None:
-        """The folder on this machine, or None where it is elsewhere."""
+        """The folder on this machine, or None if it is elsewhere."""
         uri = self._system.makeQualified(self._root).toUri()
         return Path(uri.getPath()) if uri.getScheme() == "file" else None
 

@@ -1,6 +1,6 @@
-"""The result tables of a run below its --out: written once as Parquet, read back for everything that comes after.
+"""The result tables of a run below its --out: written once as Parquet, and read back by everything that follows.
 
-What is written is never computed again, also when an executor is lost, which is why nothing is cached in memory.
+A written table is never computed again, even if an executor is lost. That is why nothing is cached in memory.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, StructType
 
-from rocketns.pipeline.report.model import ROWS_COLLECTED_MAX, Table
+from rocketns.pipeline.contract.catalogue import BY_NAME
+from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
 from rocketns.pipeline.storage.paths import Folder
 
 RESULTS = "results"
@@ -23,42 +24,16 @@ WORK = "work"
 ASKED_AT_ONCE = 4
 
 
-def _longest(*names: str) -> list[Column]:
-    return [(F.col("t1") - F.col("t2")).asc(), *_columns(*names)]
-
-
-def _columns(*names: str) -> list[Column]:
-    return [F.col(name).asc() for name in names]
-
-
-def _users_first() -> Column:
-    return F.when(F.col("kind") == "user", 0).otherwise(1).asc()
-
-
 def order_of(name: str) -> list[Column]:
-    """The order in which a table is shown: what matters most comes first, and ties always fall the same way."""
-    harm = F.col("orphaned_qs_max") + F.col("dup_qs_max")
-    orders = {
-        "ns_uptime": _columns("ns", "t1"),
-        "broker_intervals": [
-            F.col("end_cause").isin("open", "stop").asc(), *_columns("broker", "ns", "bid", "addr", "t1"),
-        ],
-        "key_windows": _longest("topic", "broker", "t1"),
-        "incidents": _longest("broker", "cause", "t1"),
-        "impact": [harm.desc(), *_columns("topic", "t1", "strategy", "c", "assignments", "group")],
-        "imbalance": [F.col("tvd").desc_nulls_last(), *_columns("topic", "t1", "broker")],
-        "broker_stats": [F.col("availability").asc_nulls_last(), *_columns("broker", "ns", "bid", "addr")],
-        "topic_days": _columns("day", "kind"),
-        "topic_inventory": [_users_first(), *_columns("kind", "topic")],
-        "dead_topics": [_users_first(), *_columns("kind", "topic")],
-        "hot_topics": [_users_first(), *_columns("kind", "rank", "topic")],
-        "skew": [_users_first(), F.col("skew").desc_nulls_last(), F.col("topic").asc()],
-        "missing_topics": _columns("hour", "topic"),
-        "departures": _columns("t1", "broker"),
-        "quality": _columns("kind", "ns", "t1"),
-        "sources": _columns("ns"),
-    }  # fmt: skip
-    return orders.get(name, [])
+    """The order of a table on the page, from the catalogue: important rows first, and ties always in the same order."""
+    return [_sorted(text) for text in BY_NAME[name].order]
+
+
+def _sorted(text: str) -> Column:
+    """``tvd desc_nulls_last`` → the column of the expression, sorted by the method of that name."""
+    expression, _, last = text.rpartition(" ")
+    direction = last if expression and last.startswith(("asc", "desc")) else "asc"
+    return cast(Column, getattr(F.expr(text.removesuffix(f" {direction}")), direction)())
 
 
 class Results:
@@ -70,7 +45,7 @@ class Results:
         self._kept: dict[str, DataFrame] = {}
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
-        """Write a table; the frame that reads it."""
+        """Write a table; returns the frame that reads it."""
         kept = self._kept[name] = self._written(f"{RESULTS}/{name}", frame)
         if self._csv:
             flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
@@ -78,11 +53,11 @@ class Results:
         return kept
 
     def cut(self, frame: DataFrame) -> DataFrame:
-        """Write a frame that only this run needs, which cuts its lineage; the frame that reads it."""
+        """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it."""
         return self._written(f"{WORK}/{next(self._numbers)}", frame)
 
     def clear(self) -> None:
-        """Remove what was only cut."""
+        """Remove the frames that ``cut`` wrote."""
         self._out.delete(WORK)
 
     def frame(self, name: str) -> DataFrame:
@@ -92,12 +67,12 @@ class Results:
         return self._kept[name]
 
     def tables(self, names: Sequence[str]) -> dict[str, Table]:
-        """``table`` of each. They are small and many, so several are asked for at a time."""
+        """``table`` of each name. The tables are small and many, so several are read at a time."""
         with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
             return dict(zip(names, threads.map(self.table, names), strict=True))
 
     def table(self, name: str) -> Table:
-        """The most important rows of a table, and how many there are."""
+        """The most important rows of a table, and the number of all."""
         frame = self.frame(name)
         shown = frame.orderBy(*order_of(name)).limit(ROWS_COLLECTED_MAX + 1).toArrow().to_pylist()
         total = len(shown) if len(shown) <= ROWS_COLLECTED_MAX else frame.count()
@@ -120,6 +95,6 @@ def write_json(out: Folder, name: str, value: Mapping[str, Any]) -> None:
 
 
 def read_json(out: Folder, name: str) -> dict[str, Any]:
-    """BadInput where it is not there."""
+    """The object in a JSON file. BadInput if there is no such file."""
     value: dict[str, Any] = json.loads(out.read(name))
     return value

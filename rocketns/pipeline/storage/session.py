@@ -1,4 +1,4 @@
-"""The Spark session of a run, and whether there is a Java runtime to start it with."""
+"""The Spark session of a run, and whether there is a Java runtime for it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-# Of every run: times are UTC; the day and the name server of a path are strings, whatever they look like; one file's
-# events are replaced by themselves when it is ingested again.
+# For every run: times are UTC; the day and the name server in a path are strings, even if they look like numbers; a
+# file that is ingested again replaces only its own events.
 RUN_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
 }
-# Few cores, much garbage from parsing: a tenth less CPU than with the collector of Java's own choice. A run is many
-# short queries, each with its own generated code: with Java's own thresholds the optimising compiler takes more CPU
-# than the queries do, for code that is gone before it pays. These are 20 times as high.
+# With few cores and much garbage from parsing, this collector takes a tenth less CPU than Java's default. A run is many
+# short queries, each with its own generated code. With Java's default thresholds the optimising compiler takes more CPU
+# than the queries, for code that is soon discarded. These thresholds are 20 times as high.
 JAVA_OPTIONS = (
     "-XX:+UseParallelGC",
     "-XX:Tier4InvocationThreshold=100000",
@@ -25,7 +25,7 @@ JAVA_OPTIONS = (
     "-XX:Tier4CompileThreshold=300000",
     "-XX:Tier4BackEdgeThreshold=800000",
 )
-# Of the process that is started, so without effect on a session that is there already.
+# For the Java process; without effect on a session that already exists.
 START_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -34,7 +34,7 @@ START_SETTINGS = {
 
 
 def has_java() -> bool:
-    """Whether Spark would find a Java runtime: in JAVA_HOME, or else on the PATH."""
+    """Whether Spark would find a Java runtime: in JAVA_HOME, otherwise on the PATH."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=f"{home}/bin" if home else None) is not None
 

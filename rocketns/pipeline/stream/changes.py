@@ -1,17 +1,16 @@
-"""Which of the things that are wrong are new, and which of those that were alerted are over. Plain values, no Spark.
+"""Compares current conditions with open alerts: which are new, and which are over. Plain values, no Spark.
 
-An alert is named by what it is about and by the cut at which it opened, so that it opens once and closes once; what
-comes back later is another alert.
+The name of an alert is made from its condition and the cut at which it opened. So it opens once and closes once, and a
+condition that comes back later is another alert.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from rocketns.pipeline.contract.times import exact_text
 
 
 class Condition(NamedTuple):
@@ -45,8 +44,8 @@ class Changes(NamedTuple):
 
 
 def changes(opened: Iterable[Alert], conditions: Iterable[Condition], reasons: Mapping[str, str], cut: int) -> Changes:
-    """What a batch says. ``reasons``: by key, why an open alert is over although nothing else says so; an alert that no
-    condition is about is over, but one whose key has the reason '' stays."""
+    """The lines of a batch. An open alert without a condition is over. ``reasons``: by key, why it is over; the reason
+    '' keeps it open."""
     found = {(condition.kind, condition.key): condition for condition in conditions}
     lines, still = [], []
     for alert in opened:
@@ -79,10 +78,11 @@ def _name(condition: Condition, cut: int) -> str:
 
 
 def _line(alert: Alert, event: str, at: int, details: Mapping[str, Any]) -> dict[str, Any]:
-    head = {"alert": alert.alert, "event": event, "kind": alert.kind, "at": moment(at), "since": moment(alert.since)}
+    head = {
+        "alert": alert.alert,
+        "event": event,
+        "kind": alert.kind,
+        "at": exact_text(at),
+        "since": exact_text(alert.since),
+    }
     return {**head, "text": alert.text, **details}
-
-
-def moment(us: int) -> str:
-    """2026-11-21T14:03:05.250Z"""
-    return (EPOCH + timedelta(microseconds=us)).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,10 +1,10 @@
 """`rocketns audit stream`: journal files as they arrive → batches → alerts.
 
-Each batch is a plain job in foreachBatch whose memory is a numbered version of a few Parquet tables. That was chosen
-over Spark's stateful operators, because those that could hold it (transformWithState, applyInPandasWithState) run
-Python on each row, and the rest (windows, joins, dropDuplicates) cannot say that something did NOT come. Versions on
-any file system need no lock and no other software, and a batch that is replayed makes its version again from the one
-before: the same.
+Each batch is a plain job in foreachBatch. Its memory is a numbered version of a few Parquet tables. Spark's stateful
+operators do not fit: those that could hold the memory (transformWithState, applyInPandasWithState) run Python on each
+row, and the others (windows, joins, dropDuplicates) cannot report that something did NOT arrive. Versions work on any
+file system, without locks and other software. A replayed batch makes its version again from the one before, with the
+same result.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from rocketns.journal.record import VERSION
-from rocketns.pipeline.batch.answers import FILES
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
-from rocketns.pipeline.storage.ingest import judged, records
+from rocketns.pipeline.storage.ingest import JOURNAL_FILES, judged, records
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.statestore import StateStore
 from rocketns.pipeline.stream.step import SCHEMAS, Limits, Memory, step
@@ -36,7 +35,7 @@ LOOK_EVERY_S = 1
 
 
 class Following(NamedTuple):
-    """What the command line says. Durations in us."""
+    """The options of the command line. Durations are us."""
 
     journal: str
     out: str
@@ -48,15 +47,15 @@ class Following(NamedTuple):
 
 
 def follow(spark: SparkSession, following: Following, say: Say) -> int:
-    """Run until a signal, or with ``once`` until every file that is there is worked through; batches worked through."""
+    """Run until a signal, or with ``once`` until every existing file is processed; returns the number of batches."""
     out = Folder(spark, following.out).local()
     if out is None:
         raise BadInput(
-            f"--out {following.out}: alerts are written by this process, so a folder of this machine is wanted"
+            f"--out {following.out}: this process writes the alerts itself, so it needs a folder on this machine"
         )
     journal = Folder(spark, following.journal)
     if not journal.exists():
-        raise BadInput(f"--journal {following.journal} is not there: point it at the folder that holds v=1")
+        raise BadInput(f"--journal {following.journal} does not exist: set it to the folder that holds v=1")
     checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
     log = AlertLog(out / ALERTS_FILE)
     hook = Webhook(following.webhook, out / "webhook-delivered", say) if following.webhook else None
@@ -76,8 +75,8 @@ def start(
     base = f"{following.journal.rstrip('/')}/v={VERSION}"
     read = (
         records(spark.readStream, base)
-        .option("maxFileAge", "36500d")  # what is older than the newest file is read too: journals may be copied
-        .json(f"{base}/{FILES}")
+        .option("maxFileAge", "36500d")  # also read files older than the newest: journals may be copied
+        .json(f"{base}/{JOURNAL_FILES}")
     )
     writer = read.writeStream.foreachBatch(work).option("checkpointLocation", f"{checkpoint}/query")
     if following.once:
@@ -86,8 +85,8 @@ def start(
 
 
 class Batch:
-    """The work on one batch: memory before + what arrived → alerts, memory after. The order makes a crash harmless: the
-    memory of a batch counts before its alerts are written, and the batch is done for Spark after both."""
+    """The work on one batch: memory before + new events → alerts, memory after. A crash at any point is harmless: the
+    memory of a batch becomes valid before its alerts are written, and Spark counts the batch as done after both."""
 
     def __init__(self, store: StateStore, log: AlertLog, hook: Webhook | None, limits: Limits, say: Say) -> None:
         self._store, self._log, self._hook, self._limits, self._say = store, log, hook, limits, say
@@ -112,12 +111,12 @@ class Batch:
 
 
 def wait(query: StreamingQuery, is_asked: threading.Event, say: Say) -> None:
-    """Until the query ends; once that is asked for, after the batch that it is in. A batch that is cut short would be
-    right as well, but Spark prints pages about it."""
+    """Wait until the query ends. After a signal, stop it at the end of the current batch: Spark would survive a stop in
+    the middle, but print pages about it."""
     while not is_asked.is_set():
         if query.awaitTermination(LOOK_EVERY_S):
             return
-    say("stopping after the batch that it is in; once more stops at once")
+    say("stopping after the current batch; a second signal stops at once")
     while query.status["isTriggerActive"] and not query.awaitTermination(LOOK_EVERY_S):
         pass
     query.stop()
@@ -127,7 +126,7 @@ def wait(query: StreamingQuery, is_asked: threading.Event, say: Say) -> None:
 def signalled() -> Iterator[threading.Event]:
     """Set by SIGTERM and Ctrl-C; a second one is a KeyboardInterrupt.
 
-    The handler must not talk to the Java process: it may come in the middle of such a talk.
+    The handler may interrupt a Py4J call, so it must not call Java itself.
     """
     is_asked = threading.Event()
 

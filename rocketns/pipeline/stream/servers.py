@@ -1,8 +1,8 @@
 """Which name servers write, and the cut: the moment up to which all their journals have arrived.
 
-Files of different name servers arrive at different times, so a batch is judged as of the cut, and records after it
-wait. A name server whose journal lags behind the newest by more than the limit is called silent and not waited for, and
-what it said last is not compared with anything until it is back.
+Files of different name servers arrive at different times. A batch is therefore evaluated as of the cut, and records
+after the cut wait. A name server whose journal lags behind the newest one by more than the limit is called silent. The
+stream does not wait for it, and does not compare its last state with anything until it is back.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import columns, conform
+from rocketns.pipeline.contract.frames import columns, conform
 
-# One start of a name server. known: since when its whole state is known (its start, or the end of the first snapshot
-# that lies whole in one batch), null before that. stopped: when it said so, null if it did not. compared: whether it
-# was at the last cut. moved: whether a record is of routes.
+# One start of a name server. known: from when on its whole state is known (its start, or the end of the first snapshot
+# that is complete within one batch), null before that. stopped: time of its stop record, or null. compared: whether it
+# was compared at the last cut. moved: whether a record changes routes.
 BOOTS = columns("ns:string boot:long known:long stopped:long last:long compared:boolean moved:boolean")
 
-# A batch may hold several restarts. Of a name server that starts more often in one, the older boots are left out.
+# Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.
 BOOTS_KEPT = 16
 
 
@@ -46,8 +46,8 @@ class Uptime(NamedTuple):
     end_cause: str
 
 
-class Fleet(NamedTuple):
-    """The boots that matter from the last cut on, by name server and boot, and where this batch cuts."""
+class Servers(NamedTuple):
+    """The relevant boots since the last cut, by name server and boot, and the cut of this batch."""
 
     boots: tuple[Boot, ...]
     silent: frozenset[str]
@@ -68,7 +68,7 @@ class Fleet(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether others are compared than at the last cut, or not all the time: then every route matters."""
+        """Whether the compared boots changed since the last cut, or were not always up. Then every route counts."""
         whole = all((span.t1, span.t2) == (self.before, self.cut) for span in self.uptime())
         return not whole or self.compared() != {(boot.ns, boot.boot) for boot in self.boots if boot.compared}
 
@@ -77,7 +77,7 @@ class Fleet(NamedTuple):
         return [boot._replace(compared=(boot.ns, boot.boot) in self.compared()) for boot in self.boots]
 
     def uptime(self) -> list[Uptime]:
-        """When the state of each name server was known, within [before, cut); nothing of one that is silent."""
+        """When the state of each name server was known, within [before, cut); nothing of silent ones."""
         spans = []
         for boot, following in zip(self.boots, [*self.boots[1:], None], strict=True):
             lost = following is not None and following.ns == boot.ns
@@ -104,8 +104,10 @@ def boots_in(events: DataFrame) -> DataFrame:
     return conform(told.withColumns({"known": known, "compared": F.lit(False)}), BOOTS)
 
 
-def fleet(remembered: Iterable[Boot], arrived: Iterable[Boot], before: int | None, silent_after_us: int) -> Fleet:
-    """The fleet as of the new cut. ``before`` is the last cut, None in the first batch that has a record."""
+def servers_at_cut(
+    remembered: Iterable[Boot], arrived: Iterable[Boot], before: int | None, silent_after_us: int
+) -> Servers:
+    """The name servers as of the new cut. ``before`` is the last cut, None in the first batch with a record."""
     found = _united([*remembered, *arrived])
     boots = tuple(boot for boot in found.values() if not _is_past(boot, found))
     newest = max(boot.last for boot in boots)
@@ -114,7 +116,7 @@ def fleet(remembered: Iterable[Boot], arrived: Iterable[Boot], before: int | Non
     cut = min((boot.last for boot in running if boot.ns not in silent), default=newest)
     first = min((boot.known for boot in boots if boot.known is not None), default=cut)
     start = first if before is None else before
-    return Fleet(boots, silent, start, max(cut, start))
+    return Servers(boots, silent, start, max(cut, start))
 
 
 def _united(boots: Iterable[Boot]) -> dict[tuple[str, int], Boot]:
@@ -148,5 +150,5 @@ def as_boot(row: Mapping[str, Any]) -> Boot:
 
 
 def any_of(conditions: Iterable[Column]) -> Column:
-    """Whether one of them holds; false of none."""
+    """Whether any of them holds; false if there are none."""
     return reduce(Column.__or__, conditions, F.lit(False))

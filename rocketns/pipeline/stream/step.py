@@ -1,4 +1,4 @@
-"""One batch: the memory before it and the events that arrived → the lines to write and the memory after it."""
+"""One batch: the memory before it and the new events → the lines to write and the memory after it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
+from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.changes import Alert, changes
-from rocketns.pipeline.stream.members import MEMBER, MEMBERS, members_at, partitions
+from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions
 from rocketns.pipeline.stream.routes import (
     ROUTES,
     WINDOWS,
@@ -22,7 +24,7 @@ from rocketns.pipeline.stream.routes import (
     told_values,
     windows_between,
 )
-from rocketns.pipeline.stream.servers import Boot, Fleet, any_of, as_boot, boots_in, fleet
+from rocketns.pipeline.stream.servers import Boot, Servers, any_of, as_boot, boots_in, servers_at_cut
 
 # waiting: events after the cut.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
@@ -31,7 +33,7 @@ Keep = Callable[[str, DataFrame], DataFrame]
 
 
 class Memory(NamedTuple):
-    """What is known after a batch: tables by the names of SCHEMAS, and plain values. ``cut``: None before a record."""
+    """The state after a batch: tables by the names of SCHEMAS, and plain values. ``cut``: None before any record."""
 
     tables: dict[str, DataFrame]
     cut: int | None = None
@@ -52,26 +54,26 @@ class Memory(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What the command line sets, in us."""
+    """Limits from the command line, in us."""
 
-    min_window: int = 5_000_000
-    grace: int = 8_000_000
-    silent_after: int = 60_000_000
+    min_window: int = MIN_WINDOW_US
+    grace: int = GRACE_US
+    silent_after: int = STREAM_SILENT_AFTER_US
 
 
 class Step(NamedTuple):
-    """What a batch comes to: lines to write, and the memory after it."""
+    """The result of a batch: lines to write, and the memory after it."""
 
     lines: list[Line]
     memory: Memory
 
 
 def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep) -> Step:
-    """One batch. ``events``: EVENTS with ``corrupt``, true of a line that could not be read. ``keep`` writes a table of
-    the memory after the batch and gives it back; it is called once for each of SCHEMAS."""
+    """One batch. ``events``: EVENTS with ``corrupt``, true for a line that could not be read. ``keep`` writes a table
+    of the memory after the batch and returns it; it is called once for each of SCHEMAS."""
     read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
     arrived = _rows(boots_in(read))
-    now = _fleet(memory, arrived, limits)
+    now = _servers(memory, arrived, limits)
     if now is None or now.cut == memory.cut:
         return _waited(memory, read, keep)
     is_due = (F.col("ts") < now.cut) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
@@ -94,13 +96,13 @@ def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep) -> Step:
 
 
 def _waited(memory: Memory, read: DataFrame, keep: Keep) -> Step:
-    """A batch that has not moved the end of the journals: what arrived waits."""
+    """A batch that did not move the cut: new events wait."""
     tables = {name: keep(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
     return Step([], memory._replace(tables=tables))
 
 
-def _routes(memory: Memory, due: DataFrame, now: Fleet, keep: Keep, *, moved: bool) -> dict[str, DataFrame]:
-    """Routes and windows. Where no record is of routes, as in most batches, those that are open stay so."""
+def _routes(memory: Memory, due: DataFrame, now: Servers, keep: Keep, *, moved: bool) -> dict[str, DataFrame]:
+    """Routes and windows. If no record changes routes, as in most batches, open windows stay open."""
     routes, windows = memory.tables["routes"], memory.tables["windows"]
     if not moved:
         return {"routes": keep("routes", routes), "windows": keep("windows", remembered(windows, now))}
@@ -111,14 +113,14 @@ def _routes(memory: Memory, due: DataFrame, now: Fleet, keep: Keep, *, moved: bo
     }
 
 
-def _fleet(memory: Memory, arrived: list[Line], limits: Limits) -> Fleet | None:
-    """The fleet at the new cut, or None while no record was read."""
+def _servers(memory: Memory, arrived: list[Line], limits: Limits) -> Servers | None:
+    """The name servers at the new cut, or None before the first record."""
     boots = [as_boot(row) for row in arrived]
-    return fleet(memory.boots, boots, memory.cut, limits.silent_after) if boots or memory.boots else None
+    return servers_at_cut(memory.boots, boots, memory.cut, limits.silent_after) if boots or memory.boots else None
 
 
-def _incidents(windows: DataFrame, now: Fleet, limits: Limits) -> list[Line]:
-    """INCIDENTS that are open, or ended since the last cut, of windows that are long enough."""
+def _incidents(windows: DataFrame, now: Servers, limits: Limits) -> list[Line]:
+    """INCIDENTS of windows that are long enough, if they are open or ended since the last cut."""
     until = F.coalesce("t2", F.lit(now.cut))
     long_enough = windows.withColumn("t2", until).where(F.col("t2") - F.col("t1") >= limits.min_window)
     ended = F.col("t2") < now.cut
@@ -131,9 +133,9 @@ def _losses(events: DataFrame) -> list[Line]:
     return _rows(events.groupBy("ns").agg(lost, F.count_if("corrupt").alias("corrupt")))
 
 
-def _reasons(opened: Sequence[Alert], members: DataFrame, now: Fleet) -> dict[str, str]:
-    """Why partitions that are not seen any more are over, '' for those that are not: silence of the name server that
-    heard the broker, say, is no reason."""
+def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[str, str]:
+    """By key, why a partition that is no longer found is over; '' if it is not over. Silence of the name server that
+    heard the broker, for example, is no reason."""
     alerts = [alert for alert in opened if alert.kind == "partition"]
     if not alerts:
         return {}
@@ -145,7 +147,7 @@ def _reasons(opened: Sequence[Alert], members: DataFrame, now: Fleet) -> dict[st
 
 
 def _up(rows: list[Line], member: Mapping[str, Any]) -> list[str]:
-    """The name servers that have not given it up."""
+    """The name servers that have not dropped the member."""
     return [row["ns"] for row in rows if row["up"] and all(row[name] == member[name] for name in MEMBER)]
 
 

@@ -1,6 +1,6 @@
-"""What an audit has to find, told from the plan and from what each name server saw, never from the journal.
+"""What an audit has to find, computed from the plan and from what each name server saw, never from the journal.
 
-Times are epoch us of the true clock; an audit's may differ by what is left of the name servers' clock offsets.
+Times are epoch us of the true clock. The times of an audit may differ by the remaining error of the clock offsets.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+from rocketns.pipeline.contract.defaults import DEAD_DAYS, MIN_WINDOW_US
 from rocketns.pipeline.synthetic.journal.effects import Sight
 from rocketns.pipeline.synthetic.journal.lookups import hottest
 from rocketns.pipeline.synthetic.journal.sight import Session
@@ -17,13 +18,12 @@ from rocketns.pipeline.synthetic.scenario.plan import BURST_FACTOR, Fault, Plan
 from rocketns.pipeline.synthetic.scenario.spec import DAY_S
 from rocketns.pipeline.synthetic.scenario.world import CLUSTER, Table, World
 
-MIN_WINDOW_MS = 5_000
-# A window of nearly MIN_WINDOW_MS may be found or not: offsets are known to about this much.
+MIN_WINDOW_MS = MIN_WINDOW_US // 1000
+# A window of about MIN_WINDOW_MS may or may not be found: offsets are known to about this precision.
 NEAR_MS = 500
 FLAP_MS = 600_000
 GRACE_MS = 5_000
 FLAGGED_MISSES = 20
-DEAD_DAYS = 7
 DEPARTURES = {
     "partition": "partition", "flap": "partition", "crash": "crash", "silent": "silent", "farewell": "graceful",
 }  # fmt: skip
@@ -31,7 +31,7 @@ FAILURES = ("expired", "channel_close")
 
 
 class Window(NamedTuple):
-    """The name servers that are up do not agree about the topic on the broker."""
+    """The running name servers disagree about the topic on the broker."""
 
     broker: str
     start_ms: int
@@ -40,7 +40,7 @@ class Window(NamedTuple):
 
 
 def truth_of(world: World, plan: Plan, sights: Sequence[Sight]) -> dict[str, Any]:
-    """Everything but what was written: the observation, faults with their effects, brokers, topics and look-ups."""
+    """Everything but what was written: the observation, faults with their effects, brokers, topics and lookups."""
     spec = world.spec
     windows = [w for w in _windows(world, plan, sights) if w.end_ms - w.start_ms >= MIN_WINDOW_MS - NEAR_MS]
     return {

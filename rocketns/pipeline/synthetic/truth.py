@@ -1,4 +1,4 @@
-"""What an audit found of a synthetic fleet, compared with the truth: found, missed or invented. Plain values, no Spark.
+"""The results of an audit compared with the truth about a synthetic fleet. Plain values, no Spark.
 
 The audit's times are compared with a tolerance, since name servers' clock offsets are known only as well as they can be
 told from the journals.
@@ -33,16 +33,16 @@ UP_TOLERANCE_S = 90.0
 
 
 class Outcome(StrEnum):
-    """Of one fault, or of one thing that the audit says."""
+    """The outcome of one fault, or of one row that the audit reports."""
 
     FOUND = "found"
     MISSED = "missed"
     INVENTED = "invented"
-    QUIET = "quiet"  # it was seeded so that nothing is found, and nothing was
+    QUIET = "quiet"  # seeded so that nothing should be found, and nothing was
 
 
 class Verdict(NamedTuple):
-    """``fault``: its id, or the table that the thing is in."""
+    """``fault``: the id of the fault, or the table of the row."""
 
     outcome: Outcome
     fault: str
@@ -54,8 +54,8 @@ class Verdict(NamedTuple):
 
 
 def compare(truth: Mapping[str, Any], tables: Tables) -> list[Verdict]:
-    """A verdict for each fault and each other fact, then for everything that was invented. KeyError where a table of
-    COLUMNS is not given; rows need no order and may have more columns."""
+    """A verdict for each fault and each other fact, then for everything invented. KeyError if a table of COLUMNS is
+    missing. Rows need no order and may have more columns."""
     given = {name: list(tables[name]) for name in COLUMNS}
     offsets = [server["offset_us"] for server in truth["name_servers"]]
     tolerance = max(offsets) - min(offsets) + TOLERANCE_US
@@ -76,7 +76,7 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 
 class _Faults:
-    """Windows, departures and boots: what is expected takes what was found; what is left was invented."""
+    """Windows, departures and boots: each expected one takes a row that was found; rows that remain were invented."""
 
     def __init__(self, truth: Mapping[str, Any], given: Mapping[str, list[Row]], tolerance: int) -> None:
         self.truth, self.tolerance = truth, tolerance
@@ -93,7 +93,7 @@ class _Faults:
         yield from self._other_boots()
 
     def _windows(self, fault: Row) -> Iterator[tuple[bool, str]]:
-        """(found, what) of each topic's window; one that may be missed counts only if it was found."""
+        """(found, what) of each topic's window; an optional window counts only if it was found."""
         for window in fault["windows"]:
             for topic in window["topics"]:
                 found = self._take(self.windows[window["broker"], topic], lambda row, w=window: self._same(row, w))
@@ -138,7 +138,7 @@ class _Faults:
 
     @staticmethod
     def _take(rows: list[Row], same: Any) -> bool:
-        """Whether there is such a row; it is taken out."""
+        """Whether there is such a row; it is removed."""
         for place, row in enumerate(rows):
             if same(row):
                 del rows[place]
@@ -146,7 +146,7 @@ class _Faults:
         return False
 
     def invented(self) -> Iterator[Verdict]:
-        """What no fault took, windows of one broker and beginning as one."""
+        """The rows that no fault took. Windows of one broker with the same times count as one."""
         for rows in self.boots.values():
             yield from (
                 _invented("ns_uptime", f"{row['ns']} up until {row['t2']} ({row['end_cause']})") for row in rows
@@ -188,7 +188,7 @@ def _broker(row: Row) -> tuple[Any, ...]:
 
 
 def _figures(row: Row) -> str:
-    return f"{row['failures']} failures, {row['graceful']} farewells, {row['flaps']} flaps, up {row['up_s']:.0f} s"
+    return f"{row['failures']} failures, {row['graceful']} graceful, {row['flaps']} flaps, up {row['up_s']:.0f} s"
 
 
 def _same_figures(row: Row, wanted: Row) -> bool:
@@ -206,8 +206,7 @@ def _topics(truth: Mapping[str, Any], given: Mapping[str, list[Row]]) -> Iterato
 
 
 def _losses(truth: Mapping[str, Any], quality: list[Row]) -> Iterator[Verdict]:
-    """Lines that do not parse, records that a name server gave up, and all that is missing from the order; any other
-    kind was invented."""
+    """Lines that do not parse, dropped records, and holes in the sequence numbers; any other kind was invented."""
     wanted: set[tuple[str, str, int]] = set()
     for server in truth["name_servers"]:
         lost: Counter[str] = Counter()

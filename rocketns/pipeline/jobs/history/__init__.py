@@ -1,1 +1,1 @@
-"""From records to history: whose clock, which records are missing, who was up, who had which brokers and topics."""
+"""From records to history: clock offsets, missing records, uptime, and the brokers and topics of each name server."""

@@ -1,15 +1,15 @@
-"""By how much the clocks of the name servers differ, told by what all of them saw at the same time; and its correction.
+"""How far the clocks of the name servers differ, estimated from events that all of them saw at the same time.
 
-A broker sends each registration to all its name servers at once. Two kinds of sight are compared:
+A broker sends each registration to all its name servers at once. Two kinds of samples are compared:
 
-- versions: a data version that a name server takes in a heartbeat, where it had heard of the broker within a minute and
-  had taken another version before. Each is unmistakable, so any difference can be told.
-- heartbeats, where fewer than SAMPLES_MIN versions changed: each is compared with the nearest of the same member at the
-  reference, so a difference can be told up to half the time between two (15 s with RocketMQ's 30 s).
+- versions: the first heartbeat in which a name server took a data version, if it had heard of the broker within the
+  last minute and had taken another version before. Such a heartbeat is unmistakable, so any offset can be measured.
+- heartbeats, used if fewer than SAMPLES_MIN versions changed: each is compared with the nearest heartbeat of the same
+  member at the reference. That measures offsets of up to half a heartbeat period (15 s with RocketMQ's 30 s).
 
-The offset is the median. It is believed if at least half of the samples lie within AGREE_US of it. A name server with
-no believable offset is left as it is (method none). One offset holds for the whole observation: a clock that drifts by
-more than the shortest window shows as jitter, and as ``spread``.
+The offset is the median. It is accepted if at least half of the samples lie within AGREE_US of it. Without an accepted
+offset the times of a name server stay as they are (method none). One offset holds for the whole observation. A clock
+that drifts by more than the shortest window shows up as jitter and as ``spread``.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import OFFSETS, Keep, as_it_is, conform
+from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
+from rocketns.pipeline.contract.schema import OFFSETS
 
 VERSIONS, HEARTBEATS = "versions", "heartbeats"
 SAMPLES_MIN = 3  # of versions
 AGREE_US = 1_000_000
-FRESH_MS = 60_000  # a version that comes after a longer silence may have been there for long
+FRESH_MS = 60_000  # after a longer silence the version may be older than the heartbeat
 FAR_US = 3_600_000_000
 HALF_BEAT_US = 15_000_000
-MEMBERS_MAX = 30  # that are looked at
+MEMBERS_MAX = 30  # used as samples
 
-MEMBER = ("cluster", "broker", "bid", "addr")
 VERSION = ("dvt", "dvc", "dvs")
 
 
-def clock_offsets(events: DataFrame, keep: Keep = as_it_is) -> DataFrame:
-    """OFFSETS, a row for each name server; the reference is the one that took the most heartbeats of the
-    members that are looked at.
+def clock_offsets(raw_events: DataFrame, keep: Keep = as_it_is) -> DataFrame:
+    """OFFSETS, one row per name server. The reference is the name server with the most heartbeats of the sampled
+    members.
 
-    ``keep`` is called on the frames that the rest is made of; none has more than the sights of
-    the members that are looked at.
+    ``keep`` is called on the frames that the rest is built on; they hold records of the sampled members only.
     """
-    members = _members(events)
-    heard = events.where(F.col("ev").isin("reg", "hb")).select("ns", "ev", *MEMBER, *VERSION, "ts", "gap")
+    members = _members(raw_events)
+    heard = raw_events.where(F.col("ev").isin("reg", "hb")).select("ns", "ev", *MEMBER, *VERSION, "ts", "gap")
     told = keep(heard.join(F.broadcast(members), [*MEMBER], "left_semi"))
-    sights = keep(_sights(told))
-    servers = keep(_servers(events, sights))
-    versions = _version_differences(sights, servers).select("*", F.lit(VERSIONS).alias("method"))
+    firsts = keep(_first_heartbeats(told))
+    servers = keep(_servers(raw_events, firsts))
+    versions = _version_differences(firsts, servers).select("*", F.lit(VERSIONS).alias("method"))
     beats = _beat_differences(told, servers).select("*", F.lit(HEARTBEATS).alias("method"))
     judged = _judged(keep(versions.unionByName(beats)))
     # By name, heartbeats come before versions.
@@ -53,15 +53,16 @@ def clock_offsets(events: DataFrame, keep: Keep = as_it_is) -> DataFrame:
     return conform(told_all.fillna("none", ["method"]), OFFSETS)
 
 
-def corrected(events: DataFrame, offsets: DataFrame) -> DataFrame:
-    """The events with ``ts`` as the reference's clock would have shown it."""
+def corrected(events: DataFrame, clock_offsets: DataFrame) -> DataFrame:
+    """The events with ``ts`` converted to the reference's clock."""
     shifted = F.col("ts") - F.coalesce("offset", F.lit(0))
-    joined = events.join(F.broadcast(offsets.select("ns", "offset")), "ns", "left")
+    joined = events.join(F.broadcast(clock_offsets.select("ns", "offset")), "ns", "left")
     return joined.select(*[shifted.alias("ts") if name == "ts" else F.col(name) for name in events.columns])
 
 
 def _members(events: DataFrame) -> DataFrame:
-    """Those whose coming, going or snapshot most name servers tell of; such records are few, so this costs little."""
+    """The members that most name servers mention in registrations, downs and snapshots. Such records are few, so this
+    is cheap."""
     return (
         events.where(F.col("ev").isin("reg", "down", "snap") & F.col("addr").isNotNull())
         .groupBy(*MEMBER)
@@ -72,36 +73,36 @@ def _members(events: DataFrame) -> DataFrame:
     )
 
 
-def _sights(told: DataFrame) -> DataFrame:
-    """What each name server saw of each version of each member: seen (first), the gap before that, count."""
+def _first_heartbeats(told: DataFrame) -> DataFrame:
+    """Per name server, member and version: first_ts, the gap before it, and the count of records."""
     return told.groupBy("ns", *MEMBER, *VERSION).agg(
-        F.min("ts").alias("seen"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count")
+        F.min("ts").alias("first_ts"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count")
     )
 
 
-def _servers(events: DataFrame, sights: DataFrame) -> DataFrame:
+def _servers(events: DataFrame, firsts: DataFrame) -> DataFrame:
     """ns, reference."""
-    counts = sights.groupBy("ns").agg(F.sum("count").alias("count"))
+    counts = firsts.groupBy("ns").agg(F.sum("count").alias("count"))
     chosen = counts.agg(F.min(F.struct((-F.col("count")).alias("least"), "ns")).alias("first"))
     names = events.select("ns").distinct()
     return names.join(F.broadcast(chosen), how="cross").select("ns", F.col("first.ns").alias("reference"))
 
 
-def _version_differences(sights: DataFrame, servers: DataFrame) -> DataFrame:
+def _version_differences(firsts: DataFrame, servers: DataFrame) -> DataFrame:
     """ns, difference."""
-    first = (
-        sights.where("dvc is not null")
-        .withColumn("earliest", F.min("seen").over(Window.partitionBy("ns", *MEMBER)))
-        .where((F.col("seen") > F.col("earliest")) & (F.col("gap") <= FRESH_MS))
+    fresh = (
+        firsts.where("dvc is not null")
+        .withColumn("earliest", F.min("first_ts").over(Window.partitionBy("ns", *MEMBER)))
+        .where((F.col("first_ts") > F.col("earliest")) & (F.col("gap") <= FRESH_MS))
         .join(F.broadcast(servers), "ns", "inner")
     )
-    reference = first.where("ns = reference").select(*MEMBER, *VERSION, F.col("seen").alias("reference_seen"))
+    reference = fresh.where("ns = reference").select(*MEMBER, *VERSION, F.col("first_ts").alias("reference_ts"))
     same = [F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in (*MEMBER, *VERSION)]
     return (
-        first.where("ns <> reference")
+        fresh.where("ns <> reference")
         .alias("a")
         .join(reference.alias("b"), same, "inner")
-        .select("ns", (F.col("seen") - F.col("reference_seen")).alias("difference"))
+        .select("ns", (F.col("first_ts") - F.col("reference_ts")).alias("difference"))
         .where(F.abs("difference") <= FAR_US)
     )
 
@@ -109,7 +110,7 @@ def _version_differences(sights: DataFrame, servers: DataFrame) -> DataFrame:
 def _beat_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
     """ns, difference."""
     of_reference = F.when(F.col("ns") == F.col("reference"), F.col("ts"))
-    # Two sorts: a frame that looks forward would be computed anew for each row.
+    # Two sorts: Spark recomputes a frame that looks forward for each row.
     upwards = Window.partitionBy(*MEMBER).orderBy("ts", "ns").rowsBetween(Window.unboundedPreceding, -1)
     downwards = (
         Window.partitionBy(*MEMBER)
@@ -138,7 +139,7 @@ def _nearer(before: str, after: str) -> Column:
 
 
 def _judged(differences: DataFrame) -> DataFrame:
-    """ns, method, offset, samples, spread; nothing where there are too few samples or they disagree."""
+    """ns, method, offset, samples, spread; no row where samples are too few or disagree."""
     by = ["ns", "method"]
     middle = differences.groupBy(*by).agg(F.round(F.median("difference")).cast("long").alias("offset"))
     away = F.abs(F.col("difference") - F.col("offset"))

@@ -1,8 +1,8 @@
-"""What each name server answered for a topic at a time, told by its journal: its route, in the order of the answer.
+"""What each name server answered for a topic at a moment, according to its journal, in the order of the answer.
 
-Times are each name server's own, uncorrected. Not in a journal, and so not here: filter servers, the mappings of static
-topics, and whether supportActingMaster was on, which the caller says. Where members of one broker name registered in
-several clusters, the first by name stands for the group's.
+Times are those of each name server's own clock. A journal does not hold filter servers, mappings of static topics, or
+whether supportActingMaster was on, which the caller says. If members of one broker name registered in several clusters,
+the first cluster by name is taken.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import ROUTES, Keep, Observation, as_it_is, conform
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
+from rocketns.pipeline.contract.schema import ROUTES
 from rocketns.pipeline.jobs.history import state
 
 QUEUE = ("r", "w", "p", "s")
@@ -23,14 +25,14 @@ def routes_at(
     events: DataFrame,
     topic: str,
     at: int,
-    silent_after_us: int = state.SILENT_AFTER_US,
+    silent_after_us: int = SILENT_AFTER_US,
     acting_masters: bool = False,
     keep: Keep = as_it_is,
 ) -> DataFrame:
-    """ROUTES after everything that was written until ``at`` (epoch us), a row for each name server that wrote at all.
+    """ROUTES as of ``at`` (epoch us), one row per name server with any record.
 
-    Empty arrays: the server knew no route, and answered that the topic does not exist. Later events tell whether a
-    name server that was quiet at the time was still there.
+    Empty arrays: the server had no route and answered that the topic does not exist. Later events show whether a
+    name server that was quiet at that moment was still up.
     """
     base = _until_last_sign(state.base(events, Observation(0, ENDLESS), keep=keep), silent_after_us)
     queues = _queues(events, topic, base, at)
@@ -54,7 +56,7 @@ def routes_at(
 
 
 def _until_last_sign(base: state.Base, silent_after_us: int) -> state.Base:
-    """A name server without an end is taken to have been there for a while after its last record."""
+    """A name server without a stop record is taken to be up for a while after its last record."""
     until = F.when(F.col("end_cause") == "silent", F.col("t2") + silent_after_us).otherwise(F.col("t2"))
     return base._replace(uptime=base.uptime.withColumn("t2", until))
 
@@ -69,13 +71,13 @@ def _queues(events: DataFrame, topic: str, base: state.Base, at: int) -> DataFra
     changes = state.topic_changes(state.counted(naming, base, Observation(0, ENDLESS)), QUEUE).where(
         F.col("topic") == topic
     )
-    return _held(state.intervals(changes, ("topic", "broker"), base), at).select("ns", "broker", "value.*")
+    return _held(state.held_topics(changes, base), at).select("ns", "broker", "value.*")
 
 
 def _groups(events: DataFrame, queues: DataFrame, base: state.Base, at: int) -> DataFrame:
-    """ns, broker, cluster, addrs sorted by broker id, acting (the group knows acting masters).
+    """ns, broker, cluster, addrs sorted by broker id, acting (the group supports acting masters).
 
-    Who has queues has a group, which may have lost all its addresses to other groups or ids.
+    Each broker with queues has a group. The group may have lost all its addresses to other groups or ids.
     """
     members = _held(state.broker_intervals(events, base, Observation(0, ENDLESS)), at)
     member = F.struct("bid", "addr")
@@ -83,7 +85,7 @@ def _groups(events: DataFrame, queues: DataFrame, base: state.Base, at: int) -> 
         F.min("cluster").alias("cluster"), F.array_sort(F.collect_list(member)).alias("addrs")
     )
     order = F.struct("boot", "seq")
-    tells = F.col("acting").isNotNull() | F.col("ev").isin("reg", "down")  # not each heartbeat
+    tells = F.col("acting").isNotNull() | F.col("ev").isin("reg", "down")  # not every heartbeat
     last_told = (
         events.where((F.col("ts") <= at) & F.col("cluster").isNotNull() & tells)
         .groupBy("ns", "broker")
@@ -111,7 +113,7 @@ def _by_server(rows: DataFrame, name: str, *columns: str) -> DataFrame:
 
 
 def _with_acting_masters(routes: DataFrame) -> DataFrame:
-    """The smallest slave of a masterless, read-only group that knows acting masters is shown as its master."""
+    """Show the slave with the smallest id as master, in read-only groups that support acting masters and have none."""
 
     def shown(group: Column) -> Column:
         writable = F.exists("queues", lambda q: (q["broker"] == group["broker"]) & (q["p"].bitwiseAND(WRITE) != 0))

@@ -1,19 +1,20 @@
-"""Records that are not there: holes in the sequence numbers of a boot, and the snapshots that make good for them."""
+"""Missing records: holes in the sequence numbers of a boot, and the snapshots that restore the state after them."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import HOLES, SNAPSHOTS, conform
+from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.contract.schema import HOLES, SNAPSHOTS
 
-# Sequence numbers are looked at in stretches of so many: a stretch whose count, smallest, largest and sum are as they
-# should be has no hole, so that only the others are sorted.
+# Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
+# hole, so only the other stretches are sorted.
 STRETCH = 4096
 
 
 def stretches(events: DataFrame) -> DataFrame:
-    """The only look at all events: a row for each STRETCH of a boot's sequence numbers, with what was seen in it."""
+    """The only pass over all events: one row per STRETCH of a boot's sequence numbers, with count, sum and times."""
     return events.groupBy("ns", "boot", F.expr(f"seq div {STRETCH}").alias("stretch")).agg(
         F.count("*").alias("count"),
         F.sum("seq").alias("sum"),
@@ -27,8 +28,8 @@ def stretches(events: DataFrame) -> DataFrame:
 
 
 def boots(stretches: DataFrame) -> DataFrame:
-    """A row for each start of a name server: ns, boot, first_ts, last_ts, start_ts, stop_ts, begun (whether its first
-    record is there), next_boot."""
+    """One row per start of a name server: ns, boot, first_ts, last_ts, start_ts, stop_ts, begun (its first record is
+    there), next_boot."""
     in_order = Window.partitionBy("ns").orderBy("boot")
     return (
         stretches.groupBy("ns", "boot")
@@ -45,7 +46,8 @@ def boots(stretches: DataFrame) -> DataFrame:
 
 
 def holes(events: DataFrame, stretches: DataFrame) -> DataFrame:
-    """HOLES: records between ``after`` and ``until`` of one boot are missing. Before a boot's first record is none."""
+    """HOLES: the records between ``after`` and ``until`` of one boot are missing. Nothing is reported before a boot's
+    first record."""
     in_order = Window.partitionBy("ns", "boot").orderBy("stretch")
     between = (
         stretches.withColumn("after", F.lag("max_seq").over(in_order))
@@ -71,7 +73,7 @@ def _inside(events: DataFrame, stretches: DataFrame) -> DataFrame:
 
 
 def whole_snapshots(events: DataFrame, holes: DataFrame) -> DataFrame:
-    """SNAPSHOTS with their first part and their end, and no hole between."""
+    """SNAPSHOTS with their first part and their end, and without a hole between."""
     parts = (
         events.where("ev = 'snap'")
         .groupBy("ns", "boot", "snap")
@@ -91,8 +93,8 @@ def whole_snapshots(events: DataFrame, holes: DataFrame) -> DataFrame:
 
 
 def needed_snapshots(boots: DataFrame, snapshots: DataFrame, holes: DataFrame) -> DataFrame:
-    """SNAPSHOTS that the state has to begin from: the first of a boot whose start is not there, and the first after
-    each hole. ``boots`` has ns, boot and begun (whether its start is there)."""
+    """The SNAPSHOTS at which state begins: the first of a boot whose start is missing, and the first after each hole.
+    ``boots`` has ns, boot and begun (its start is there)."""
     lost = holes.select("ns", "boot", F.col("until").alias("from_seq"))
     unbegun = boots.where("not begun").select("ns", "boot", F.lit(0).cast("long").alias("from_seq"))
     first = (

@@ -1,12 +1,14 @@
-"""What is wrong with the input: a run that has a row here is incomplete, and never reported as clean."""
+"""What is missing from the input. A run with a row here is incomplete, and is never reported as clean."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import QUALITY, SOURCES, Observation, conform
-from rocketns.pipeline.jobs.history.state import SILENT_AFTER_US, Base
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.schema import QUALITY, SOURCES
+from rocketns.pipeline.jobs.history.state import Base
 
 
 def quality(
@@ -16,14 +18,14 @@ def quality(
     observation: Observation,
     silent_after_us: int = SILENT_AFTER_US,
 ) -> DataFrame:
-    """QUALITY of the observation, from EVENTS, FILES and what state is built on.
+    """QUALITY of the observation, from EVENTS, FILES and ``state.Base``.
 
-    A line that does not parse is a hole too, and so is a record that was given up: each is counted under both kinds.
+    A line that does not parse, or a dropped record, also leaves a hole: it is counted under both kinds.
     """
-    seen = events.where(F.col("ts").between(observation.t0, observation.t1 - 1))
+    observed = events.where(F.col("ts").between(observation.t0, observation.t1 - 1))
     parts = [
         _corrupt(files, observation),
-        _dropped(seen),
+        _dropped(observed),
         _holes(base.holes, observation),
         _silent(base.boots, observation, silent_after_us),
         _unknown(base, observation),
@@ -34,7 +36,7 @@ def quality(
     return found
 
 
-def sources(events: DataFrame, files: DataFrame, offsets: DataFrame, observation: Observation) -> DataFrame:
+def sources(events: DataFrame, files: DataFrame, clock_offsets: DataFrame, observation: Observation) -> DataFrame:
     """SOURCES: what was read of each name server."""
     of_events = (
         events.where(F.col("ts").between(observation.t0, observation.t1 - 1))
@@ -47,7 +49,7 @@ def sources(events: DataFrame, files: DataFrame, offsets: DataFrame, observation
         )
     )
     of_files = files.groupBy("ns").agg(F.count("*").alias("files"), F.sum("corrupt").alias("corrupt"))
-    joined = of_files.join(of_events, "ns", "full").join(offsets.select("ns", "offset"), "ns", "left")
+    joined = of_files.join(of_events, "ns", "full").join(clock_offsets.select("ns", "offset"), "ns", "left")
     return conform(
         joined.select(
             "ns", F.coalesce("files", F.lit(0)).alias("files"), F.coalesce("events", F.lit(0)).alias("events"),
@@ -59,7 +61,7 @@ def sources(events: DataFrame, files: DataFrame, offsets: DataFrame, observation
 
 
 def _corrupt(files: DataFrame, observation: Observation) -> DataFrame:
-    """Where in its file the line stood is not kept, so any file that touches the observation counts."""
+    """The position of the line in its file is not stored, so every file that touches the observation counts."""
     touches = (F.col("first").isNull()) | ((F.col("first") < observation.t1) & (F.col("last") >= observation.t0))
     boot = F.regexp_extract("segment", r"^(\d+)-", 1)
     return conform(
@@ -80,7 +82,7 @@ def _dropped(events: DataFrame) -> DataFrame:
         .groupBy("ns", "boot")
         .agg(F.min("ts").alias("t1"), F.max("ts").alias("t2"), F.sum("lost").alias("n"))
         .withColumn("kind", F.lit("drop"))
-        .withColumn("detail", F.lit("records that the name server gave up because its buffer was full")),
+        .withColumn("detail", F.lit("records that the name server dropped because its buffer was full")),
         QUALITY,
     )
 
@@ -96,7 +98,7 @@ def _holes(holes: DataFrame, observation: Observation) -> DataFrame:
 
 
 def _silent(boots: DataFrame, observation: Observation, silent_after_us: int) -> DataFrame:
-    """A last boot without a stop that wrote nothing for long before the end. A killed one looks the same."""
+    """A last boot without a stop record that wrote nothing for a long time before the end. It may have been killed."""
     quiet = F.lit(observation.t1) - F.col("last_ts")
     return conform(
         boots.where(F.col("next_boot").isNull() & F.col("stop_ts").isNull())
@@ -104,7 +106,7 @@ def _silent(boots: DataFrame, observation: Observation, silent_after_us: int) ->
         .select(
             F.lit("silent").alias("kind"), "ns", "boot", F.greatest("last_ts", F.lit(observation.t0)).alias("t1"),
             F.lit(observation.t1).alias("t2"), quiet.alias("n"),
-            F.lit("no record, and no stop, until the end").alias("detail"),
+            F.lit("no record until the end, and no stop record").alias("detail"),
         ),
         QUALITY,
     )  # fmt: skip
@@ -120,7 +122,7 @@ def _unknown(base: Base, observation: Observation) -> DataFrame:
         .select(
             F.lit("unknown").alias("kind"), "ns", "boot", F.greatest("first_ts", F.lit(observation.t0)).alias("t1"),
             F.coalesce("known_ts", "last_ts").alias("t2"), F.lit(1).alias("n"),
-            F.lit("neither the start nor a whole snapshot is there before, so the state is not known").alias("detail"),
+            F.lit("not known: neither the start nor a whole snapshot is in the journal before").alias("detail"),
         )
         .where("t1 < t2"),
         QUALITY,

@@ -1,8 +1,8 @@
 """Which consumer gets which queue: the client's two allocation strategies as column expressions.
 
 A shape is array<array<int>>: for each distinct view, the read queues of each broker in name order, 0 where the view
-does not have the broker. Only order and counts matter, so topics of the same shape share one computation. Every broker
-of a shape has a queue in some view. Consumers, views and brokers are numbers from 0.
+lacks the broker. Only order and counts matter, so topics of the same shape share one computation. Every broker of a
+shape has a queue in some view. Consumers, views and brokers are numbers from 0.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ READ = 4  # the bit of ``p`` without which a consumer leaves a broker's queues o
 
 
 def let(value: Column, body: Callable[[Column], Column]) -> Column:
-    """``body(value)`` with ``value`` computed once, however often and in whatever lambda the body names it.
+    """``body(value)``, with ``value`` computed once even if the body uses it several times or in a lambda.
 
-    A plain column would be put in wherever it is named, and so be computed again in each turn of a lambda.
+    Spark would otherwise insert the expression at each use, and compute it again for each element of a lambda.
     """
     return F.get(F.transform(F.array(value), body), F.lit(0))
 
 
 def below(count: Column) -> Column:
-    """The numbers 0 … count-1; none for 0, where ``sequence`` alone would count down."""
+    """The numbers 0 … count-1. Empty for 0, where ``sequence`` alone would count down."""
     return F.when(count > 0, F.sequence(F.lit(0), count - 1)).otherwise(F.array().cast("array<int>"))
 
 
@@ -52,10 +52,10 @@ def read_counts(view: Column, names: Column) -> Column:
 
 
 def owner(position: Column, n: Column, c: Column, strategy: Column) -> Column:
-    """The one of ``c`` consumers that gets the queue at ``position`` of a view of ``n`` queues.
+    """The number of the consumer, of ``c``, that gets the queue at ``position`` of a view with ``n`` queues.
 
-    The client asks the other way round (AllocateMessageQueueAveragely, …ByCircle): which positions has consumer i.
-    Averagely, the first n % c consumers have one queue more than the rest.
+    The client computes the reverse (AllocateMessageQueueAveragely, …ByCircle): the positions of consumer i. With
+    averagely, the first n % c consumers have one queue more than the others.
     """
     each, more = F.floor(n / c), n % c
     ahead = more * (each + 1)

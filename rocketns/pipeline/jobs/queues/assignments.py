@@ -1,16 +1,17 @@
-"""Orphaned and doubly consumed queues over the assignments of views to consumers: the mean, and a worst one.
+"""Orphaned and doubly consumed queues over all assignments of views to consumers: the mean, and the worst case.
 
-An assignment (``choice``) says which view each consumer sees: array<int>, consumer to view. All V**C of them but the V
-constant ones, in which the consumers agree, are equally likely. Over ``cells`` of ``allocation``: a cell's queues have
-the same owners and so the same fate.
+An assignment (``choice``) says which view each consumer sees: array<int>, from consumer to view. There are V**C
+assignments. In V of them all consumers see the same view; these do not count. The others are equally likely. The
+functions work on ``cells`` of ``allocation``: all queues of a cell have the same owners, so they are lost together.
 
-The mean is exact for any V and C, with nothing enumerated. Under a random choice each consumer sees each view with
-chance 1/V, independently, so the chance that nobody or exactly one gets a queue is a fold over its owners; what the
-constant assignments add is known and taken off.
+The mean is exact for any V and C, without enumeration. In a random assignment each consumer sees each view with
+probability 1/V, independently. The probability that nobody, or exactly one, gets a queue is therefore a fold over the
+queue's owners. The part of the V constant assignments is known and subtracted.
 
-The worst assignment is exact while V**C is at most ASSIGNMENTS_MAX, by trying them all. Beyond that it is sought: every
-consumer in turn takes the view that makes the expected loss greatest, those that have not had a turn still being
-random, for SWEEPS rounds in both orders. Some assignment reaches such a maximum, so the true one is at least that.
+The worst assignment is exact while V**C is at most ASSIGNMENTS_MAX: all are tried. Beyond that it is searched: one
+consumer after another takes the view with the greatest expected loss, while the remaining consumers are still random.
+That is done for SWEEPS rounds in both orders. The result is an existing assignment, so the true maximum is at least
+as large.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ ASSIGNMENTS_MAX = 4096
 SWEEPS = 3
 UNDECIDED = -1
 
-# What is counted: queues that nobody gets, and queues that two or more get. The expressions below take it as a column,
-# because one written out for each doubles the size of the plan at every level.
+# What is counted: queues without a consumer, and queues with two or more. The expressions below take the kind as a
+# column: writing out one expression for each kind would double the plan at every level.
 ORPHANED, DUP = 0, 1
 LOSSES = (ORPHANED, DUP)
 
 
 def model_outcome(shape: Column, c: Column, strategy: Column, ids_max: int) -> Column:
-    """Over all non-constant assignments of a shape's views to ``c`` consumers, two and two at least:
+    """Over all non-constant assignments of a shape's views to ``c`` consumers (at least two views, two consumers):
     struct<queues, capped, losses: array<struct<mean, max, lost: array<struct<b, q>>>>>, losses in the order of LOSSES,
     ``lost`` the first queues of the worst assignment."""
     views = F.size(shape)
@@ -48,7 +49,7 @@ def model_outcome(shape: Column, c: Column, strategy: Column, ids_max: int) -> C
 
 
 def real_outcome(shape: Column, choice: Column, strategy: Column, ids_max: int) -> Column:
-    """The same under the one assignment that was seen: mean and maximum are equal."""
+    """The same for the one real assignment: mean and maximum are equal."""
 
     def of(queues: Column, cells_: Column, loss: Column) -> Column:
         return _loss(queues, cells_, actual_loss(cells_, choice, loss).cast("double"), choice, loss, ids_max)
@@ -57,14 +58,14 @@ def real_outcome(shape: Column, choice: Column, strategy: Column, ids_max: int) 
 
 
 def is_capped(views: Column, c: Column) -> Column:
-    """Whether there are more assignments than are tried one by one."""
+    """Whether there are too many assignments to try each."""
     return F.pow(views, c) > ASSIGNMENTS_MAX
 
 
 def mean_loss(cells: Column, views: Column, c: Column, loss: Column) -> Column:
-    """Queues lost in the mean over all non-constant assignments."""
+    """Mean number of lost queues over all non-constant assignments."""
     everywhere = _expected(cells, F.array_repeat(F.lit(UNDECIDED), c), loss)
-    # In a constant assignment a queue is without a consumer just where its view does not have it. None is dup.
+    # In a constant assignment a queue has no consumer exactly if the view lacks it, and no queue has two.
     absent = _sum(cells, lambda cell: F.size(F.filter(cell.owners, lambda owner: owner < 0)) * cell.n)
     constant = F.when(loss == ORPHANED, absent / F.pow(views, c)).otherwise(0.0)
     return (everywhere - constant) / (1 - F.pow(views, 1 - c))
@@ -80,17 +81,18 @@ def actual_loss(cells: Column, choice: Column, loss: Column) -> Column:
 
 
 def is_lost(consumers: Column, loss: Column) -> Column:
-    """Whether a queue with so many consumers counts."""
+    """Whether a queue with this number of consumers counts as lost."""
     return F.when(loss == ORPHANED, consumers == 0).otherwise(consumers > 1)
 
 
 def worst_choice(cells: Column, views: Column, c: Column, loss: Column) -> Column:
-    """A non-constant assignment with the greatest loss: of several the first in order, or where capped one found."""
+    """The first non-constant assignment with the greatest loss, or the best one found if capped."""
     return F.when(is_capped(views, c), _sought(cells, views, c, loss)).otherwise(_tried(cells, views, c, loss))
 
 
 def _tried(cells: Column, views: Column, c: Column, loss: Column) -> Column:
-    """Assignment number m has m's digits to the base ``views`` as its choice; equal digits are every step-th number."""
+    """The digits of m to the base ``views`` are the choice of assignment m. Numbers with equal digits, the constant
+    assignments, are multiples of ``step``."""
     count = F.pow(views, c).cast("int")
     places = F.transform(below(c), lambda i: F.pow(views, c - 1 - i))
 
@@ -109,7 +111,7 @@ def _tried(cells: Column, views: Column, c: Column, loss: Column) -> Column:
 
 
 def _sought(cells: Column, views: Column, c: Column, loss: Column) -> Column:
-    """The better of the searches that start with the first and with the last consumer."""
+    """The better of two searches: from the first consumer on, and from the last one."""
     mine = F.transform(below(c), lambda i: F.filter(cells, lambda cell: F.array_contains(cell.owners, i)))
     forward = F.flatten(F.array_repeat(below(c), SWEEPS))
     start = F.array_repeat(F.lit(UNDECIDED), c)
@@ -128,7 +130,7 @@ def _sought(cells: Column, views: Column, c: Column, loss: Column) -> Column:
 
 
 def _turn(choice: Column, consumer: Column, cells: Column, views: Column, loss: Column) -> Column:
-    """The choice after one consumer's turn. It may not join all the others on one view: that would be constant."""
+    """The choice after one consumer's turn. A view that would make the assignment constant is not allowed."""
 
     def with_view(view: Column) -> Column:
         return F.transform(choice, lambda chosen, i: F.when(i == consumer, view).otherwise(chosen))
@@ -141,13 +143,13 @@ def _turn(choice: Column, consumer: Column, cells: Column, views: Column, loss: 
 
 
 def _expected(cells: Column, choice: Column, loss: Column) -> Column:
-    """Queues (double) lost in the mean where those consumers choose at random whose choice is UNDECIDED."""
+    """Mean number of lost queues (double) if consumers whose choice is UNDECIDED choose at random."""
     return _sum(cells, lambda cell: _chance(cell.owners, choice, loss) * cell.n)
 
 
 def _chance(owners: Column, choice: Column, loss: Column) -> Column:
-    """The chance that a queue is lost. The fold over its distinct owners counts in units of 1/V for each, so that whole
-    numbers stay whole and a dup of 0 is exactly 0."""
+    """The probability that a queue is lost. The fold over its distinct owners counts in units of 1/V, so integers stay
+    exact and a dup of 0 is exactly 0."""
     views = F.size(owners)
     start = F.struct(F.lit(1.0).alias("none"), F.lit(0.0).alias("one"), F.lit(1.0).alias("all"))
 

@@ -1,7 +1,7 @@
-"""Job (d): how unevenly producers write while the name servers disagree on a topic.
+"""How unevenly producers write while name servers disagree about a topic.
 
-A producer spreads its messages over the write queues that its own view shows, of brokers that have a master. Where
-views differ, the brokers that all of them show get more than their queues would give them in the union of the views.
+A producer spreads its messages over the write queues of its own view, of brokers that have a master. Where views
+differ, brokers that all views contain get more messages than their part of all queues.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 
-from rocketns.pipeline.contract.schema import IMBALANCE, conform
+from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.contract.schema import IMBALANCE
 
 WRITE = 2  # the bit of ``p`` without which a producer leaves a broker's queues out
 MASTER = 0
@@ -22,9 +23,9 @@ PIECE = [*SEGMENT, "p1", "p2"]
 def imbalance(
     topic_segments: DataFrame, broker_intervals: DataFrame, weights: Mapping[str, float] | None = None
 ) -> DataFrame:
-    """IMBALANCE of TOPIC_SEGMENTS, with the masters from BROKER_INTERVALS. A segment in which a master comes or goes
-    has a row for each piece in between. ``weights``: the share of producers at each name server, all equal by default.
-    Where no view has a writable queue, all figures are null.
+    """IMBALANCE of TOPIC_SEGMENTS, with the masters from BROKER_INTERVALS. A segment is cut where a master comes or
+    goes, and each piece has rows of its own. ``weights``: the share of producers at each name server, by default
+    equal. Where no view has a writable queue, all figures are null.
     """
     shares = _shares(writable(topic_segments, broker_intervals), weights)
     brokers = shares.groupBy(*PIECE, "broker").agg(
@@ -40,7 +41,7 @@ def imbalance(
 
 def writable(topic_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
     """PIECE, ns, broker, w (int): the write queues that a producer of the name server uses; 0 without permission or
-    master. An empty view is none: a running client keeps its last route."""
+    master. An empty view does not count: a running client keeps its last route."""
     masters = broker_intervals.where(F.col("bid") == MASTER)
     lives = masters.groupBy("ns", "broker").agg(F.collect_list(F.struct("t1", "t2")).alias("lives"))
     whole = F.exists("lives", lambda life: (life.t1 <= F.col("p1")) & (life.t2 >= F.col("p2")))
@@ -70,7 +71,7 @@ def _entries(frame: DataFrame, keys: list[str]) -> DataFrame:
 
 
 def _shares(entries: DataFrame, weights: Mapping[str, float] | None) -> DataFrame:
-    """The entries with ``weighted``, what they get of all producers' messages, and the piece's no_share_ns."""
+    """The entries with ``weighted``, their part of all messages, and with the piece's no_share_ns."""
     weight = F.lit(1.0)
     if weights is not None:
         weight = F.coalesce(*[F.when(F.col("ns") == ns, F.lit(float(x))) for ns, x in weights.items()], F.lit(0.0))
@@ -82,7 +83,7 @@ def _shares(entries: DataFrame, weights: Mapping[str, float] | None) -> DataFram
 
 
 def _part(column: str, whole: WindowSpec) -> Column:
-    """A column by its sum over the window; null where that is 0."""
+    """A column divided by its sum over the window; null where the sum is 0."""
     total = F.sum(column).over(whole)
     return F.when(total > 0, F.col(column) / total)
 

@@ -1,11 +1,11 @@
-"""Job (c): what consumers lose and do twice while the name servers disagree on a topic.
+"""Queues that consumers lose or take twice while name servers disagree about a topic.
 
-For each segment whose views differ in what can be read: the model (each size of group that is asked for, the mean and
-the maximum over the assignments of views to consumers), and the real assignment where lookups show a group's members.
-The union of queues is over all views of the segment. Each distinct shape is computed once and joined back.
+The job looks at segments whose views differ in their readable queues. The model takes each requested group size, and
+gives mean and maximum over all assignments of views to consumers. The real assignment is used where lookups show a
+group's members. Queues are those of all views of the segment together. Each distinct shape is computed once.
 
-Limits of the model: all members are assumed to see the same member list; orderly consumption locks queues at the
-broker; POP and broadcasting consumers do not allocate this way; static topics need the queue mapping.
+Limits of the model: all members are assumed to see the same member list. Orderly consumption locks queues at the
+broker. POP and broadcasting consumers do not allocate this way. Static topics need the queue mapping.
 """
 
 from __future__ import annotations
@@ -14,42 +14,39 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
-from pyspark.sql.types import StructType
 
-from rocketns.pipeline.contract.schema import IMPACT, Keep, as_it_is, columns, conform
+from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
+from rocketns.pipeline.contract.schema import IMPACT
 from rocketns.pipeline.jobs.queues.allocation import STRATEGIES, let, read_counts, readable_brokers
 from rocketns.pipeline.jobs.queues.assignments import DUP, ORPHANED, model_outcome, real_outcome
 
 IDS_MAX = 64
-# A shape's computation may take long beside its row: spread over tasks, however few rows there are.
+# One shape may take long to compute, so even a few rows are spread over tasks.
 SHAPE_TASKS = 16
 SEGMENT = ["topic", "t1", "t2"]
 
-# group: the consumer group of a real assignment, null for the model.
-GROUP_IMPACT = StructType([*IMPACT.fields, *columns("group:string").fields])
-
 
 def impact(
-    topic_segments: DataFrame,
-    groups: Sequence[int],
-    members: DataFrame | None = None,
+    read_segments: DataFrame,
+    group_sizes: Sequence[int],
+    group_members: DataFrame | None = None,
     keep: Keep = as_it_is,
 ) -> DataFrame:
-    """GROUP_IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``groups``: numbers of consumers.
+    """IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``group_sizes``: numbers of consumers.
 
-    A model row needs two consumers: one alone always agrees with itself. A real row needs the view of every member, so
-    there is none while one of them asks a name server that was down or had no route.
+    A model row needs two consumers, since one alone always agrees with itself. A real row needs the view of every
+    member, so there is none while a member asks a name server that was down or had no route.
     """
-    seen = keep(read_views(topic_segments))
-    rows = _modelled(seen, groups)
-    return rows if members is None else rows.unionByName(_real(seen, members))
+    views = keep(read_views(read_segments))
+    rows = _modelled(views, group_sizes)
+    return rows if group_members is None else rows.unionByName(_real(views, group_members))
 
 
 def read_views(topic_segments: DataFrame) -> DataFrame:
-    """SEGMENT, names (sorted array<string>), shape, view_of (map of ns to place in shape): where there are two shapes
-    of view at least. An empty view is none: a running client keeps its last route."""
+    """SEGMENT, names (sorted array<string>), shape, view_of (map of ns to place in shape), of segments with at
+    least two different views. An empty view does not count: a running client keeps its last route."""
     known = F.filter("views", lambda known: F.size(known.view) > 0)
-    # Filtered in the array, not by where(): that would be pushed below, and everything computed a second time.
+    # Filtered in the array: Spark would push a where() below the computation, and compute everything twice.
     differing = F.filter(F.array(let(known, _read)), lambda read: F.size(read.shape) > 1)
     return topic_segments.select(*SEGMENT, F.inline(differing))
 
@@ -80,17 +77,17 @@ def _places(counted: Column, shape: Column) -> Column:
     return F.map_from_entries(F.transform(counted, place))
 
 
-def _modelled(seen: DataFrame, groups: Sequence[int]) -> DataFrame:
-    sizes = F.array(*[F.lit(c) for c in sorted(set(groups)) if c > 1]).cast("array<int>")
-    cases = _each_strategy(seen.select("shape").distinct().select("shape", F.explode(sizes).alias("c")))
+def _modelled(views: DataFrame, group_sizes: Sequence[int]) -> DataFrame:
+    sizes = F.array(*[F.lit(c) for c in sorted(set(group_sizes)) if c > 1]).cast("array<int>")
+    cases = _each_strategy(views.select("shape").distinct().select("shape", F.explode(sizes).alias("c")))
     results = cases.repartition(SHAPE_TASKS, "shape", "c", "strategy").select(
         "shape", "c", "strategy", model_outcome(F.col("shape"), F.col("c"), F.col("strategy"), IDS_MAX).alias("outcome")
     )
-    return _rows(seen.join(results, "shape", "inner"), "model", F.lit(None))
+    return _rows(views.join(results, "shape", "inner"), "model", F.lit(None))
 
 
-def _real(seen: DataFrame, members: DataFrame) -> DataFrame:
-    chosen = _choices(seen, members)
+def _real(views: DataFrame, members: DataFrame) -> DataFrame:
+    chosen = _choices(views, members)
     cases = _each_strategy(chosen.select("shape", "choice").distinct())
     results = cases.repartition(SHAPE_TASKS, "shape", "choice", "strategy").select(
         "shape", "choice", "strategy",
@@ -100,13 +97,13 @@ def _real(seen: DataFrame, members: DataFrame) -> DataFrame:
     return _rows(joined, "real", F.col("group"))
 
 
-def _choices(seen: DataFrame, members: DataFrame) -> DataFrame:
-    """SEGMENT, group, names, shape, choice (array<int>): the view of each member, in the order of their addresses, of
-    those that were there in the middle of the segment: one that moved to another name server counts once."""
+def _choices(views: DataFrame, members: DataFrame) -> DataFrame:
+    """SEGMENT, group, names, shape, choice (array<int>): the view of each member that was there in the middle of the
+    segment, ordered by address. A member that moved to another name server counts once."""
     middle = F.col("t1") + F.floor((F.col("t2") - F.col("t1")) / 2)
     there = members.select("topic", "group", "ns", "client", F.col("t1").alias("in_t1"), F.col("t2").alias("in_t2"))
     present = (
-        seen.join(there, "topic", "inner")
+        views.join(there, "topic", "inner")
         .where((F.col("in_t1") <= middle) & (middle < F.col("in_t2")))
         .withColumn("member", F.struct("client", F.try_element_at("view_of", F.col("ns")).alias("view")))
     )
@@ -114,7 +111,7 @@ def _choices(seen: DataFrame, members: DataFrame) -> DataFrame:
         F.transform(F.sort_array(F.collect_list("member")), lambda member: member.view).alias("choice")
     )
     known = grouped.where(F.forall("choice", lambda view: view.isNotNull()))
-    return known.join(seen.select(*SEGMENT, "names", "shape"), SEGMENT, "inner")
+    return known.join(views.select(*SEGMENT, "names", "shape"), SEGMENT, "inner")
 
 
 def _each_strategy(cases: DataFrame) -> DataFrame:
@@ -122,7 +119,7 @@ def _each_strategy(cases: DataFrame) -> DataFrame:
 
 
 def _rows(joined: DataFrame, assignments: str, group: Column) -> DataFrame:
-    """GROUP_IMPACT from SEGMENT, names, c, strategy and outcome."""
+    """IMPACT from SEGMENT, names, c, strategy and outcome."""
     seconds = (F.col("t2") - F.col("t1")) / 1e6
     values: dict[str, Column] = {}
     for place, name in ((ORPHANED, "orphaned"), (DUP, "dup")):
@@ -137,7 +134,7 @@ def _rows(joined: DataFrame, assignments: str, group: Column) -> DataFrame:
         "queues": F.col("outcome.queues"),
         "capped": F.col("outcome.capped"),
     }
-    return conform(joined.withColumns(values | rest), GROUP_IMPACT)
+    return conform(joined.withColumns(values | rest), IMPACT)
 
 
 def _named(queues: Column, names: Column) -> Column:

@@ -1,4 +1,4 @@
-"""The two plain charts of the page: bars for counts, dots on one scale for what is compared."""
+"""The two plain charts of the page: bars for counts, dots on one scale for comparisons."""
 
 from __future__ import annotations
 

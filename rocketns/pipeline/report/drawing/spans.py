@@ -1,4 +1,4 @@
-"""Stretches of time for the timelines, as plain numbers: what is drawn in a row, and never more than eyes can tell."""
+"""Stretches of time for the timelines, as plain numbers, no finer than can be seen."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rocketns.pipeline.report.model import ReportInput, Row
+from rocketns.pipeline.contract.causes import FAILURES, NAME_SERVER_ENDED, STILL_OPEN
+from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.report.model import ReportInput
 
-FAILURES = frozenset({"expired", "channel_close", "channel_exception", "channel_idle"})
-NAME_SERVER_GONE = frozenset({"stop", "start", "lost", "silent"})
-BINS = 450  # stretches nearer to each other than this part of the observation are drawn as one
+BINS = 450  # stretches closer to each other than this fraction of the observation are drawn as one
 
 Span = tuple[int, int]
 
@@ -32,7 +32,7 @@ def broker_rows(data: ReportInput, ns: str) -> list[BrokerRow]:
     """The rows of one name server, the most eventful first."""
     differ = incidents_of_brokers(data)
     groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in data.broker_intervals.rows:
+    for row in data["broker_intervals"].rows:
         if row["ns"] == ns:
             groups[str(row["broker"]), int(row["bid"])].append(row)
     rows = [_broker_row(data, key, some, differ.get(key[0], [])) for key, some in sorted(groups.items())]
@@ -42,20 +42,20 @@ def broker_rows(data: ReportInput, ns: str) -> list[BrokerRow]:
 def incidents_of_brokers(data: ReportInput) -> dict[str, list[Span]]:
     """For each broker the stretches in which views of its topics differed."""
     found: dict[str, list[Span]] = defaultdict(list)
-    for row in data.incidents.rows:
+    for row in data["incidents"].rows:
         found[str(row["broker"])].append((int(row["t1"]), int(row["t2"])))
     return found
 
 
 def down_spans(data: ReportInput, ns: str) -> list[Span]:
     """When a name server itself was down or wrote nothing, within the observation."""
-    up = sorted((int(r["t1"]), int(r["t2"])) for r in data.ns_uptime.rows if r["ns"] == ns)
+    up = sorted((int(r["t1"]), int(r["t2"])) for r in data["ns_uptime"].rows if r["ns"] == ns)
     edges = [data.t0, *(edge for span in up for edge in span), data.t1]
     return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b > a]
 
 
 def merged(spans: Iterable[Span], t0: int, t1: int, bins: int = BINS) -> list[Span]:
-    """Cut to [t0, t1), sorted, each as long as one bin at least, near ones as one: at most ``bins`` of them."""
+    """Cut to [t0, t1), sorted, at least one bin long, close ones joined: at most ``bins`` of them."""
     least = max(1, (t1 - t0) // bins)
     result: list[Span] = []
     for start, end in sorted((max(a, t0), min(b, t1)) for a, b in spans if b > t0 and a < t1):
@@ -78,8 +78,8 @@ def _broker_row(data: ReportInput, key: tuple[str, int], intervals: Sequence[Row
 
 
 def _gone(row: BrokerRow, end_cause: str, gap: Span) -> None:
-    """File the stretch after an interval; a name server that went down says nothing about its brokers."""
-    if end_cause == "open" or end_cause in NAME_SERVER_GONE:
+    """Sort in the stretch after an interval. The end of a name server says nothing about its brokers."""
+    if end_cause == STILL_OPEN or end_cause in NAME_SERVER_ENDED:
         return
     row.events += 1
     if gap[1] > gap[0]:

@@ -1,5 +1,5 @@
-"""matplotlib figures as SVG inside the page. Colours become the page's CSS variables, so that one drawing is legible in
-light and dark; everything that varies between runs or could reach outside of the figure is taken out."""
+"""matplotlib figures as SVG inside the page. Colours become CSS variables of the page, so one drawing works in light
+and dark mode. Everything that varies between runs, or refers outside of the figure, is removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DPI = 72  # matplotlib's SVG unit is 1/72 inch: one CSS pixel here
 WIDE_PX = 1000
 NARROW_PX = 350
 
-# A colour that nothing else has stands for each variable of the page's style sheet while matplotlib draws.
+# While matplotlib draws, a unique colour stands for each variable of the style sheet.
 VARIABLES = ("ink", "muted", "line", "up", "down", "failed", "differ", "first", "second", "third")
 COLOUR = {name: f"#0b1d{index:02x}" for index, name in enumerate(VARIABLES, 1)}
 _CSS = {colour: f"var(--{name})" for name, colour in COLOUR.items()}
@@ -49,7 +49,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Layout:
-    """What one drawing is for: its width in CSS pixels, and whether labels stand above what they name."""
+    """The width of a drawing in CSS pixels, and whether it is narrow, with labels above the rows."""
 
     px: int
     narrow: bool
@@ -57,7 +57,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure in both widths, and the sentence that says in words what it shows."""
+    """One figure in both widths, and a sentence that describes it."""
 
     wide: Markup
     narrow: Markup

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
+from rocketns.pipeline.contract.times import DAY_US
 from rocketns.pipeline.report.drawing.spans import (
     BrokerRow,
     Span,
@@ -27,7 +28,6 @@ BROKERS_MAX = 24
 NAME_SERVERS_MAX = 12
 AXIS_PX = 34
 LEGEND_PX = 30
-DAY_US = 86_400_000_000
 LABEL_SHARE = 0.22  # of the width, left of the rows; on a phone labels stand above them
 
 UP, DOWN, FAILED, DIFFER = "up", "down", "failed", "differ"
@@ -57,12 +57,12 @@ def server_timeline(data: ReportInput, ns: str, index: int) -> tuple[Drawing, in
 
 def name_servers(data: ReportInput) -> list[str]:
     """All name servers that the tables know, sorted."""
-    tables = (data.ns_uptime, data.sources, data.broker_intervals)
+    tables = (data["ns_uptime"], data["sources"], data["broker_intervals"])
     return sorted({str(row["ns"]) for table in tables for row in table.rows if row.get("ns") is not None})
 
 
 def _up(data: ReportInput, ns: str) -> list[Span]:
-    return [(int(r["t1"]), int(r["t2"])) for r in data.ns_uptime.rows if r["ns"] == ns]
+    return [(int(r["t1"]), int(r["t2"])) for r in data["ns_uptime"].rows if r["ns"] == ns]
 
 
 def _figure(

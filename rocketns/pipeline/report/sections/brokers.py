@@ -1,18 +1,16 @@
-"""The sections about brokers and the journals themselves."""
+"""The section about brokers: how steady they were, and how regular their heartbeats."""
 
 from __future__ import annotations
 
-from collections import Counter
-
 from rocketns.pipeline.contract import meanings
+from rocketns.pipeline.contract.defaults import TIMEOUT_MS
+from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Block, Section, listed, plural
+from rocketns.pipeline.report.blocks import Block, Section, listed, meaning, plural
 from rocketns.pipeline.report.drawing.chart import ROWS_MAX, Chart, Series, dots
 from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column, grid
-from rocketns.pipeline.report.model import ReportInput, Table
-
-TIMEOUT_MS = 120_000
+from rocketns.pipeline.report.model import ReportInput
 
 
 def brokers_section(data: ReportInput) -> Section:
@@ -34,36 +32,36 @@ def brokers_section(data: ReportInput) -> Section:
         *(Column(f"gap_{q}", q, text.milliseconds, number=True) for q in ("p50", "p95", "p99", "max")),
         Column("gaps", "Gaps", text.number, number=True),
     )
-    blocks = [listed("Availability", meanings.BROKERS, columns, data.broker_stats, "No broker registered.")]
-    if data.broker_stats:
+    blocks = [listed("Availability", meaning("broker_stats"), columns, data["broker_stats"], "No broker registered.")]
+    if data["broker_stats"]:
         figures = [("Heartbeat gaps, the longest first", _gap_chart(data))]
         table = grid("Heartbeat gaps, quantiles", gaps, _longest_gaps(data))
         blocks.append(Block("Heartbeat gaps", meanings.GAPS, figures, [table]))
-    return Section("brokers", "Brokers", _broker_answer(data), blocks)
+    return Section("brokers", _broker_answer(data), blocks)
 
 
 def _broker_answer(data: ReportInput) -> str:
-    if not data.broker_stats:
+    if not data["broker_stats"]:
         return "No broker registered in this time."
-    lowest = data.broker_stats.rows[0]
+    lowest = data["broker_stats"].rows[0]
     name = f"{text.short(lowest['broker'])}:{lowest['bid']} at {text.short(lowest['ns'])}"
     return (
-        f"{plural(data.broker_stats.total, 'broker address', 'broker addresses')} at name servers. Lowest "
-        f"availability: {name}, {text.percent(lowest['availability'])}.{_troubles(data.broker_stats)}"
+        f"{plural(data['broker_stats'].total, 'broker address', 'broker addresses')} at name servers. Lowest "
+        f"availability: {name}, {text.percent(lowest['availability'])}.{_troubles(data['broker_stats'])}"
     )
 
 
 def _troubles(stats: Table) -> str:
-    """How often brokers failed, where all rows are there to be added."""
+    """How often brokers failed; empty if the table was cut, since then the sum is not known."""
     if stats.total > len(stats.rows):
         return ""
     failures, flaps = (sum(row.get(key) or 0 for row in stats.rows) for key in ("failures", "flaps"))
-    return f" {plural(failures, 'failure')} and {plural(flaps, 'flap')} as name servers saw them."
+    return f" {plural(failures, 'failure')} and {plural(flaps, 'flap')} in the view of name servers."
 
 
 def _longest_gaps(data: ReportInput) -> Table:
-    rows = sorted(data.broker_stats.rows, key=lambda row: -(row.get("gap_max") or 0))
-    return Table(tuple(rows), data.broker_stats.total, data.broker_stats.path)
+    rows = sorted(data["broker_stats"].rows, key=lambda row: -(row.get("gap_max") or 0))
+    return Table(tuple(rows), data["broker_stats"].total, data["broker_stats"].path)
 
 
 def _gap_chart(data: ReportInput) -> Drawing:
@@ -83,59 +81,3 @@ def _gap_chart(data: ReportInput) -> Drawing:
             (TIMEOUT_MS, "usual timeout"),
         )
     )
-
-
-def departures_section(data: ReportInput) -> Section:
-    """How brokers left."""
-    columns = (
-        Column("t1", "From (UTC)", text.moment),
-        Column("t2", "To (UTC)", text.moment),
-        Column("broker", "Broker", wide=True),
-        Column("cluster", "Cluster", wide=True),
-        Column("kind", "Kind", text.kind, wide=True),
-        Column("ns", "Seen by", text.names, wide=True),
-        Column("bids", "Broker ids", text.names),
-    )
-    answer = "No broker left."
-    if data.departures:
-        kinds = Counter(str(row["kind"]) for row in data.departures.rows)
-        cut = data.departures.total > len(data.departures.rows)
-        known = ", ".join(f"{count:,} {name}" for name, count in sorted(kinds.items()))
-        answer = f"{plural(data.departures.total, 'departure')}{', of those listed' if cut else ''}: {known}."
-    block = listed("Departures", meanings.DEPARTURES, columns, data.departures, "No broker left.")
-    return Section("departures", "Departures", answer, [block])
-
-
-def quality_section(data: ReportInput) -> Section:
-    """What was read, and what is missing from it."""
-    sources = (
-        Column("ns", "Name server", wide=True),
-        Column("files", "Files", text.number, number=True),
-        Column("events", "Events", text.number, number=True),
-        Column("first", "First (UTC)", text.moment),
-        Column("last", "Last (UTC)", text.moment),
-        Column("offset_us", "Clock offset", _offset, number=True),
-        Column("corrupt", "Corrupt lines", text.number, number=True),
-        Column("lost", "Lost records", text.number, number=True),
-    )
-    faults = (
-        Column("kind", "What"),
-        Column("ns", "Name server", wide=True),
-        Column("boot", "Boot"),
-        Column("t1", "From (UTC)", text.moment),
-        Column("t2", "To (UTC)", text.moment),
-        Column("n", "Count", text.number, number=True),
-        Column("detail", "Detail", wide=True),
-    )
-    answer = "Nothing is missing from the journals that were read."
-    if data.incomplete:
-        answer = "The input is incomplete: " + " ".join(data.incomplete)
-    blocks = [
-        listed("Faults of the input", meanings.QUALITY, faults, data.quality, "No lost record, hole or corrupt line."),
-        listed("What was read", meanings.SOURCES, sources, data.sources, "Nothing was read."),
-    ]
-    return Section("quality", "Data quality", answer, blocks)
-
-
-def _offset(us: float | None) -> str:
-    return text.NONE if us is None else f"{us / 1_000:+,.0f} ms"

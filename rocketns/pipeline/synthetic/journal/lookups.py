@@ -1,4 +1,4 @@
-"""Route look-ups, as rows of counters: the busiest topic first, consumer groups by client, topics that do not exist."""
+"""Route lookups, as rows of counters: the busiest topic first, consumer groups by client, topics that do not exist."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Lookups:
             yield end_ms - 1, self._records(since, end_ms - 1 + self.offset_ms)
 
     def _records(self, since: int, until: int) -> list[bytes]:
-        """A shorter interval has its part of the look-ups, rounded down."""
+        """A shorter interval has a proportional part of the lookups, rounded down."""
         rows = [*self.asking, *[asked for misses in self.plan.misses for asked in self._missed(misses, since, until)]]
         counted = [asked._replace(n=asked.n * (until - since) // self.interval_ms) for asked in rows]
         return [_row(asked, until - since) for asked in counted if asked.n]
@@ -59,7 +59,7 @@ class Lookups:
 
 
 def hottest(world: World, plan: Plan) -> list[str]:
-    """The users' topics that are asked for and belong to no group, the busiest first."""
+    """The user topics that are looked up and belong to no group, the busiest first."""
     apart = {deletion.topic for deletion in plan.deletions} | {group.topic for group in world.groups} | set(plan.dead)
     return [topic for topic in world.topics() if topic not in apart]
 

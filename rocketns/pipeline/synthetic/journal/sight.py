@@ -1,4 +1,4 @@
-"""What one name server sees of each broker: when it joins, which heartbeats come, when and why it goes.
+"""What one name server sees of each broker: when it registers, which heartbeats arrive, when and why it goes.
 
 RouteInfoManager's rules: an entry that is overdue goes at the next scan; a closed connection and an unregistration take
 it at once; the next heartbeat after that is a registration.
@@ -100,7 +100,7 @@ def _points(world: World, plan: Plan, ns: int, unit: int, boot: Boot) -> Iterato
 def _runs(
     world: World, ns: int, unit: int, life: Life, boot: Boot, cuts: list[tuple[int, int]], resets: list[int]
 ) -> Iterator[_Point]:
-    """The heartbeats that come through, in runs that nothing interrupts."""
+    """The heartbeats that arrive, in uninterrupted runs."""
     begin, end = max(life.start_ms, boot.start_ms), min(life.end_ms, boot.end_ms)
     edges = sorted([(at, at) for at in resets if begin < at < end] + [c for c in cuts if c[0] < end and begin < c[1]])
     starts, ends = [begin, *[edge[1] for edge in edges]], [*[edge[0] for edge in edges], end]

@@ -24,13 +24,13 @@ from rocketns.pipeline.synthetic.scenario.plan import Boot, Plan
 from rocketns.pipeline.synthetic.scenario.world import Table, World
 
 HOUR_MS = 3_600_000
-# Integers from here on are no heartbeats but places in the chunk's list of other things, which come after the
+# This template number marks other records: the integer is then a place in the chunk's list of them. They come after the
 # heartbeats of the same ms.
 OTHER = TEMPLATE_MASK
 
 
 class Written(NamedTuple):
-    """What became of one name server's journal. ``records`` have a sequence number, be they lost or not."""
+    """One name server's written journal. ``records`` counts all sequence numbers, also of lost records."""
 
     files: int
     bytes: int
@@ -100,7 +100,7 @@ class JournalWriter:
     def _others(
         self, boot: Boot, begin: int, end: int, lookups: Lookups, effects: list[Effect]
     ) -> Iterator[tuple[int, Effect | list[bytes] | None]]:
-        """(true ms, what): an effect, records of look-ups, or None for a snapshot."""
+        """(true ms, what): an effect, records of lookups, or None for a snapshot."""
         yield from ((effect.at_ms, effect) for effect in effects)
         yield from lookups.rows(boot, begin, end)
         hour = -(-(begin + self.offset_ms) // HOUR_MS) * HOUR_MS

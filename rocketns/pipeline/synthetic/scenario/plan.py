@@ -1,4 +1,4 @@
-"""What happens to a fleet and when: lives of brokers, boots of name servers, what does not get through, what changes.
+"""What happens in a fleet and when: lives of brokers, boots of name servers, cut connections, topic changes.
 
 Faults that could touch the same broker are kept SPACING_MS apart, and those of a name server from all others, so that
 each has a truth of its own.
@@ -50,7 +50,7 @@ class Change(NamedTuple):
 
 
 class Deletion(NamedTuple):
-    """A tool deletes a topic at all name servers; ``lost_by`` hears of it at ``late_ms`` only."""
+    """A tool deletes a topic at all name servers; ``lost_by`` applies it at ``late_ms`` only."""
 
     at_ms: int
     topic: str
@@ -59,8 +59,8 @@ class Deletion(NamedTuple):
 
 
 class Misses(NamedTuple):
-    """Look-ups of a topic that does not exist, ``each`` in every interval of every name server from ``at_ms`` on; in
-    the one of ``burst_ms`` (0: none) BURST_FACTOR times as many."""
+    """Lookups of a topic that does not exist: ``each`` per interval and name server from ``at_ms`` on, and BURST_FACTOR
+    times as many in the interval of ``burst_ms`` (0: none)."""
 
     topic: str
     at_ms: int
@@ -78,7 +78,7 @@ class Damage(NamedTuple):
 
 @dataclass(frozen=True)
 class Fault:
-    """What was done, and to whom. ``details`` belong to the kind."""
+    """What happened, and to which broker or name server. ``details`` depend on the kind."""
 
     kind: str
     at_ms: int
@@ -110,7 +110,7 @@ class Plan:
 
 
 def make_plan(world: World) -> Plan:
-    """The plan of a spec: its seed decides when and whom. ValueError where the faults have no room."""
+    """The plan of a spec: its seed decides when and whom. ValueError if the faults do not fit."""
     return _Planner(world).plan()
 
 
@@ -125,7 +125,7 @@ class _Planner:
         self.made = Plan(self._boots(), self._lives())
 
     def plan(self) -> Plan:
-        """Those that need most room first."""
+        """The faults that need most room come first."""
         wanted = self.spec.faults
         seeders: list[tuple[int, Callable[[], None]]] = [
             (wanted.restarts, lambda: self._restart("restart", "stop")),
@@ -180,7 +180,7 @@ class _Planner:
         return [[Life(start + 6_000 + self.chance.randint(0, beat), end, None)] for _ in self.world.units]
 
     def _place(self, duration_ms: int, brokers: Iterable[str] | None) -> int:
-        """A start at which these brokers (None: all of them) are free for so long, and from then on are not."""
+        """A start time at which these brokers (None: all) are free for the duration. It is then reserved."""
         chosen = None if brokers is None else frozenset(brokers)
         first, last = self.spec.start_ms + WARM_UP_MS, self.spec.end_ms - duration_ms - 2 * SPACING_MS
         for _ in range(TRIES_MAX if last > first else 0):
@@ -250,14 +250,14 @@ class _Planner:
         self._note("lost_change", at, at + away + MINUTE_MS + 1000, [broker], ns, topic=topic)
 
     def _change_topic(self, duration: int) -> tuple[str, int, str]:
-        """A topic nothing else was done to, a time, and one of its brokers that is free then."""
+        """An untouched topic, a time, and one of its brokers that is free then."""
         topic = next(t for t in self.topics if any(broker in self.free for broker in self.world.brokers_of(t)))
         self.topics.remove(topic)
         broker = self.chance.choice([broker for broker in self.world.brokers_of(topic) if broker in self.free])
         return topic, self._place(duration + MINUTE_MS, [broker]), broker
 
     def _put_change(self, broker: str, topic: str, at: int, lost_by: int | None = None, late: int = 0) -> None:
-        """The topic gets twice the queues; changes that are planned for later have it too."""
+        """The topic gets twice the queues, also in changes planned for later."""
         r, w, p = self.world.tables[broker][topic]
         grown = {topic: (2 * r, 2 * w, p)}
         before = self.made.table(self.world, broker, at)

@@ -1,4 +1,4 @@
-"""How large a fleet is, how long it is watched, and how much goes wrong. Times here are ms unless named otherwise."""
+"""The size of a fleet, the time it is watched, and the number of faults. Times are ms unless named otherwise."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ SECONDS_MIN = 6 * 3600
 
 
 class Faults(NamedTuple):
-    """How many of each are seeded."""
+    """How many faults of each kind are seeded."""
 
     partitions: int = 3  # one broker and one name server do not hear each other for longer than the timeout
     blips: int = 2  # the same for less than the timeout: nothing may be found
     flaps: int = 1  # one broker's connection to one name server closes again and again
     crashes: int = 1  # a broker's process dies: all its connections close
-    silent_deaths: int = 1  # a broker's host is gone without a word
-    farewells: int = 2  # a broker is stopped in order
+    silent_deaths: int = 1  # a broker's host fails silently
+    farewells: int = 2  # a broker is stopped normally
     restarts: int = 1  # a name server is stopped and started
     kills: int = 1  # a name server is killed and started
     lost_changes: int = 1  # one name server does not get a topic's new number of queues
     lost_deletions: int = 1  # one name server does not get a topic's deletion
-    changes: int = 3  # topics that all name servers are told of: nothing may be found
+    changes: int = 3  # topic changes that reach all name servers: nothing may be found
     corrupt_lines: int = 2  # lines of a journal that do not parse
     holes: int = 1  # records that are missing from a journal
-    drops: int = 1  # records that a full buffer made a name server give up
-    dead_topics: int = 2  # topics that nobody asks for
-    bursts: int = 1  # misses of a topic that rise suddenly
-    typos: int = 1  # a topic that does not exist and is asked for from some hour on
+    drops: int = 1  # records that a name server drops because its buffer is full
+    dead_topics: int = 2  # topics that nobody looks up
+    bursts: int = 1  # sudden rises of misses of a topic
+    typos: int = 1  # topics that do not exist, looked up from some hour on
 
     def times(self, factor: float) -> Faults:
-        """As many times each; what is there once stays at least once."""
+        """Every number multiplied; what is there at least once stays at least once."""
         return Faults(*[max(min(count, 1), round(count * factor)) for count in self])
 
     def within(self, seconds: int) -> Faults:
-        """Without those that so short a time can not show."""
+        """Without the faults that cannot show in such a short time."""
         return self if seconds >= BURST_SECONDS_MIN else self._replace(bursts=0)
 
 
@@ -55,7 +55,7 @@ class FleetSpec:
 
     ``width``: brokers that have a topic. ``slaves``: so many of the brokers have one; faults befall the others.
 
-    Look-ups are counted in intervals of ``lookup_s``; those of ``groups`` consumer groups of ``members`` come with
+    Lookups are counted in intervals of ``lookup_s``; those of ``groups`` consumer groups of ``members`` come with
     their clients' addresses. ``rotate_s``: a file of the journal.
     """
 
@@ -84,14 +84,14 @@ class FleetSpec:
         if not 1 <= self.heartbeat_s <= 60:
             raise ValueError("RocketMQ's brokers send a heartbeat at least every 60 s")
         if self.lookup_s > 3600 and (self.faults.bursts or self.faults.typos):
-            raise ValueError("misses are judged by the hour, so look-ups are to be counted at least that often")
+            raise ValueError("misses are judged by the hour, so lookups are to be counted at least that often")
         if self.faults.bursts and self.seconds < BURST_SECONDS_MIN:
             raise ValueError(f"a burst is judged by the day before it: that takes {BURST_SECONDS_MIN} s")
 
     @classmethod
     def of_events(cls, events: int, seed: int = 1) -> FleetSpec:
-        """A fleet that writes about ``events`` records: a small one, or, from LARGE_EVENTS on, 200 brokers with 5,000
-        topics, of as many days as it takes."""
+        """A fleet that writes about ``events`` records: a small one, or from LARGE_EVENTS on 200 brokers with 5,000
+        topics, over as many days as needed."""
         small, large = cls(seed=seed), cls.large(DAY_S, seed)
         like = large if events >= LARGE_EVENTS else small
         seconds = max(SECONDS_MIN, round(like.seconds * events / like.events()))
@@ -104,7 +104,7 @@ class FleetSpec:
 
     @classmethod
     def large(cls, seconds: int = DAY_S, seed: int = 1) -> FleetSpec:
-        """200 brokers with 5,000 topics: about 1.8 million records a day. Their look-ups are counted in intervals that
+        """200 brokers with 5,000 topics: about 1.8 million records a day. Their lookups are counted in intervals that
         are too long for the hourly misses."""
         faults = Faults().times(2 * seconds / DAY_S)._replace(restarts=1, kills=1, bursts=0, typos=0)
         return cls(
@@ -113,7 +113,7 @@ class FleetSpec:
         )  # fmt: skip
 
     def events(self) -> int:
-        """About how many records are written: heartbeats, hourly snapshots and look-ups."""
+        """About how many records are written: heartbeats, hourly snapshots and lookups."""
         units, hours = self.brokers + self.slaves, self.seconds / 3600
         snapshots = hours * (units + self.brokers * (1 + (self.topics * self.width // self.brokers) // 500) + 1)
         lookups = self.seconds / self.lookup_s * (self.topics + 2 * self.groups * self.members / self.name_servers)

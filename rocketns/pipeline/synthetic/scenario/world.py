@@ -1,5 +1,5 @@
-"""The fleet's inhabitants: name servers with their clocks, brokers with their topics, consumer groups, and how long a
-heartbeat takes. All times are ms of one true clock."""
+"""What a fleet consists of: name servers with their clocks, brokers with their topics, consumer groups, and heartbeat
+delays. All times are ms of one true clock."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class World:
         return k
 
     def topics(self) -> list[str]:
-        """The users' topics, in the order in which they are asked for most."""
+        """The user topics, those looked up most first."""
         return sorted({topic for table in self.tables.values() for topic in table if topic.startswith("topic")})
 
     def brokers_of(self, topic: str) -> list[str]:
