@@ -44,7 +44,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings = SMALL_BATCHES | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail
+        # with "Out of space in CodeCache for adapters".
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
     }
     session = spark_session("local[2]", memory="1g", partitions=4, settings=settings)
     session.sparkContext.setLogLevel("ERROR")
