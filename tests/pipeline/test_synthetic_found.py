@@ -36,7 +36,7 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
         "ns_uptime": known.uptime,
         "departures": departures(brokers, events, seen),
         "broker_stats": broker_stats(brokers, events, known.uptime, seen),
-        "dead_topics": topics.dead_topics(there, events, known.uptime, names, seen, days=1),
+        "dead_topics": topics.dead_topics(there, events, known.uptime, names, seen, dead_days=1),
         "hot_topics": topics.hot_topics(events, names, seen),
         "missing_topics": missing_topics(events, seen),
     }

@@ -183,7 +183,7 @@ def test_spark_and_duckdb_agree(spark: SparkSession, names: DataFrame, seed: int
     pairs = {
         duck.DAYS: topic_days(there, names),
         duck.INVENTORY: topic_inventory(there, uptime, names, SEEN),
-        duck.DEAD: dead_topics(there, events, uptime, names, SEEN, days=2),
+        duck.DEAD: dead_topics(there, events, uptime, names, SEEN, dead_days=2),
         duck.HOT: hot_topics(events, names, SEEN),
         duck.SKEW: skew(there, uptime, names),
     }
