@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _audit(words: list[str]) -> int:
-    from rocketns.pipeline.audit import main as audit  # the name server does not need it
+    from rocketns.pipeline.cli.audit import main as audit  # the name server does not need it
 
     return audit(words)
 

@@ -21,8 +21,8 @@ from typing import Any
 from benchmarks.audit.engines import ENGINES
 from benchmarks.audit.watched import Watched
 from benchmarks.machine import commit, facts, load_average
-from rocketns.pipeline.audit import Progress
-from rocketns.pipeline.fleet import FleetSpec, make_fleet
+from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 
 SIZES = (1.7, 5.0, 17.0)
 WHOLE = ("events", "journal_mb", "ingest_events_per_s", "run_s", "session_s", "cpu_s", "java_mb")

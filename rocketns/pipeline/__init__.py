@@ -1,6 +1,7 @@
-"""What a fleet's journals tell: jobs on Spark data frames, from the journal's files to the tables of the report.
+"""The audit: jobs on Spark data frames, from journal files to the tables of the report.
 
-A job is a pure function of data frames and literals. Only ``session``, ``ingest`` and the command line read, write or
-hold a session. The name server imports nothing of this package, and the package nothing of the name server but the
-journal's record contract.
+The rooms, in the order of their imports: ``contract`` | ``storage``, ``jobs``, ``report``, ``synthetic`` | ``batch``,
+``stream`` | ``cli`` | ``submit``. Rooms between two bars do not import each other (tests/check/test_pipeline_rooms.py).
+The name server imports nothing of this package. The package imports only the journal's record contract and the base
+class of errors from the rest of rocketns.
 """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.audit import SMALL_BATCHES
-from rocketns.pipeline.session import has_java, spark_session
+from rocketns.pipeline.cli.spark import SMALL_BATCHES
+from rocketns.pipeline.storage.session import has_java, spark_session
 
 HERE = Path(__file__).parent
 LEFT_OUT = "no Java runtime: Spark cannot start"
@@ -44,7 +44,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings = SMALL_BATCHES | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail
+        # with "Out of space in CodeCache for adapters".
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
     }
     session = spark_session("local[2]", memory="1g", partitions=4, settings=settings)
     session.sparkContext.setLogLevel("ERROR")

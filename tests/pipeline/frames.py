@@ -13,20 +13,20 @@ from tests.pipeline.journals import Record, events_table
 
 def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     """Sorted tuples; nested rows become tuples as well."""
-    return sorted((_plain(row) for row in frame.collect()), key=repr)
+    return sorted((plain(row) for row in frame.collect()), key=repr)
 
 
 def duck_rows(db: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
     """As ``rows``, so that the two can be compared."""
-    return sorted((_plain(row) for row in db.execute(query).fetchall()), key=repr)
+    return sorted((plain(row) for row in db.execute(query).fetchall()), key=repr)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return tuple(map(_plain, value.values()))
+        return tuple(map(plain, value.values()))
     if isinstance(value, tuple):
-        return tuple(map(_plain, value))
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+        return tuple(map(plain, value))
+    return [plain(item) for item in value] if isinstance(value, list) else value
 
 
 def duck_events(journals: Mapping[str, Sequence[Record]]) -> duckdb.DuckDBPyConnection:

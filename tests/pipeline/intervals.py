@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rocketns.pipeline.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Observation
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
 from tests.pipeline.journals import Record, events_frame
 
 Row = dict[str, Any]

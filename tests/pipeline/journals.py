@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.schema import EVENTS, TOPIC
+from rocketns.pipeline.contract.schema import EVENTS, TOPIC
 
 Record = dict[str, Any]
 Journals = dict[str, list[Record]]  # by name server

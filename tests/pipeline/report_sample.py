@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocketns.pipeline.report.model import ReportInput, Table, Verdict
+from rocketns.pipeline.contract.exits import Verdict
+from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.report.model import ReportInput
 
 T0 = 1_785_715_200_000_000  # 2026-08-03 00:00 UTC
 MINUTE = 60_000_000
@@ -31,21 +33,25 @@ def sample() -> ReportInput:
             "orphaned_qs_max_circle": 23_400,
         },
         notes={"topics": ["Lookups were journalled on 1 of 7 days, so no topic can be called dead for 7 days."]},
-        ns_uptime=Table.of(uptime(), path="tables/ns_uptime.parquet"),
-        broker_intervals=Table.of(intervals(), path="tables/broker_intervals.parquet"),
-        key_windows=Table.of(windows(), 7_490, path="tables/key_windows.parquet"),
-        incidents=Table.of(incident_rows(), path="tables/incidents.parquet"),
-        impact=Table.of(impact(), path="tables/impact.parquet"),
-        imbalance=Table.of(imbalance(), path="tables/imbalance.parquet"),
-        broker_stats=Table.of(stats(), path="tables/broker_stats.parquet"),
-        topic_inventory=Table.of([topic(i) for i in range(30)], 5_000, "tables/topic_inventory.parquet"),
-        topic_days=Table.of([{"day": "2026-08-03", "kind": "user", "topics": 4_200, "queues": 134_400}]),
-        dead_topics=Table.of([{"topic": "legacy_topic", "kind": "user", "last_lookup": T0 - 9 * 24 * HOUR, "days": 9}]),
-        hot_topics=Table.of(hot()),
-        skew=Table.of([uneven("order_topic", 16), uneven("even_topic", 4)]),
-        missing_topics=Table.of(missing()),
-        departures=Table.of(departures(), path="tables/departures.parquet"),
-        sources=Table.of([source(ns) for ns in SERVERS]),
+        tables={
+            "ns_uptime": Table.of(uptime(), path="tables/ns_uptime.parquet"),
+            "broker_intervals": Table.of(intervals(), path="tables/broker_intervals.parquet"),
+            "key_windows": Table.of(windows(), 7_490, path="tables/key_windows.parquet"),
+            "incidents": Table.of(incident_rows(), path="tables/incidents.parquet"),
+            "impact": Table.of(impact(), path="tables/impact.parquet"),
+            "imbalance": Table.of(imbalance(), path="tables/imbalance.parquet"),
+            "broker_stats": Table.of(stats(), path="tables/broker_stats.parquet"),
+            "topic_inventory": Table.of([topic(i) for i in range(30)], 5_000, "tables/topic_inventory.parquet"),
+            "topic_days": Table.of([{"day": "2026-08-03", "kind": "user", "topics": 4_200, "queues": 134_400}]),
+            "dead_topics": Table.of(
+                [{"topic": "legacy_topic", "kind": "user", "last_lookup": T0 - 9 * 24 * HOUR, "days": 9}]
+            ),
+            "hot_topics": Table.of(hot()),
+            "skew": Table.of([uneven("order_topic", 16), uneven("even_topic", 4)]),
+            "missing_topics": Table.of(missing()),
+            "departures": Table.of(departures(), path="tables/departures.parquet"),
+            "sources": Table.of([source(ns) for ns in SERVERS]),
+        },
     )  # fmt: skip
 
 
@@ -55,8 +61,11 @@ def clean() -> ReportInput:
     up = Table.of([row | {"t1": T0, "t2": T1, "end_cause": "open"} for row in uptime() if row["boot"] == 1])
     steady = Table.of([row for row in intervals() if row["broker"] == "broker-a" and row["t1"] < T0 + HOUR])
     return ReportInput(
-        t0=T0, t1=T1, verdict=Verdict.NOTHING, options=full.options, ns_uptime=up, broker_intervals=steady,
-        topic_inventory=full.topic_inventory, sources=full.sources,
+        t0=T0, t1=T1, verdict=Verdict.NOTHING, options=full.options,
+        tables={
+            "ns_uptime": up, "broker_intervals": steady, "topic_inventory": full["topic_inventory"],
+            "sources": full["sources"],
+        },
     )  # fmt: skip
 
 
@@ -72,7 +81,8 @@ def incomplete() -> ReportInput:
         {"kind": "corrupt", "ns": "n3", "n": 1, "detail": "dt=2026-08-03/ns=n3/1-4.jsonl"},
     ]
     reasons = ["412 records of n2 are missing in a hole of its sequence.", "1 line of n3 does not parse."]
-    return replace(sample(), verdict=Verdict.INCOMPLETE, incomplete=reasons, quality=Table.of(faults))
+    data = with_tables(sample(), quality=Table.of(faults))
+    return replace(data, verdict=Verdict.INCOMPLETE, incomplete=reasons)
 
 
 def hostile() -> ReportInput:
@@ -94,7 +104,7 @@ def huge(count: int) -> ReportInput:
         | {"broker": f"{'b' * 120}{i % 300}", "t1": T0 + i * MINUTE // 12, "t2": T0 + i * MINUTE // 10}
         for i in range(count)
     ]
-    return replace(
+    return with_tables(
         sample(),
         broker_intervals=Table.of(flapping),
         key_windows=Table.of(many, path="tables/key_windows.parquet"),
@@ -104,6 +114,11 @@ def huge(count: int) -> ReportInput:
         broker_stats=Table.of([stats()[0] | {"broker": f"{'b' * 120}{i}"} for i in range(count)]),
         departures=Table.of([departures()[0] | {"broker": f"{'b' * 120}{i}"} for i in range(count)]),
     )
+
+
+def with_tables(data: ReportInput, **tables: Table) -> ReportInput:
+    """The input with some tables replaced."""
+    return replace(data, tables={**data.tables, **tables})
 
 
 def uptime() -> Rows:
@@ -271,11 +286,10 @@ def source(ns: str) -> dict[str, Any]:
 
 def _renamed(data: ReportInput, name: str) -> ReportInput:
     tables = {
-        field: Table([_renamed_row(row, name) for row in table.rows], table.total, name)
-        for field, table in vars(data).items()
-        if isinstance(table, Table)
+        of: Table([_renamed_row(row, name) for row in table.rows], table.total, name)
+        for of, table in data.tables.items()
     }
-    return replace(data, **tables, options={name: name}, incomplete=[name], notes={"topics": [name]})
+    return replace(data, tables=tables, options={name: name}, incomplete=[name], notes={"topics": [name]})
 
 
 def _renamed_row(row: Any, name: str) -> dict[str, Any]:

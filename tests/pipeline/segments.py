@@ -1,4 +1,4 @@
-"""Topic segments for tests: views as ``{"n1": {"a": 4, "b": (4, 8, 6)}}``, random ones, and those of journals."""
+"""Topic segments for tests: views as ``{"n1": {"a": 4, "b": (4, 8, 6)}}``, and random ones."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.divergence import key_windows, topic_segments
-from rocketns.pipeline.schema import TOPIC_SEGMENTS, Observation
-from rocketns.pipeline.state import base, broker_intervals, topic_intervals
-from tests.pipeline.journals import SECOND, Journals, events_frame, observed
+from rocketns.pipeline.contract.schema import TOPIC_SEGMENTS
+from tests.pipeline.journals import SECOND
 
 View = Mapping[str, int | tuple[int, int, int]]  # broker -> r, w, p; a number stands for (number, number, 6)
 Segment = tuple[str, int, int, list[tuple[str, list[tuple[str, int, int, int]]]]]
@@ -48,13 +46,3 @@ def _random_view(chance: random.Random, full: Mapping[str, int]) -> View:
 def _entry(broker: str, value: Any) -> tuple[str, int, int, int]:
     r, w, p = value if isinstance(value, tuple) else (value, value, 6)
     return broker, r, w, p
-
-
-def journal_frames(spark: SparkSession, journals: Journals) -> tuple[DataFrame, DataFrame]:
-    """TOPIC_SEGMENTS and BROKER_INTERVALS of journals; every window counts, however short."""
-    events, seen = events_frame(spark, journals), Observation(*observed(journals))
-    known = base(events, seen, keep=lambda frame: frame.localCheckpoint())
-    held, brokers = topic_intervals(events, known, seen).localCheckpoint(), broker_intervals(events, known, seen)
-    windows = key_windows(held, known.uptime, seen, min_window_us=1)
-    segments = topic_segments(held, known.uptime, windows, seen)
-    return segments.localCheckpoint(), brokers.localCheckpoint()

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.alerting.changes import moment
-from rocketns.pipeline.alerting.step import SCHEMAS, Limits, Memory, step
-from rocketns.pipeline.audit import SMALL_BATCHES
+from rocketns.pipeline.cli.spark import SMALL_BATCHES
+from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.stream.step import SCHEMAS, Limits, Memory, step
 from tests.pipeline.journals import (
     SECOND,
     Broker,
@@ -85,13 +85,13 @@ def test_the_worked_example_opens_and_closes_a_partition_and_a_divergence(spark:
         "n2",
         "broker-b",
         ["n1"],
-        moment(62 * SECOND),
+        exact_text(62 * SECOND),
     )
     # The first heartbeat that n2 missed was due at 92 s.
-    assert opened["at"] == moment(121 * SECOND)
-    assert (diverged["since"], diverged["topics"], diverged["ns_without"]) == (moment(185 * SECOND), 1, ["n2"])
+    assert opened["at"] == exact_text(121 * SECOND)
+    assert (diverged["since"], diverged["topics"], diverged["ns_without"]) == (exact_text(185 * SECOND), 1, ["n2"])
     assert [line["reason"] for line in closed] == ["heard again", "the name servers agree again"]
-    assert closed[1]["at"] == moment(302 * SECOND)
+    assert closed[1]["at"] == exact_text(302 * SECOND)
 
 
 def test_the_same_batch_comes_to_the_same_lines_and_memory(spark: SparkSession) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rocketns.pipeline.alertlog import WAITS_S, AlertLog, Webhook
-from rocketns.pipeline.errors import BadInput
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.storage.alertlog import WAITS_S, AlertLog, Webhook
 
 
 def lines(path: Path) -> list[Any]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.allocation import STRATEGIES, owner
-from rocketns.pipeline.assignments import ASSIGNMENTS_MAX, model_outcome, real_outcome
+from rocketns.pipeline.jobs.queues.allocation import STRATEGIES, owner
+from rocketns.pipeline.jobs.queues.assignments import ASSIGNMENTS_MAX, model_outcome, real_outcome
 from tests.pipeline import javaallocation as java
 
 BOTH_AND_A = ((4, 0), (4, 4))  # views, sorted: broker-a alone is view 0, both brokers are view 1

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rocketns.pipeline import audit
-from rocketns.pipeline.arguments import COMMANDS, build, duration, instant, parse
-from rocketns.pipeline.audit import check_extra, check_java, main
-from rocketns.pipeline.errors import BadInput
+from rocketns.pipeline.cli import audit
+from rocketns.pipeline.cli.arguments import COMMANDS, build, duration, instant, parse
+from rocketns.pipeline.cli.audit import main
+from rocketns.pipeline.cli.spark import check_extra, check_java
+from rocketns.pipeline.contract.errors import BadInput
 
 
 @pytest.mark.parametrize(
@@ -47,9 +48,9 @@ def test_the_defaults_of_a_run() -> None:
         ("", "COMMAND"),
         ("walk", "'walk'"),
         ("run", "--journal, --out"),
-        ("run --journal j --out o --from yesterday", "'yesterday' is no time: write 2026-11-21"),
-        ("run --journal j --out o --min-window soon", "'soon' is no duration: write 5s"),
-        ("run --journal j --out o --groups 1", "from 2 to 64, as in 2,3,4"),
+        ("run --journal j --out o --from yesterday", "'yesterday' is not a time: write 2026-11-21"),
+        ("run --journal j --out o --min-window soon", "'soon' is not a duration: write 5s"),
+        ("run --journal j --out o --groups 1", "from 2 to 64, such as 2,3,4"),
         ("run --journal j --out o --conf a=b", "write spark.NAME=VALUE"),
         ("run --journal j --out o --jour x", "--jour"),
         ("explain T --journal j", "--at"),
@@ -89,7 +90,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
         check_extra()
     assert main(["run", "--journal", "j", "--out", "o"]) == 2
     assert capsys.readouterr().err == (
-        "rocketns audit run: pyspark is not installed, and the audit runs on it. "
+        "rocketns audit run: pyspark is not installed, and the audit needs it. "
         "In a checkout of rocketns: pip install '.[spark]'\n"
     )
 

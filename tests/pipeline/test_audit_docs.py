@@ -12,10 +12,11 @@ import pytest
 from rocketns.config import JournalConfig
 from rocketns.config.properties import bounds_text, declared
 from rocketns.journal import record
-from rocketns.pipeline import arguments
+from rocketns.pipeline.cli import arguments
+from rocketns.pipeline.contract import exits
 
 TEXT = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
-EXITS = [value for name, value in vars(arguments).items() if name.startswith("EXIT_")]
+EXITS = [value for name, value in vars(exits).items() if name.startswith("EXIT_")]
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:

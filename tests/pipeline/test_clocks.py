@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline import divergence, state
-from rocketns.pipeline.clocks import clock_offsets, corrected
-from rocketns.pipeline.schema import EVENTS, OFFSETS, Observation
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import EVENTS, OFFSETS
+from rocketns.pipeline.jobs import divergence
+from rocketns.pipeline.jobs.history import state
+from rocketns.pipeline.jobs.history.clocks import clock_offsets, corrected
 from tests.pipeline.duck import clocks as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (

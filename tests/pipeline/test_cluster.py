@@ -13,9 +13,9 @@ import pytest
 
 from interop.harness.process import Process
 from interop.harness.wire import eventually
-from rocketns.pipeline.fleet import FleetSpec, make_fleet
-from rocketns.pipeline.fleet.spec import NO_FAULTS
-from rocketns.pipeline.session import has_java
+from rocketns.pipeline.storage.session import has_java
+from rocketns.pipeline.synthetic import FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
 from tests.pipeline.standalone import Cluster, cluster
 
 RUN_TIMEOUT_S = 900.0

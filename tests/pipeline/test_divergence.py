@@ -1,4 +1,4 @@
-"""Job (b): windows in which name servers disagree, and the views that each had in them.
+"""Windows in which name servers disagree, and the views that each had in them.
 
 Cases share a fleet of two name servers and differ by their topic, so that Spark runs once for all of them.
 """
@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline import divergence, state
-from rocketns.pipeline.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS, TOPIC_SEGMENTS, Observation
+from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS, TOPIC_SEGMENTS
+from rocketns.pipeline.jobs import divergence
+from rocketns.pipeline.jobs.history import state
 from tests.pipeline.duck import divergence as duck
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
@@ -146,10 +149,10 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     members = cut(state.broker_intervals(events, base, observation))
     windows = cut(divergence.key_windows(topics, base.uptime, observation, broker_intervals=members))
     db = duck_events(journals)
-    duck_state.prepare(db, *observation, state.SILENT_AFTER_US)
+    duck_state.prepare(db, *observation, SILENT_AFTER_US)
     duck_state.broker_intervals(db)
     duck_state.topic_intervals(db)
-    duck.key_windows(db, divergence.MIN_WINDOW_US)
+    duck.key_windows(db, MIN_WINDOW_US)
     found = rows(windows)
     assert found == duck_rows(db, "from key_windows")
     assert len(found) > 20

@@ -7,9 +7,9 @@ import random
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.explain import routes_at
-from rocketns.pipeline.schema import ROUTES
-from rocketns.pipeline.state import SILENT_AFTER_US
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.schema import ROUTES
+from rocketns.pipeline.jobs.history.explain import routes_at
 from tests.pipeline.duck import explain as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (

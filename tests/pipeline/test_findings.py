@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.pipeline.arguments import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
-from rocketns.pipeline.findings import Outcome, verdict
-from rocketns.pipeline.report.model import Verdict
+from rocketns.pipeline.batch.findings import Outcome, verdict
+from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, Verdict
 
 HOLE = "3 records of n1 are missing."
 

@@ -1,4 +1,4 @@
-"""Job (d): how unevenly producers write, for each segment."""
+"""How unevenly producers write, for each segment."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.imbalance import imbalance
-from rocketns.pipeline.schema import BROKER_INTERVALS
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS
+from rocketns.pipeline.jobs.queues.imbalance import imbalance
 from tests.pipeline.duck import imbalance as duck
 from tests.pipeline.duck.query import query, same
-from tests.pipeline.journals import SECOND, random_journals
-from tests.pipeline.segments import journal_frames, random_segments, segment, segments_frame
+from tests.pipeline.journals import SECOND
+from tests.pipeline.segments import random_segments, segment, segments_frame
 
 BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
 Life = tuple[str, str, int, int, int]  # ns, broker, broker id, first and last second
@@ -96,10 +96,6 @@ def assert_same_as_sql(segments: DataFrame, brokers: DataFrame, rows_min: int) -
 
 def test_the_shares_equal_those_of_sql(spark: SparkSession) -> None:
     assert_same_as_sql(segments_frame(spark, random_segments(21, 80)), random_lives(spark, 21), rows_min=100)
-
-
-def test_a_random_journals_shares_equal_those_of_sql(spark: SparkSession) -> None:
-    assert_same_as_sql(*journal_frames(spark, random_journals(4, seconds=900)), rows_min=10)
 
 
 def random_lives(spark: SparkSession, seed: int) -> DataFrame:

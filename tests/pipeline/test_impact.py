@@ -1,4 +1,4 @@
-"""Job (c): what consumers lose and do twice, for each segment."""
+"""What consumers lose and do twice, for each segment."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.consumers import GROUP_MEMBERS, group_members
-from rocketns.pipeline.imbalance import imbalance
-from rocketns.pipeline.impact import IDS_MAX, impact
+from rocketns.pipeline.contract.schema import GROUP_MEMBERS
+from rocketns.pipeline.jobs.queues.consumers import group_members
+from rocketns.pipeline.jobs.queues.impact import IDS_MAX, impact
 from tests.pipeline.duck import impact as duck
 from tests.pipeline.duck.query import query, same
-from tests.pipeline.journals import SECOND, Journal, events_frame, random_journals, worked_example
-from tests.pipeline.segments import Segment, journal_frames, random_segments, segment, segments_frame
+from tests.pipeline.journals import SECOND, Journal, events_frame
+from tests.pipeline.segments import Segment, random_segments, segment, segments_frame
 
 BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
 LOSSES = [f"{loss}_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max")]
@@ -137,18 +137,3 @@ def assert_same_as_sql(segments: DataFrame, rows_min: int) -> None:
 
 def test_the_model_equals_every_assignment_written_out_in_sql(spark: SparkSession) -> None:
     assert_same_as_sql(segments_frame(spark, random_segments(11, 60)), rows_min=100)
-
-
-def test_a_random_journals_impact_equals_that_of_sql(spark: SparkSession) -> None:
-    segments, _ = journal_frames(spark, random_journals(4, seconds=900))
-    assert_same_as_sql(segments, rows_min=12)
-
-
-def test_the_worked_examples_journal_loses_three_queues_in_the_mean(spark: SparkSession) -> None:
-    segments, brokers = journal_frames(spark, worked_example())
-    (row,) = impact(segments, (2,)).where(F.col("strategy") == "averagely").collect()
-    assert (row.t1, row.t2) == (185 * SECOND, 302 * SECOND)
-    assert (row.orphaned_mean, row.orphaned_max, row.dup_mean, row.dup_max) == (3, 4, 1, 2)
-    assert (row.orphaned_qs_mean, row.orphaned_qs_max) == (351, 468)
-    shares = {found.broker: (found.share, found.tvd, found.peak) for found in imbalance(segments, brokers).collect()}
-    assert shares == {"broker-a": (0.75, 0.25, 1.5), "broker-b": (0.25, 0.25, 1.5)}

@@ -6,8 +6,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.incidents import incidents
-from rocketns.pipeline.schema import KEY_WINDOWS
+from rocketns.pipeline.contract.schema import KEY_WINDOWS
+from rocketns.pipeline.jobs.incidents import incidents
 
 S = 1_000_000
 

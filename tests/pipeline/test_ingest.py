@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.errors import BadInput
-from rocketns.pipeline.ingest import Ingested, ingest, journal_files, parsed, read_events, read_files, records
-from rocketns.pipeline.schema import EVENTS, FILES, Observation
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import EVENTS, FILES
+from rocketns.pipeline.storage.ingest import Ingested, ingest, journal_files, parsed, read_events, read_files, records
 from tests.pipeline.duck import ingest as duck
 from tests.pipeline.frames import rows
 from tests.pipeline.journals import DAY_START, SECOND, Journal, events_frame, random_journals, topic, write_files

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.journal import record
-from rocketns.pipeline.schema import EVENTS
+from rocketns.pipeline.contract.schema import EVENTS
 from tests.check.source import ROOT
 from tests.pipeline.journals import SECOND, events_frame, random_journals, worked_example, write_files
 

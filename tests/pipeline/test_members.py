@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.alerting.members import MEMBERS, members_at, partitions, usual_us
-from rocketns.pipeline.alerting.servers import Fleet, as_boot, boots_in, fleet
+from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions, usual_us
+from rocketns.pipeline.stream.servers import Servers, as_boot, boots_in, servers_at_cut
 from tests.pipeline.journals import SECOND, Broker, Journal, Journals, events_frame
 
 B = Broker("broker-b", "10.0.0.2:10911")
@@ -31,10 +31,10 @@ def journals(n1_last: int, n2_last: int, *, until: int, period: int = 30) -> Jou
     return made
 
 
-def judged(spark: SparkSession, written: Journals) -> tuple[list[dict[str, Any]], Fleet]:
+def judged(spark: SparkSession, written: Journals) -> tuple[list[dict[str, Any]], Servers]:
     events = events_frame(spark, written)
     boots = [as_boot(row.asDict()) for row in boots_in(events).collect()]
-    now = fleet([], boots, None, 60 * SECOND)
+    now = servers_at_cut([], boots, None, 60 * SECOND)
     members = members_at(spark.createDataFrame([], MEMBERS), events.where(F.col("ts") < now.cut), now)
     return [row.asDict() for row in partitions(members, now, GRACE).collect()], now
 

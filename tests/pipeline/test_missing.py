@@ -1,4 +1,4 @@
-"""Job (g): bursts of look-ups of topics that do not exist."""
+"""Bursts of look-ups of topics that do not exist."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.missing import HOUR_US, missing_topics
-from rocketns.pipeline.schema import EVENTS, Observation
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.contract.times import HOUR_US
+from rocketns.pipeline.jobs.missing import missing_topics
 from tests.pipeline.duck import missing as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, rows

@@ -6,9 +6,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline import state
-from rocketns.pipeline.quality import quality, sources
-from rocketns.pipeline.schema import FILES, OFFSETS, QUALITY, SOURCES, Observation
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import FILES, OFFSETS, QUALITY, SOURCES
+from rocketns.pipeline.jobs.history import state
+from rocketns.pipeline.jobs.history.quality import quality, sources
 from tests.pipeline.duck import quality as duck
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
@@ -104,7 +106,7 @@ def test_quality_is_that_of_the_independent_version(spark: SparkSession) -> None
     found = quality(events, files, state.base(events, observation, keep=cut), observation)
     db = duck_events(journals)
     db.register("files", files.toArrow())
-    duck_state.prepare(db, *observation, state.SILENT_AFTER_US)
+    duck_state.prepare(db, *observation, SILENT_AFTER_US)
     told = rows(found)
     assert [row[:6] for row in told if row[0] != "hole"] == duck_rows(db, with_times(duck.QUALITY, observation))
     holes = [(*row[1:3], row[6], row[5]) for row in told if row[0] == "hole"]
@@ -114,7 +116,7 @@ def test_quality_is_that_of_the_independent_version(spark: SparkSession) -> None
 
 def with_times(query: str, observation: Observation) -> str:
     """The query with its three parameters written out."""
-    values = {"$t0": observation.t0, "$t1": observation.t1, "$silent": state.SILENT_AFTER_US}
+    values = {"$t0": observation.t0, "$t1": observation.t1, "$silent": SILENT_AFTER_US}
     for name, value in values.items():
         query = query.replace(name, str(value))
     return query

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from rocketns.pipeline.contract.exits import Verdict
+from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.grid import ROWS_MAX
-from rocketns.pipeline.report.model import ReportInput, Table, Verdict
+from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import BUILDERS, render, write_report
-from tests.pipeline.report_sample import clean, hostile, huge, incomplete, nothing, sample
+from tests.pipeline.report_sample import clean, hostile, huge, incomplete, nothing, sample, with_tables
 
 PAGES = (sample, clean, nothing, incomplete, hostile)
 SECTIONS = ("incidents", "timeline", "impact", "imbalance", "brokers", "departures", "topics", "lookups", "quality")
@@ -122,7 +123,7 @@ def test_no_answer_from_incomplete_input_stands_as_the_whole_truth(pages: dict[s
 
 
 def test_every_section_is_there_and_says_what_its_figures_mean(pages: dict[str, str]) -> None:
-    assert len(BUILDERS) == len(SECTIONS)
+    assert tuple(BUILDERS) == SECTIONS
     for name in ("sample", "nothing"):
         page = pages[name]
         for section in SECTIONS:
@@ -200,20 +201,20 @@ def test_a_page_of_a_large_fleet_stays_small_and_names_what_is_cut() -> None:
     data = huge(10_000)
     page = render(data)
     assert len(page.encode()) < 4 * MB
-    assert f"and {10_000 - ROWS_MAX:,} more; the whole table lies in <code>tables/key_windows.parquet</code>" in page
+    assert f"and {10_000 - ROWS_MAX:,} more; the whole table is in <code>tables/key_windows.parquet</code>" in page
     assert page.count('<td role="cell" data-label="Opened by"') == ROWS_MAX
 
 
 def test_a_table_that_was_cut_before_counts_as_a_whole() -> None:
-    cut = Table.of(sample().key_windows.rows[:5], total=123_456, path="tables/key_windows.csv")
-    page = render(replace(sample(), key_windows=cut))
+    cut = Table.of(sample()["key_windows"].rows[:5], total=123_456, path="tables/key_windows.csv")
+    page = render(with_tables(sample(), key_windows=cut))
     assert "with 123,456 windows" in page
-    assert "and 123,451 more; the whole table lies in <code>tables/key_windows.csv</code>" in page
+    assert "and 123,451 more; the whole table is in <code>tables/key_windows.csv</code>" in page
 
 
 def test_times_are_utc_and_windows_open_at_the_end_say_so() -> None:
-    last = {**sample().key_windows.rows[0], "t2": sample().t1}
-    page = Page(render(replace(sample(), key_windows=Table.of([last]))))
+    last = {**sample()["key_windows"].rows[0], "t2": sample().t1}
+    page = Page(render(with_tables(sample(), key_windows=Table.of([last]))))
     assert "2026-08-03 09:00:00" in page.text
     assert "15 h, open at the end" in page.text
 
@@ -226,12 +227,14 @@ def test_the_file_is_written_whole(tmp_path: Path) -> None:
 
 def test_rows_with_missing_columns_show_a_dash() -> None:
     bare = {"topic": "t", "broker": "b", "t1": sample().t0, "t2": sample().t1}
-    data = ReportInput(sample().t0, sample().t1, Verdict.FINDINGS, key_windows=Table.of([bare, {**bare, "gap": 7}]))
+    data = ReportInput(
+        sample().t0, sample().t1, Verdict.FINDINGS, tables={"key_windows": Table.of([bare, {**bare, "gap": 7}])}
+    )
     cells = re.findall(r'data-label="Silent before"[^>]*>([^<]*)<', render(data))
     assert cells == ["-", "7 ms"]
 
 
 def test_a_name_with_a_lone_surrogate_can_be_written(tmp_path: Path) -> None:
-    row = {**sample().departures.rows[0], "broker": "b\ud800"}
-    write_report(replace(sample(), departures=Table.of([row])), tmp_path / "report.html")
+    row = {**sample()["departures"].rows[0], "broker": "b\ud800"}
+    write_report(with_tables(sample(), departures=Table.of([row])), tmp_path / "report.html")
     assert "b\\ud800" in (tmp_path / "report.html").read_text("utf-8")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from rocketns.pipeline.contract.exits import Verdict
+from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report import text
+from rocketns.pipeline.report.drawing.spans import BINS, broker_rows, down_spans, merged
 from rocketns.pipeline.report.folding import folded
 from rocketns.pipeline.report.grid import CELL_MAX, Column, grid
-from rocketns.pipeline.report.model import ReportInput, Table, Verdict
-from rocketns.pipeline.report.spans import BINS, broker_rows, down_spans, merged
-from rocketns.pipeline.report.topics import topics_section
+from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.sections.topics import topics_section
+from tests.pipeline.report_sample import with_tables
 
 S = 1_000_000
 END = 400 * S
@@ -92,7 +94,7 @@ def test_a_grid_leaves_out_columns_without_a_value_and_cuts_cells() -> None:
 
 
 def input_of(**tables: list[dict[str, Any]]) -> ReportInput:
-    return ReportInput(0, END, Verdict.FINDINGS, **{name: Table.of(rows) for name, rows in tables.items()})
+    return ReportInput(0, END, Verdict.FINDINGS, tables={name: Table.of(rows) for name, rows in tables.items()})
 
 
 def interval(ns: str, broker: str, t1: int, t2: int, end_cause: str) -> dict[str, Any]:
@@ -166,7 +168,7 @@ def test_a_restless_fleet_does_not_become_one_line() -> None:
 
 def test_only_uneven_topics_count_as_skewed() -> None:
     rows = [{"topic": name, "kind": "user", "skew": skew} for name, skew in (("a", 2.0), ("b", 1.5), ("c", 1.0))]
-    data = replace(input_of(), skew=Table.of(rows, total=900))
+    data = with_tables(input_of(), skew=Table.of(rows, total=900))
     assert "2 unevenly" in topics_section(data).answer
-    data = replace(data, skew=Table.of(rows[:2], total=900))
+    data = with_tables(data, skew=Table.of(rows[:2], total=900))
     assert "at least 2 unevenly" in topics_section(data).answer

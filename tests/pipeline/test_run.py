@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.audit import main
+from rocketns.pipeline.cli.audit import main
 from tests.pipeline.journals import SECOND, Broker, Journal, topic, worked_example, write_files
 
 SMALL = ("--conf", "spark.sql.shuffle.partitions=4", "--conf", "spark.sql.codegen.wholeStage=false")
@@ -151,7 +151,7 @@ def test_what_is_missing_is_never_reported_as_clean(
     ("more", "said"),
     [
         (["--from", "1970-01-02"], "nothing to look at"),
-        (["--from", "1970-01-02", "--to", "1970-01-03"], "the journals have nothing of that time"),
+        (["--from", "1970-01-02", "--to", "1970-01-03"], "the journals have no record of that time"),
     ],
 )
 def test_a_time_without_records_is_wrong_usage(

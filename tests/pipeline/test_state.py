@@ -1,4 +1,4 @@
-"""Job (a): uptime of name servers, and what they knew of brokers and topics.
+"""Uptime of name servers, and what they knew of brokers and topics.
 
 Every case is a name server of one fleet, so that Spark runs once for all of them. Times are in seconds; it ends at 400.
 """
@@ -12,8 +12,10 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline import holes, state
-from rocketns.pipeline.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS, Observation
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
+from rocketns.pipeline.jobs.history import holes, state
 from tests.pipeline.duck import state as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
@@ -269,7 +271,7 @@ def test_state_is_that_of_the_independent_version(spark: SparkSession, monkeypat
     events = cut(events_frame(spark, journals))
     base = state.base(events, observation, keep=cut)
     db = duck_events(journals)
-    duck.prepare(db, *observation, state.SILENT_AFTER_US)
+    duck.prepare(db, *observation, SILENT_AFTER_US)
     assert rows(base.uptime) == duck_rows(db, "select * from uptime")
     duck.broker_intervals(db)
     assert rows(state.broker_intervals(events, base, observation)) == duck_rows(db, "from broker_intervals")

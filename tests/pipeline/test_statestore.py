@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.errors import BadInput
-from rocketns.pipeline.paths import Folder
-from rocketns.pipeline.schema import columns
-from rocketns.pipeline.statestore import VERSIONS_KEPT, StateStore
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.frames import columns
+from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.statestore import VERSIONS_KEPT, StateStore
 
 SCHEMA = columns("n:long name:string")
 

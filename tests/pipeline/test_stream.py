@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.alerting.step import Limits
-from rocketns.pipeline.errors import BadInput
-from rocketns.pipeline.stream import Following, follow
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.stream.follow import Following, follow
+from rocketns.pipeline.stream.step import Limits
 from tests.pipeline.journals import worked_example, write_files
 from tests.pipeline.parts import as_files, cut_at
 

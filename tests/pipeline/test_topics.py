@@ -1,4 +1,4 @@
-"""Job (f): inventory, dead and hot topics, skew."""
+"""Inventory, dead and hot topics, skew."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import random
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS, Observation
-from rocketns.pipeline.topics import (
-    DAY_US,
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
+from rocketns.pipeline.contract.times import DAY_US
+from rocketns.pipeline.jobs.topics import (
     dead_topics,
     hot_topics,
     skew,
-    system_names,
+    system_topics,
     topic_days,
     topic_inventory,
     uncovered_days,
@@ -44,7 +45,7 @@ def every_day(ns: str) -> list[Row]:
 
 @pytest.fixture(scope="module")
 def names(spark: SparkSession) -> DataFrame:
-    return system_names(frame(spark, BROKER_INTERVALS, BROKERS)).cache()
+    return system_topics(frame(spark, BROKER_INTERVALS, BROKERS)).cache()
 
 
 def test_what_brokers_and_consumers_make_for_themselves_has_a_kind_of_its_own(
@@ -182,7 +183,7 @@ def test_spark_and_duckdb_agree(spark: SparkSession, names: DataFrame, seed: int
     pairs = {
         duck.DAYS: topic_days(there, names),
         duck.INVENTORY: topic_inventory(there, uptime, names, SEEN),
-        duck.DEAD: dead_topics(there, events, uptime, names, SEEN, days=2),
+        duck.DEAD: dead_topics(there, events, uptime, names, SEEN, dead_days=2),
         duck.HOT: hot_topics(events, names, SEEN),
         duck.SKEW: skew(there, uptime, names),
     }

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rocketns.pipeline.fleet import FleetSpec, Truth, make_fleet, save_truth
-from rocketns.pipeline.truth import BOOT_ENDS, COLUMNS, Outcome, compare, summary
+from rocketns.pipeline.synthetic import FleetSpec, Truth, make_fleet, save_truth
+from rocketns.pipeline.synthetic.truth import BOOT_ENDS, COLUMNS, Outcome, compare, summary
 
 Rows = dict[str, list[dict[str, Any]]]
 SECOND = 1_000_000

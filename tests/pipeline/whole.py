@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.divergence import key_windows
-from rocketns.pipeline.schema import Observation
-from rocketns.pipeline.state import base, topic_intervals
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.jobs.divergence import key_windows
+from rocketns.pipeline.jobs.history.state import base, topic_intervals
 from tests.pipeline.journals import Journals, events_frame
 
 NEVER_SILENT = 2**50

@@ -1,1 +1,1 @@
-"""The report: one HTML file made from small plain tables. Nothing here knows Spark, a clock or the network."""
+"""The report: one HTML file made from small plain tables. No Spark session, no clock, no network."""

@@ -1,15 +1,17 @@
-"""The parts of the page between data and template: a section answers one question, a block is one figure or table with
-what it means and what it does not say."""
+"""The parts of the page between data and template. A section answers one question. A block is one figure or table with
+its meaning and its limits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rocketns.pipeline.contract.catalogue import BY_NAME
+from rocketns.pipeline.contract.job import SECTIONS
+from rocketns.pipeline.contract.meanings import Meaning
+from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column, Grid, grid
-from rocketns.pipeline.report.meanings import Meaning
-from rocketns.pipeline.report.model import Table
-from rocketns.pipeline.report.svg import Drawing
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,22 @@ class Block:
 
 @dataclass(frozen=True)
 class Section:
-    """One chapter of the page, with its answer in a sentence. ``name`` is its anchor and its key in the notes."""
+    """One chapter of the page, with its answer in a sentence. ``name``: one of SECTIONS, its anchor, its key in the
+    notes."""
 
     name: str
-    title: str
     answer: str
     blocks: Sequence[Block]
     notes: Sequence[str] = ()
+
+    @property
+    def title(self) -> str:
+        return SECTIONS[self.name]
+
+
+def meaning(table: str) -> Meaning:
+    """The meaning of a table, from the catalogue."""
+    return BY_NAME[table].meaning
 
 
 def plural(count: float, one: str, many: str = "") -> str:
@@ -41,5 +52,5 @@ def plural(count: float, one: str, many: str = "") -> str:
 
 
 def listed(title: str, meaning: Meaning, columns: Sequence[Column], table: Table, empty: str) -> Block:
-    """A block of one table, which stands for itself: its heading is its caption."""
+    """A block of one table; its heading is its caption."""
     return Block(title, meaning, grids=[grid(title, columns, table)] if table else [], empty=empty)

@@ -1,13 +1,17 @@
-"""Incidents of several brokers that share a cause and a time, as one line: a name server that starts anew makes an
-incident for each of its brokers, and one line says so."""
+"""Incidents of several brokers with the same cause and time, joined into one line.
+
+A restarted name server causes one incident per broker; the page shows one line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rocketns.pipeline.report.model import Row
+from rocketns.pipeline.contract.tables import Row
 
-APART_US = 10_000_000  # after the first of the line, so that a restless fleet does not become one endless line
+APART_US = (
+    10_000_000  # counted from the first incident of the line, so that frequent incidents do not become one endless line
+)
 
 
 def folded(incidents: Sequence[Row]) -> list[Row]:
@@ -34,7 +38,7 @@ def _one(group: Sequence[Row]) -> Row:
         "ns_without": _united(row.get("ns_without") for row in group),
         "opened_by": _united(row.get("opened_by") for row in group),
         "topic_sample": _united(row.get("topic_sample") for row in group),
-        # one topic may lie on several brokers, so the number of topics of several rows is known only as at most
+        # a topic may be on several brokers, so the topics of several rows cannot be added
         "topics": group[0].get("topics") if len(group) == 1 else None,
         "windows": sum(row.get("windows") or 0 for row in group),
         "longest": max((row.get("longest") or 0 for row in group), default=0),

@@ -1,4 +1,4 @@
-"""Tables of the page: which columns a table has, how its values read, and where it is cut."""
+"""Tables of the page: their columns, their values as text, and where they are cut."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rocketns.pipeline.report.model import Row, Table
+from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.report.text import plain
 
 ROWS_OPEN = 10  # the rest is folded
-ROWS_MAX = 200  # and ends here; the whole table lies beside the page
+ROWS_MAX = 200  # the page ends here; the whole table is beside the page
 CELL_MAX = 600  # characters of one cell
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: the key in a row, what stands above it, how a value reads; ``wide`` may break, numbers stand right.
-    ``whole`` gives ``show`` the row instead of the value."""
+    """One column: its key in a row, its heading, how a value is shown. ``wide`` columns may wrap; numbers are aligned
+    to the right. ``whole`` passes the row to ``show`` instead of the value."""
 
     key: str
     label: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,45 +11,53 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from rocketns.pipeline.contract.exits import Verdict
+from rocketns.pipeline.contract.job import SECTIONS
 from rocketns.pipeline.report.blocks import Section
-from rocketns.pipeline.report.fleet import brokers_section, departures_section, quality_section
 from rocketns.pipeline.report.grid import ROWS_MAX
-from rocketns.pipeline.report.model import ReportInput, Verdict
-from rocketns.pipeline.report.routes import imbalance_section, impact_section, incidents_section, timeline_section
+from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.sections.brokers import brokers_section
+from rocketns.pipeline.report.sections.departures import departures_section
+from rocketns.pipeline.report.sections.imbalance import imbalance_section
+from rocketns.pipeline.report.sections.impact import impact_section
+from rocketns.pipeline.report.sections.incidents import incidents_section
+from rocketns.pipeline.report.sections.lookups import lookups_section
+from rocketns.pipeline.report.sections.quality import quality_section
+from rocketns.pipeline.report.sections.timeline import timeline_section
+from rocketns.pipeline.report.sections.topics import topics_section
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.text import visible
-from rocketns.pipeline.report.topics import lookups_section, topics_section
 
-BUILDERS = (
-    incidents_section,
-    timeline_section,
-    impact_section,
-    imbalance_section,
-    brokers_section,
-    departures_section,
-    topics_section,
-    lookups_section,
-    quality_section,
-)
+BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
+    "incidents": incidents_section,
+    "timeline": timeline_section,
+    "impact": impact_section,
+    "imbalance": imbalance_section,
+    "brokers": brokers_section,
+    "departures": departures_section,
+    "topics": topics_section,
+    "lookups": lookups_section,
+    "quality": quality_section,
+}
 
 
 def render(data: ReportInput) -> str:
     """The whole page; the same input gives the same text."""
-    sections = [_noted(build(data), data) for build in BUILDERS]
+    sections = [_noted(BUILDERS[name](data), data) for name in SECTIONS]
     return _template().render(
         summary=summary(data, sections), sections=sections, options=data.options, rows_max=ROWS_MAX
     )
 
 
 def write_report(data: ReportInput, path: Path) -> None:
-    """The page as a file, whole or not at all."""
+    """Write the page to a file, atomically."""
     part = path.with_name(f".{path.name}.part")
     part.write_text(render(data), "utf-8")
     part.replace(path)
 
 
 def _noted(section: Section, data: ReportInput) -> Section:
-    """The section with its notes; no answer from incomplete input stands as if it were the whole truth."""
+    """The section with its notes. With incomplete input its answer begins with “In what was read”."""
     answer = section.answer
     if data.verdict is Verdict.INCOMPLETE and section.name != "quality":
         answer = f"In what was read: {answer[:1].lower()}{answer[1:]}"
@@ -69,5 +78,5 @@ def _template() -> Template:
 
 
 def _finalize(value: Any) -> Any:
-    """Every text that is not the page's own, with its invisible characters shown."""
+    """Show the invisible characters of every text that comes from data."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,20 +1,21 @@
-"""The top of the page: the verdict in words, the figures of the run, and one line for each thing that was looked at."""
+"""The top of the page: the verdict in words, the figures of the run, and one line per section."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.blocks import Section, plural
-from rocketns.pipeline.report.model import ReportInput, Verdict
+from rocketns.pipeline.report.model import ReportInput
 
 VERDICTS = {
-    Verdict.NOTHING: ("Nothing found", "The journals are whole, and no job found anything."),
-    Verdict.FINDINGS: ("Findings", "The journals are whole, and this is what was found in them."),
+    Verdict.NOTHING: ("Nothing found", "The journals are complete, and no job found anything."),
+    Verdict.FINDINGS: ("Findings", "The journals are complete. The findings are below."),
     Verdict.INCOMPLETE: (
         "Incomplete input",
-        "Records are missing, so what was not found may still have happened. What was found is below.",
+        "Records are missing. The findings are below, but absence of a finding proves nothing.",
     ),
 }
 TILES = (
@@ -62,7 +63,7 @@ def summary(data: ReportInput, sections: Sequence[Section]) -> Summary:
 
 
 def _tiles(data: ReportInput) -> list[Tile]:
-    tiles = [Tile(plural(data.incidents.total, "incident"), plural(data.key_windows.total, "window"))]
+    tiles = [Tile(plural(data["incidents"].total, "incident"), plural(data["key_windows"].total, "window"))]
     tiles += [Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures]
     for strategy in STRATEGIES:
         most = data.figures.get(f"orphaned_qs_max_{strategy}")

@@ -1,15 +1,15 @@
-"""How values read on the page: times in UTC, durations, counts, queue ids, and the words for the journal's codes."""
+"""Values as text: times in UTC, durations, counts, queue ids, and words for the codes of the journal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
+from rocketns.pipeline.contract import times
+
 NONE = "-"
 NAMES_SHOWN = 8
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNITS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
 
 CAUSES = {
@@ -22,13 +22,13 @@ CAUSES = {
     "admin": "an administrator's command (admin)",
     "register": "registration (register)",
     "heartbeat": "heartbeat (heartbeat)",
-    "topic": "topic registered alone (topic)",
+    "topic": "topic registered by itself (topic)",
     "perm": "permission changed (perm)",
     "start": "name server started (start)",
     "stop": "name server stopped (stop)",
     "lost": "name server ended without a stop record (lost)",
     "silent": "name server went silent (silent)",
-    "snapshot": "a snapshot was the first to tell (snapshot)",
+    "snapshot": "first noted by a snapshot (snapshot)",
     "open": "still up at the end (open)",
 }
 KINDS = {
@@ -41,8 +41,8 @@ KINDS = {
 
 
 def visible(text: str) -> str:
-    """A name from the network with each character that cannot be seen as its escape: no control character, no change
-    of the writing direction, no lone surrogate reaches the page."""
+    """A name from the network with invisible characters escaped: control characters, changes of the writing direction
+    and lone surrogates do not reach the page."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -54,7 +54,7 @@ def short(name: Any) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """The name cut in its middle: both ends of a name tell names apart."""
+    """The name cut in its middle, since both ends distinguish names."""
     if len(text) <= longest:
         return text
     head = (longest - 1) * 2 // 3
@@ -65,7 +65,7 @@ def moment(us: int | None) -> str:
     """Epoch us as ``2026-08-03 14:03:05`` in UTC."""
     if us is None:
         return NONE
-    return (EPOCH + timedelta(microseconds=int(us))).strftime("%Y-%m-%d %H:%M:%S")
+    return times.moment(int(us))
 
 
 def seconds(value: float | None) -> str:
@@ -93,7 +93,7 @@ def microseconds(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A count whole and with thousands apart, a mean with three figures behind the point."""
+    """A count with thousands separators; a mean with three decimals."""
     if value is None:
         return NONE
     if value == int(value):
@@ -102,7 +102,7 @@ def number(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share as per cent; what is not whole never reads as 100 %."""
+    """A share in per cent; less than 1 is never shown as 100 %."""
     if value is None:
         return NONE
     text = f"{value * 100:.2f}"
@@ -110,7 +110,7 @@ def percent(value: float | None) -> str:
 
 
 def plain(value: Any) -> str:
-    """Anything else: text as it is, truth as yes and no."""
+    """Any other value: text as it is, booleans as yes and no."""
     if value is None:
         return NONE
     if isinstance(value, bool):
@@ -119,7 +119,7 @@ def plain(value: Any) -> str:
 
 
 def names(values: Iterable[Any] | None, shown: int = NAMES_SHOWN) -> str:
-    """The first names and how many more there are."""
+    """The first names, and the number of the others."""
     given = [str(v) for v in values or ()]
     more = len(given) - shown
     return ", ".join(given[:shown]) + (f" and {more:,} more" if more > 0 else "") if given else NONE
@@ -148,7 +148,7 @@ def kind(code: str | None) -> str:
 
 
 def views(values: Sequence[Mapping[str, Any]] | None) -> str:
-    """What each name server said of one key: ``n1, n3: 4 read, 4 write, rw; n2: absent``."""
+    """The view of each name server of one key: ``n1, n3: 4 read, 4 write, rw; n2: absent``."""
     said: dict[str, list[str]] = {}
     for value in values or ():
         said.setdefault(_view(value), []).append(str(value["ns"]))

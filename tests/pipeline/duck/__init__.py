@@ -1,1 +1,1 @@
-"""Each job once more, written independently in SQL for DuckDB: ``<job>.py`` beside ``rocketns/pipeline/<job>.py``."""
+"""Each job once more, written independently in SQL for DuckDB. ``twins.TWINS`` has the SQL of each table."""

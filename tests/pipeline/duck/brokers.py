@@ -1,4 +1,4 @@
-"""Job (e) in SQL. Parameters: t0, t1."""
+"""Broker figures in SQL. Parameters: t0, t1."""
 
 SQL = """
 with known as (

@@ -1,4 +1,4 @@
-"""Job (h) in SQL. Parameters: t0, t1."""
+"""Departures in SQL. Parameters: t0, t1."""
 
 SQL = """
 with recursive downs as (

@@ -1,4 +1,4 @@
-"""Job (d) in SQL, one moment of each stretch at a time."""
+"""Imbalance in SQL, one moment of each stretch at a time."""
 
 SQL = """
 with entries as (

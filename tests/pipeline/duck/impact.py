@@ -1,4 +1,4 @@
-"""Job (c), the model, in SQL: every assignment written out. Parameter: groups, as a list of numbers."""
+"""The model of the impact in SQL: every assignment written out. Parameter: groups, as a list of numbers."""
 
 SQL = """
 with recursive entries as (

@@ -1,4 +1,4 @@
-"""Job (g) in SQL. Parameters: t0, t1. Table: events."""
+"""Missing topics in SQL. Parameters: t0, t1. Table: events."""
 
 SQL = """
 with hourly as (

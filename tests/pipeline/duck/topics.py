@@ -1,4 +1,4 @@
-"""Job (f) in SQL. Parameters: t0, t1, days. Tables: topic_intervals, broker_intervals, ns_uptime, events."""
+"""Topics in SQL. Parameters: t0, t1, days. Tables: topic_intervals, broker_intervals, ns_uptime, events."""
 
 _COMMON = """
 with own as (
@@ -86,5 +86,20 @@ SKEW = (
     + """
 select topic, kind, count(*), min(r), max(r), avg(r), max(r) / nullif(avg(r), 0)
 from now join names using (topic) group by all
+"""
+)
+
+UNCOVERED = (
+    _COMMON
+    + """
+, days as (select unnest(generate_series(0, {days} - 1)) as ago
+), span as (select ago, {t1} - (ago + 1) * 86400000000 as d1, {t1} - ago * 86400000000 as d2 from days
+), expected as (
+  select ns, ago, d1, d2 from span, ns_uptime
+  group by all having sum(greatest(least(t2, d2) - greatest(t1, d1), 0)) >= 3600000000
+)
+select ns, ago from expected e
+where not exists (select 1 from asked a where a.ns = e.ns and a.ts >= e.d1 and a.ts < e.d2)
+union all select null, ago from days where ago not in (select ago from expected)
 """
 )

@@ -1,0 +1,55 @@
+"""What a run comes to: findings, verdict, exit status, and the words for them. Plain values, no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rocketns.pipeline.contract.catalogue import FINDINGS
+from rocketns.pipeline.contract.exits import STATUS, Verdict
+
+# By kind of QUALITY. ``s``: the length of a silence in seconds.
+FAULTS = {
+    "corrupt": "{n:,} lines of {ns} do not parse",
+    "drop": "{ns} dropped {n:,} records because its buffer was full",
+    "hole": "{n:,} records of {ns} are missing",
+    "silent": "{ns} wrote nothing for the last {s:,.0f} s, and no stop record: it is down, or its files are missing",
+    "unknown": "the first state of {ns} is not known: its journal begins in the middle, before a whole snapshot",
+}
+
+
+class Outcome(NamedTuple):
+    """``lines`` are for standard output."""
+
+    verdict: Verdict
+    findings: Mapping[str, int]
+    incomplete: Sequence[str]
+    report: str
+
+    @property
+    def exit_status(self) -> int:
+        return STATUS[self.verdict]
+
+    @property
+    def lines(self) -> list[str]:
+        found = [f"{count:8,}  {FINDINGS[name].words}" for name, count in self.findings.items() if count]
+        missing = [f"incomplete: {sentence}" for sentence in self.incomplete]
+        heads = {
+            Verdict.NOTHING: "Nothing found.",
+            Verdict.FINDINGS: "Found:",
+            Verdict.INCOMPLETE: "Found in what is there:" if found else "Nothing found in what is there.",
+        }
+        return [*missing, heads[self.verdict], *found, f"report: {self.report}"]
+
+
+def incomplete(faults: Iterable[Any]) -> list[str]:
+    """A sentence for each fault of the input; rows: kind, ns, n."""
+    rows = sorted((row["ns"], row["kind"], row["n"]) for row in faults)
+    return [FAULTS[kind].format(ns=ns, n=n, s=n / 1e6) + "." for ns, kind, n in rows]
+
+
+def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:
+    """Incomplete input comes first: with lost records, absence of a finding proves nothing."""
+    if incomplete:
+        return Verdict.INCOMPLETE
+    return Verdict.FINDINGS if any(findings.values()) else Verdict.NOTHING

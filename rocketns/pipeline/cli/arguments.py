@@ -1,0 +1,216 @@
+"""The options of `rocketns audit`: commands, options and help. Nothing here needs Spark."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NoReturn
+
+from rocketns.pipeline.contract import defaults
+from rocketns.pipeline.contract.exits import EXIT_USAGE
+
+ABOUT = """\
+Read the journals of several name servers and report what happened to routes: when two name servers disagreed about a
+topic, which queues then had no consumer or two, which brokers come and go, which topics nobody looks up.
+
+A rocketns name server writes a journal if journalPath names a folder. Copy the folders of all name servers into one
+(they do not overlap: each name server writes below ns=<its id>), and set --journal to the folder that holds v=1/.
+"""
+
+EXAMPLES = """\
+Examples:
+  rocketns audit demo
+      make the journal of a synthetic fleet with known faults, audit it, and compare the result with the truth
+  rocketns audit run --journal /var/rocketns/journal --out /var/rocketns/audit
+      read the journals, run every job, and write tables, summary.json and report.html below --out
+  rocketns audit run --journal s3a://bucket/journal --out s3a://bucket/audit --master spark://spark:7077
+      the same on a Spark cluster, with any path that Spark can read (docs/audit.md shows the same with spark-submit)
+  rocketns audit explain order_topic --at 2026-11-21T14:03 --journal /var/rocketns/journal
+      the route of order_topic on each name server at that moment
+  rocketns audit stream --journal /var/rocketns/journal --out /var/rocketns/alerts --webhook http://localhost:8080/hook
+      keep running, and alert while it happens
+
+Exit status:
+  0 nothing found   1 findings   2 wrong usage or unreadable input   70 the audit itself failed
+  3 the input is incomplete: lost records, gaps, lines that do not parse, or a silent name server. The report lists
+    what was found, but absence of a finding proves nothing. 3 takes precedence over 1.
+"""
+
+GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
+
+DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|min|h|d)?")
+UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000,
+           "d": 86_400_000_000}  # fmt: skip
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but an error shows the usage of the command and how to get its help."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options; ``command`` is the command's name. SystemExit: 0 after help, 2 after a usage error."""
+    return build().parse_args(arguments)
+
+
+def build() -> argparse.ArgumentParser:
+    """The whole parser; tests compare the documentation with it."""
+    parser = Parser(prog="rocketns audit", description=ABOUT, epilog=EXAMPLES, formatter_class=_Format)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    for name, (line, text, options) in COMMANDS.items():
+        command = commands.add_parser(name, help=line, description=text, formatter_class=_Format, allow_abbrev=False)
+        for option in options:
+            option(command)
+    return parser
+
+
+class _Format(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=24, width=110)
+
+
+def instant(text: str) -> int:
+    """Epoch us of an ISO date or time, in UTC unless it has a zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time: write 2026-11-21, 2026-11-21T14:03 or 2026-11-21T14:03:05.25; a zone is added as "
+            "in 2026-11-21T14:03+02:00"
+        ) from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def duration(text: str) -> int:
+    """Microseconds of 5s, 250ms, 2m, 1h or 7d; a number without a unit is seconds."""
+    match = DURATION.fullmatch(text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 5s, 250ms, 2m, 1h or 7d")
+    return round(float(match[1]) * UNIT_US[match[2] or "s"])
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Sizes of consumer groups, such as 2,3,4."""
+    try:
+        numbers = tuple(sorted({int(word) for word in text.split(",")}))
+    except ValueError:
+        numbers = ()
+    if not numbers or numbers[0] < GROUP_MIN or numbers[-1] > GROUP_MAX:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write sizes of consumer groups from {GROUP_MIN} to {GROUP_MAX}, such as 2,3,4"
+        )
+    return numbers
+
+
+def _journal(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--journal", required=True, metavar="PATH",
+        help="folder that holds v=1/dt=.../ns=.../*.jsonl; any path that Spark can read")  # fmt: skip
+
+
+def _out(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--out", required=True, metavar="PATH",
+        help="folder to write to; it is created if absent, and the results of an earlier run are replaced")  # fmt: skip
+
+
+def _span(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--from", dest="t0", type=instant, metavar="TIME",
+        help="start of the observation, in UTC unless it has a zone (default: the first record)")  # fmt: skip
+    add.add_argument("--to", dest="t1", type=instant, metavar="TIME",
+        help="end of the observation, exclusive (default: just after the last record)")  # fmt: skip
+
+
+def _spark(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--master", metavar="MASTER",
+        help="Spark master, such as spark://host:7077 (default: local[*], or the master of spark-submit)")  # fmt: skip
+    add.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", type=setting,
+        help="a Spark setting, such as spark.driver.memory=3g; may be repeated")  # fmt: skip
+
+
+def setting(text: str) -> tuple[str, str]:
+    """spark.a.b=c as a pair."""
+    name, equals, value = text.partition("=")
+    if not name.startswith("spark.") or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r}: write spark.NAME=VALUE")
+    return name, value
+
+
+def _window(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--min-window", type=duration, default=defaults.MIN_WINDOW_US, metavar="DURATION",
+        help="shorter disagreements are left out: a registration reaches the name servers one after another "
+             f"(default: {defaults.seconds(defaults.MIN_WINDOW_US)})")  # fmt: skip
+
+
+def _consumers(add: argparse.ArgumentParser) -> None:
+    sizes = ",".join(map(str, defaults.GROUP_SIZES))
+    add.add_argument("--groups", type=counts, default=defaults.GROUP_SIZES, metavar="N,N",
+        help="sizes of consumer groups that the impact is computed for, over every way to spread their members over "
+             f"the name servers (default: {sizes}). Groups whose members the journals name are computed as they really "
+             "were, whatever their size")  # fmt: skip
+    add.add_argument("--dead-days", type=int, default=defaults.DEAD_DAYS, metavar="DAYS",
+        help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})")  # fmt: skip
+
+
+def _tables(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet")
+
+
+def _explain(add: argparse.ArgumentParser) -> None:
+    add.add_argument("topic", metavar="TOPIC", help="name of the topic")
+    add.add_argument("--at", required=True, type=instant, metavar="TIME",
+        help="the moment, in UTC unless it has a zone")  # fmt: skip
+
+
+def _stream(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--checkpoint", metavar="PATH",
+        help="folder of the stream's memory; after a restart it continues from there "
+             "(default: checkpoint below --out)")  # fmt: skip
+    add.add_argument("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON")
+    add.add_argument("--every", type=duration, default=defaults.EVERY_US, metavar="DURATION",
+        help=f"how often to look for new files (default: {defaults.seconds(defaults.EVERY_US)})")  # fmt: skip
+    add.add_argument("--grace", type=duration, default=defaults.GRACE_US, metavar="DURATION",
+        help="how late a heartbeat may be at one name server before a partition is alerted "
+             f"(default: {defaults.seconds(defaults.GRACE_US)})")  # fmt: skip
+    add.add_argument("--silent-after", type=duration, default=defaults.STREAM_SILENT_AFTER_US, metavar="DURATION",
+        help="how far a journal may lag behind the others before its name server counts as silent "
+             f"(default: {defaults.seconds(defaults.STREAM_SILENT_AFTER_US)})")  # fmt: skip
+    add.add_argument("--once", action="store_true", help="process the files that are there, then stop")
+
+
+def _demo(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--out", default="rocketns-demo", metavar="PATH",
+        help="folder for the journal, the truth about it and the report (default: rocketns-demo)")  # fmt: skip
+    add.add_argument("--events", type=int, metavar="N", help="about how many records to make")
+    add.add_argument("--seed", type=int, default=1, metavar="N", help="another seed makes other faults (default: 1)")
+
+
+COMMANDS = {
+    "run": ("read journals, run every job, write the report",
+        "Read the journals, run every job, and write result tables, summary.json and report.html below --out.",
+        (_journal, _out, _span, _window, _consumers, _tables, _spark)),
+    "ingest": ("only read the journals into Parquet",
+        "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
+        "you run this. 'run' does it by itself.",
+        (_journal, _out, _spark)),
+    "report": ("write the report again from the tables of an earlier run",
+        "Write report.html again from the result tables and summary.json that 'run' left below --out.",
+        (_out, _spark)),
+    "stream": ("keep running, and alert while it happens",
+        "Follow the journals as files arrive. Each alert is one line in alerts.jsonl below --out when it opens and\n"
+        "one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it stopped.",
+        (_journal, _out, _stream, _window, _spark)),
+    "explain": ("the route of a topic at a moment, on each name server",
+        "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
+        (_explain, _journal, _spark)),
+    "demo": ("audit a synthetic fleet with known faults",
+        "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
+        "Exit status 0: every fault was found, and nothing else.",
+        (_demo, _spark)),
+}  # fmt: skip

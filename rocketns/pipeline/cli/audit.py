@@ -1,0 +1,113 @@
+"""`rocketns audit`: runs a command line and returns its exit status. Spark is imported only when it is needed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from rocketns.pipeline.cli.arguments import parse
+from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.cli.spark import SMALL_BATCHES, session
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run ``rocketns audit <arguments>``; returns the exit status, which ``--help`` lists."""
+    try:
+        options = parse(arguments)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else EXIT_USAGE
+    say = Progress(time.monotonic)
+    try:
+        return HANDLERS[options.command](options, say)
+    except BadInput as error:
+        print(f"rocketns audit {options.command}: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        print(f"rocketns audit {options.command}: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        print(f"rocketns audit {options.command} failed: {explained(error)}", file=sys.stderr)
+        if os.environ.get("ROCKETNS_AUDIT_TRACE"):
+            raise
+        print("Set ROCKETNS_AUDIT_TRACE=1 to see the stack.", file=sys.stderr)
+        return EXIT_FAILED
+
+
+def explained(error: BaseException) -> str:
+    """The first lines of an error, without the Java stack that Spark adds."""
+    lines = [line for line in str(error).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    return f"{type(error).__name__}: " + ("\n".join(lines[:6]) or "no message")
+
+
+def _run(options: argparse.Namespace, say: Progress) -> int:
+    spark = session(options, say)
+    from rocketns.pipeline.batch.run import Request, audit
+
+    request = Request(
+        options.journal, options.out, options.t0, options.t1, options.min_window, options.groups, options.dead_days,
+        options.csv,
+    )  # fmt: skip
+    outcome = audit(spark, request, say)
+    print("\n".join(outcome.lines))
+    return outcome.exit_status
+
+
+def _ingest(options: argparse.Namespace, say: Progress) -> int:
+    spark = session(options, say)
+    from rocketns.pipeline.batch.run import ingest_only
+
+    print(ingest_only(spark, options.journal, options.out, say))
+    return 0
+
+
+def _report(options: argparse.Namespace, say: Progress) -> int:
+    spark = session(options, say)
+    from rocketns.pipeline.batch.run import report_again
+
+    print(f"report: {report_again(spark, options.out).report}")
+    return 0
+
+
+def _explain(options: argparse.Namespace, say: Progress) -> int:
+    spark = session(options, say)
+    from rocketns.pipeline.batch.answers import explained_route
+
+    print("\n".join(explained_route(spark, options.journal, options.topic, options.at)))
+    return 0
+
+
+def _stream(options: argparse.Namespace, say: Progress) -> int:
+    spark = session(options, say, SMALL_BATCHES)
+    from rocketns.pipeline.stream.follow import Following, follow
+    from rocketns.pipeline.stream.step import Limits
+
+    limits = Limits(options.min_window, options.grace, options.silent_after)
+    following = Following(
+        options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once
+    )
+    follow(spark, following, say)
+    return 0
+
+
+def _demo(options: argparse.Namespace, say: Progress) -> int:
+    spark = session(options, say)
+    from rocketns.pipeline.cli.demo import demo
+
+    shown = demo(spark, options.out, options.events, options.seed, say)
+    print("\n".join(shown.lines))
+    return EXIT_NOTHING if shown.right else EXIT_FINDINGS
+
+
+HANDLERS: dict[str, Callable[[argparse.Namespace, Progress], int]] = {
+    "run": _run,
+    "ingest": _ingest,
+    "report": _report,
+    "explain": _explain,
+    "stream": _stream,
+    "demo": _demo,
+}

@@ -1,0 +1,88 @@
+"""`rocketns audit demo`: a synthetic fleet with known faults → its audit → comparison with the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.batch.findings import Outcome
+from rocketns.pipeline.batch.run import EVENTS_FOLDER, Request, audit
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.synthetic import FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.make import save_truth
+from rocketns.pipeline.synthetic.scenario.spec import DEMO_EVENTS
+from rocketns.pipeline.synthetic.truth import COLUMNS, Verdict, compare, summary
+
+Say = Callable[[str], None]
+
+JOURNAL, TRUTH = "journal", "truth.json"
+
+
+class Demo(NamedTuple):
+    """``lines`` are for standard output."""
+
+    outcome: Outcome
+    verdicts: list[Verdict]
+    lines: list[str]
+
+    @property
+    def right(self) -> bool:
+        """Whether every fault was found, and nothing else."""
+        return all(verdict.good for verdict in self.verdicts)
+
+
+def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say) -> Demo:
+    """Everything below ``out``: the journal, the truth and the report. BadInput if the folder holds something else."""
+    folder = Path(out)
+    _make_room(folder)
+    spec = _spec(DEMO_EVENTS if events is None else events, seed)
+    say(f"a synthetic fleet: {spec.name_servers} name servers, {spec.brokers} brokers, {spec.topics} topics, "
+        f"{spec.seconds / 86_400:.1f} days")  # fmt: skip
+    truth = make_fleet(spec, folder / JOURNAL, say)
+    save_truth(truth, folder / TRUTH)
+    asked = Request(str(folder / JOURNAL), out, truth["t0"], truth["t1"], truth["min_window"])
+    outcome = audit(spark, asked, say)
+    say("comparing with the truth")
+    verdicts = compare(truth, found(spark, out))
+    return Demo(outcome, verdicts, [*outcome.lines, "", *told(truth, verdicts)])
+
+
+def found(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
+    """The columns of the result tables that are compared."""
+    results = Results(spark, Folder(spark, out))
+    return {
+        name: [row.asDict() for row in results.frame(name).select(*columns).collect()]
+        for name, columns in COLUMNS.items()
+    }
+
+
+def told(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:
+    """What was wrong, and how much was right."""
+    wrong = [f"{verdict.outcome}: {verdict.fault}: {verdict.detail}" for verdict in verdicts if not verdict.good]
+    seeded = len(truth["faults"])
+    if wrong:
+        return [*wrong, f"compared with the truth: {summary(verdicts)}"]
+    return [f"All {seeded} seeded faults were found as they are, and nothing else ({summary(verdicts)})."]
+
+
+def _make_room(folder: Path) -> None:
+    """Remove an earlier demo's journal; refuse a folder that holds something else."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+    elif any(folder.iterdir()) and not (folder / TRUTH).is_file():
+        raise BadInput(f"--out {folder} holds something else: name an empty or absent folder")
+    for name in (JOURNAL, EVENTS_FOLDER):
+        rmtree(folder / name, ignore_errors=True)
+
+
+def _spec(events: int, seed: int) -> FleetSpec:
+    try:
+        return FleetSpec.of_events(events, seed)
+    except ValueError as error:
+        raise BadInput(f"--events {events}: {error}") from error

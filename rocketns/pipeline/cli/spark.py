@@ -1,0 +1,74 @@
+"""Starting Spark for a command: what must be installed, and the settings of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.contract.errors import BadInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JAVA_MIN = 17
+# Spark's default of 200 partitions would make more tasks than most tables of one process have work for.
+LOCAL = {"spark.sql.shuffle.partitions": "16"}
+# Compiling the plan of a small batch, and planning each stage again, takes longer than the batch.
+SMALL_BATCHES = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false",
+                 "spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # fmt: skip
+QUIET = {"spark.log.level": "ERROR"}
+MISSING_EXTRA = "{} is not installed, and the audit needs it. In a checkout of rocketns: pip install '.[spark]'"
+MISSING_JAVA = (
+    f"Spark needs a Java runtime, version {JAVA_MIN} or newer, and {{}}. Install one (Debian, Ubuntu: apt-get install "
+    "default-jre-headless), or set JAVA_HOME to the one to use."
+)
+
+
+def session(
+    options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({})
+) -> SparkSession:
+    """Spark with the settings of the command line, then those of ``usual``. BadInput if something is not installed."""
+    check_extra()
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit's Java process started this one
+    if not submitted:
+        check_java()
+    from rocketns.pipeline.storage.session import spark_session
+
+    say("starting Spark")
+    settings = dict(options.conf)
+    memory = settings.pop("spark.driver.memory", "2g")
+    master = options.master or (None if submitted else "local[*]")
+    local = LOCAL if master is not None and master.startswith("local") else {}
+    spark = spark_session(master, memory=memory, settings=QUIET | local | dict(usual) | settings)
+    spark.sparkContext.setLogLevel("ERROR")
+    say(f"Spark {spark.version} on {spark.sparkContext.master}")
+    return spark
+
+
+def check_extra() -> None:
+    """BadInput if pyspark or pyarrow is missing."""
+    for module in ("pyspark", "pyarrow"):
+        try:
+            __import__(module)
+        except ImportError as error:
+            raise BadInput(MISSING_EXTRA.format(module)) from error
+
+
+def check_java() -> None:
+    """BadInput if Spark would find no Java runtime, or one that is too old."""
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else "java"
+    try:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+    except OSError as error:
+        where = f"JAVA_HOME is {home}, which has none" if home else "there is no java on the PATH"
+        raise BadInput(MISSING_JAVA.format(where)) from error
+    match = re.search(r'version "(\d+)', shown)
+    if match is None or int(match[1]) < JAVA_MIN:
+        raise BadInput(MISSING_JAVA.format(f"{java} is {shown.splitlines()[0] if shown else 'not one'}"))

@@ -1,0 +1,137 @@
+"""Every job in one row. The run, the stored tables, the page, docs/audit.md and the twin tests all go over these rows.
+
+The order of rows is the order in which findings are listed, and the order of jobs within a stage.
+To add a job: write its function below ``jobs``, a row here, and its SQL twin in tests/pipeline/duck.
+tests/pipeline/test_catalogue.py names the step that is missing.
+"""
+
+from __future__ import annotations
+
+from rocketns.pipeline.contract import meanings, schema
+from rocketns.pipeline.contract.job import Finding, Job
+
+USERS_FIRST = "if(kind = 'user', 0, 1)"
+LONGEST_FIRST = "t1 - t2"
+
+JOBS = (
+    Job(
+        "key_windows", "a stretch of time in which name servers disagree about one topic on one broker",
+        schema.KEY_WINDOWS, "divergence.key_windows",
+        ("topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep"),
+        "divergence", "incidents", meanings.WINDOWS, (LONGEST_FIRST, "topic", "broker", "t1"),
+    ),
+    Job(
+        "incidents", "windows with the same broker and cause that begin close to each other",
+        schema.INCIDENTS, "incidents.incidents", ("key_windows",),
+        "divergence", "incidents", meanings.INCIDENTS, (LONGEST_FIRST, "broker", "cause", "t1"),
+        Finding("incidents", "count(broker)", "incidents in which name servers disagreed about routes"),
+    ),
+    Job(
+        "topic_segments", "a stretch of a topic's windows in which no view changes",
+        schema.TOPIC_SEGMENTS, "divergence.topic_segments",
+        ("topic_intervals", "ns_uptime", "key_windows", "observation", "keep"),
+        "divergence", "incidents", meanings.SEGMENTS,
+    ),
+    Job(
+        "group_members", "a consumer of a group at a name server",
+        schema.GROUP_MEMBERS, "queues.consumers.group_members", ("lookups",),
+        "impact", "impact", meanings.GROUP_MEMBERS,
+    ),
+    Job(
+        "impact", "a segment, a strategy and a group size, or a real group",
+        schema.IMPACT, "queues.impact.impact", ("read_segments", "group_sizes", "group_members", "keep"),
+        "impact", "impact", meanings.IMPACT,
+        ("orphaned_qs_max + dup_qs_max desc", "topic", "t1", "strategy", "c", "assignments", "group"),
+    ),
+    Job(
+        "imbalance", "a broker in a segment",
+        schema.IMBALANCE, "queues.imbalance.imbalance", ("topic_segments", "broker_intervals"),
+        "impact", "imbalance", meanings.IMBALANCE, ("tvd desc_nulls_last", "topic", "t1", "broker"),
+    ),
+    Job(
+        "departures", "a broker's departure, as all name servers saw it",
+        schema.DEPARTURES, "departures.departures", ("broker_intervals", "events", "observation"),
+        "brokers", "departures", meanings.DEPARTURES, ("t1", "broker"),
+        Finding("departures", "count_if(kind <> 'graceful')", "departures of brokers that were not graceful"),
+    ),
+    Job(
+        "broker_stats", "a broker address at a name server",
+        schema.BROKER_STATS, "brokers.broker_stats", ("broker_intervals", "events", "ns_uptime", "observation"),
+        "brokers", "brokers", meanings.BROKERS, ("availability asc_nulls_last", "broker", "ns", "bid", "addr"),
+        Finding("flaps", "sum(flaps)", "flaps: brokers that failed and came back within ten minutes"),
+    ),
+    Job(
+        "ns_uptime", "a start of a name server",
+        schema.NS_UPTIME, "history.state.ns_uptime", ("base",),
+        "state", "timeline", meanings.SERVERS, ("ns", "t1"),
+        Finding("killed", "count_if(end_cause = 'lost')", "name servers that ended without a stop record"),
+    ),
+    Job(
+        "broker_intervals", "a stretch in which a name server listed a broker address",
+        schema.BROKER_INTERVALS, "history.state.broker_intervals", ("events", "base", "observation"),
+        "state", "timeline", meanings.TIMELINE,
+        ("end_cause in ('open', 'stop')", "broker", "ns", "bid", "addr", "t1"),
+    ),
+    Job(
+        "topic_intervals", "a stretch in which a name server had a topic with the same queues on a broker",
+        schema.TOPIC_INTERVALS, "history.state.topic_intervals", ("events", "base", "observation"),
+        "state", "timeline", meanings.TOPIC_INTERVALS,
+    ),
+    Job(
+        "topic_days", "a UTC day and a kind of topics",
+        schema.TOPIC_DAYS, "topics.topic_days", ("topic_intervals", "system_topics"),
+        "topics", "topics", meanings.TOPIC_DAYS, ("day", "kind"),
+    ),
+    Job(
+        "topic_inventory", "a topic",
+        schema.TOPIC_INVENTORY, "topics.topic_inventory",
+        ("topic_intervals", "ns_uptime", "system_topics", "observation"),
+        "topics", "topics", meanings.INVENTORY, (USERS_FIRST, "kind", "topic"),
+    ),
+    Job(
+        "uncovered_days", "a day on which a name server journalled no lookup",
+        schema.UNCOVERED_DAYS, "topics.uncovered_days", ("lookups", "ns_uptime", "observation", "dead_days"),
+        "topics", "topics", meanings.UNCOVERED,
+    ),
+    Job(
+        "dead_topics", "a topic that nobody looked up",
+        schema.DEAD_TOPICS, "topics.dead_topics",
+        ("topic_intervals", "lookups", "ns_uptime", "system_topics", "observation", "dead_days"),
+        "topics", "topics", meanings.DEAD, (USERS_FIRST, "kind", "topic"),
+    ),
+    Job(
+        "hot_topics", "a topic that was looked up",
+        schema.HOT_TOPICS, "topics.hot_topics", ("lookups", "system_topics", "observation"),
+        "topics", "lookups", meanings.LOOKUPS, (USERS_FIRST, "kind", "rank", "topic"),
+    ),
+    Job(
+        "skew", "a topic at the end of the observation",
+        schema.SKEW, "topics.skew", ("topic_intervals", "ns_uptime", "system_topics"),
+        "topics", "topics", meanings.SKEW, (USERS_FIRST, "skew desc_nulls_last", "topic"),
+    ),
+    Job(
+        "missing_topics", "an hour with unusually many lookups of a topic that no broker had",
+        schema.MISSING_TOPICS, "missing.missing_topics", ("lookups", "observation"),
+        "topics", "lookups", meanings.MISSING, ("hour", "topic"),
+        Finding("missing_topics", "count(topic)", "hours with unusually many lookups of a topic that does not exist"),
+    ),
+    Job(
+        "clock_offsets", "a name server's clock",
+        schema.OFFSETS, "history.clocks.clock_offsets", ("raw_events", "keep"),
+        "clocks", "quality", meanings.CLOCKS,
+    ),
+    Job(
+        "sources", "a name server's journal",
+        schema.SOURCES, "history.quality.sources", ("events", "files", "clock_offsets", "observation"),
+        "input", "quality", meanings.SOURCES, ("ns",),
+    ),
+    Job(
+        "quality", "something that is missing from a journal",
+        schema.QUALITY, "history.quality.quality", ("events", "files", "base", "observation"),
+        "input", "quality", meanings.QUALITY, ("kind", "ns", "t1"),
+    ),
+)  # fmt: skip
+
+BY_NAME = {job.name: job for job in JOBS}
+FINDINGS = {job.finding.name: job.finding for job in JOBS if job.finding}
+LISTED = tuple(job.name for job in JOBS if job.order)

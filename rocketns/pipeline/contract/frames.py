@@ -1,0 +1,69 @@
+"""How frames are described and made: a schema from words, a frame from rows, a frame held to a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+)
+
+SIMPLE: dict[str, DataType] = {
+    "string": StringType(),
+    "long": LongType(),
+    "int": IntegerType(),
+    "double": DoubleType(),
+    "boolean": BooleanType(),
+    "strings": ArrayType(StringType()),
+}
+
+
+class Observation(NamedTuple):
+    """The time that a run looks at, [t0, t1) in epoch us."""
+
+    t0: int
+    t1: int
+
+
+# What a job calls on a frame that several others are built on, to cut its lineage: write it and read it back, or
+# ``DataFrame.localCheckpoint``. Repeated lineage makes planning slow.
+Keep = Callable[[DataFrame], DataFrame]
+
+
+def as_it_is(frame: DataFrame) -> DataFrame:
+    """The Keep that does nothing, for small plans."""
+    return frame
+
+
+def columns(text: str, **nested: DataType) -> StructType:
+    """A schema from ``name:type`` words; a type is one of SIMPLE or a name of ``nested``."""
+    known = SIMPLE | nested
+    schema = StructType()
+    for word in text.split():
+        name, kind = word.split(":")
+        schema.add(name, known[kind])
+    return schema
+
+
+def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: StructType) -> DataFrame:
+    """A frame of a few rows, passed to Java as one Arrow table. Python rows would start Python worker processes, of
+    whichever version ``python3`` is."""
+    told = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    return spark.createDataFrame(pyarrow.Table.from_pylist(told, to_arrow_schema(schema)), schema)
+
+
+def conform(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The schema's columns, in its order and of its types. A missing column is an error of analysis."""
+    return frame.select(*[F.col(field.name).cast(field.dataType).alias(field.name) for field in schema])

@@ -1,0 +1,86 @@
+"""What a row of the catalogue says about a job, and the names that rows may use: stages, sections, inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql.types import StructType
+
+from rocketns.pipeline.contract.meanings import Meaning
+
+# Steps of a run, each with its line of progress. A tuple runs in order; tuples side by side run at the same time.
+STAGES = {
+    "clocks": "clocks",
+    "state": "state: name servers, brokers, topics",
+    "divergence": "divergence: windows in which name servers disagree",
+    "impact": "impact: effects on consumers and producers",
+    "input": "what is missing from the journals",
+    "brokers": "brokers and departures",
+    "topics": "topics and lookups",
+}
+PHASES = (
+    (("clocks",),),
+    (("state",),),
+    (("divergence", "impact"), ("input", "brokers", "topics")),
+)
+
+# Sections of the page, in their order, with their titles.
+SECTIONS = {
+    "incidents": "Incidents",
+    "timeline": "Name servers",
+    "impact": "Consumer impact",
+    "imbalance": "Producer imbalance",
+    "brokers": "Brokers",
+    "departures": "Departures",
+    "topics": "Topics",
+    "lookups": "Lookups",
+    "quality": "Data quality",
+}
+
+# What a job may ask for beside tables of other jobs.
+INPUTS = {
+    "raw_events": "EVENTS of the observation, with the times of each name server's own clock",
+    "events": "EVENTS with corrected times, from a day before the observation",
+    "lookups": "those EVENTS that are route lookups",
+    "files": "FILES",
+    "base": "history.state.Base: boots, holes, snapshots and uptime",
+    "observation": "the time that the run looks at",
+    "keep": "writes a frame and reads it back, which keeps plans small",
+    "system_topics": "topics that brokers and clusters make for themselves",
+    "read_segments": "TOPIC_SEGMENTS without system topics that no group reads",
+    "min_window_us": "option --min-window",
+    "group_sizes": "option --groups",
+    "dead_days": "option --dead-days",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What in a table counts as a finding. ``count``: SQL over the whole table; ``words``: what follows the number in
+    the output. A run with any finding ends with exit status 1."""
+
+    name: str
+    count: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """One result table and the function that computes it.
+
+    ``name``: of the table, and of its folder below results/. ``rows``: what one row is. ``function``: dotted name
+    below rocketns.pipeline.jobs; its parameters are named as in ``inputs``: tables of other jobs, or names of INPUTS.
+    ``order``: how rows are sorted where the page lists them, SQL expressions with an optional last word such as desc
+    (a method of Column); empty where the page does not list the table.
+    """
+
+    name: str
+    rows: str
+    schema: StructType
+    function: str
+    inputs: tuple[str, ...]
+    stage: str
+    section: str
+    meaning: Meaning
+    order: tuple[str, ...] = ()
+    finding: Finding | None = None

@@ -1,0 +1,165 @@
+"""What each result means, and what it does not say. The page prints these texts beside the figures.
+
+docs/audit.md explains the same at more length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """Plain sentences: how to read the figure, and its limits."""
+
+    text: str
+    limits: Sequence[str] = ()
+
+
+INCIDENTS = Meaning(
+    "A window is a stretch of time in which the running name servers disagreed about one topic on one broker. Windows "
+    "with the same broker and cause that begin within 10 s of each other are one incident. Incidents of several "
+    "brokers with the same cause that begin within 10 s are one line. “Without the route” names the name servers that "
+    "did not have the broker. If it is empty, all had the broker, but with different queue counts or permissions.",
+    (
+        "A fault begins before its window. A name server notices a lost broker only when the connection closes or the "
+        "heartbeat timeout expires. “Silent before” is the time since the last heartbeat.",
+        "Windows shorter than the option min_window are left out. A registration never reaches all name servers at "
+        "the same moment.",
+        "A stopped name server is not compared. Each name server's clock is corrected by one constant offset.",
+    ),
+)
+WINDOWS = Meaning(
+    "The longest windows one by one, with the view of each name server when the window began.",
+    ("Views may change within a window. The table shows only the first ones.",),
+)
+SEGMENTS = Meaning(
+    "The time of all windows of a topic, cut wherever a name server's view of the topic changes. Within a segment each "
+    "name server shows one route.",
+    ("The audit computes the impact on consumers and producers from this table. The page does not list it.",),
+)
+SERVERS = Meaning(
+    "Each start of a name server: from when and until when its state is known, and how it ended. “Lost” means that it "
+    "ended without a stop record: it was killed or its machine failed.",
+    ("If the journal does not hold the start, the state is known from the first whole snapshot on.",),
+)
+TIMELINE = Meaning(
+    "Full bar: the broker is registered at this name server. Thin bar: the broker is gone, after a failure or without "
+    "one. Strip below a row: name servers disagreed about topics of that broker. Grey background: the name server was "
+    "down or wrote nothing.",
+    ("Stretches too short to draw are widened, and close ones are joined. Read exact times in the tables.",),
+)
+TOPIC_INTERVALS = Meaning(
+    "When each name server had a topic on a broker, with its queues and permission, and how that ended.",
+    ("Of a journal with lost records this is what the remaining records say. The page does not list it.",),
+)
+IMPACT = Meaning(
+    "While views differ, the members of one consumer group divide different queue lists. Orphaned queues have no "
+    "consumer, and their messages wait. Queues taken twice have two or more consumers, and messages may be consumed "
+    "twice. Queue-seconds are queues times the length of the segment. “Any spread” gives mean and maximum over all "
+    "ways to spread C consumers over the differing views. “Real spread” uses the name servers that the group's members "
+    "really asked, where lookups of its %RETRY% topic show them. Queue ids are those of the worst spread.",
+    (
+        "The model assumes that all members see the same member list. That holds for two to three minutes. A member "
+        "whose view lost a broker stops its heartbeats there within 30 s, and the broker forgets it after 120 s more. "
+        "Then a member that still sees the broker gets either the broker's shorter list or the full list of another "
+        "broker, at random. Consumers then take turns on orphaned queues, and more queues may be taken twice.",
+        "“Real spread” orders members by the address that name servers see. Clients order themselves by client id, "
+        "which begins with their own address. Behind one shared or translated address the order may differ.",
+        "Orderly consumption locks queues at the broker, so no queue is consumed twice.",
+        "POP and broadcasting consumers do not allocate queues this way.",
+        "Static topics need the queue mapping, which is not in the journal.",
+        "System topics are left out unless lookups show a group that reads them. Every broker makes them for itself.",
+        "Clients keep their last route when a topic is not found. A name server without the topic therefore does not "
+        "count as a separate view.",
+        "“Capped” means that there were too many spreads to try each, or more queue ids than are stored.",
+    ),
+)
+GROUP_MEMBERS = Meaning(
+    "Which client of which consumer group asked which name server for a topic, and when. A client that looks up a "
+    "topic and %RETRY%<group> at one name server is a member of that group.",
+    (
+        "Empty unless the name servers journal lookups for each client (journalLookupClients). The page does not list "
+        "it.",
+    ),
+)
+IMBALANCE = Meaning(
+    "Share is the part of the messages that a broker gets while views differ. Fair is the part that it would get if "
+    "every producer saw all brokers. Tvd is the part of all messages that goes to the wrong broker (0: none). Peak is "
+    "the largest share divided by its fair share: at 1.5 a broker gets half as much again as it should.",
+    (
+        "The model assumes that producers are spread evenly over the views and send round robin over all writable "
+        "queues. Queue selectors, latency fault tolerance and unequal producers change this.",
+        "A view without a writable queue has no share, because its producers cannot send. Such views are named.",
+    ),
+)
+BROKERS = Meaning(
+    "One row per broker address and name server. Availability: time registered divided by the time that the name "
+    "server was up. Failure: heartbeats stopped or the connection ended. Graceful: the broker unregistered. Flap: a "
+    "failure followed by a new registration within 10 minutes. MTBF: time up per failure.",
+    (
+        "This is the name server's view. A broken network between the two counts as a failure of the broker.",
+        "A stop or start of the name server itself is neither a failure nor graceful. Its down time does not count.",
+        "A broker that first registers in the middle of the observation counts as unavailable before.",
+    ),
+)
+GAPS = Meaning(
+    "Time between two heartbeats of one broker address at one name server. Brokers send a heartbeat every 30 s. The "
+    "name server drops a broker at the heartbeat timeout, 120 s unless the broker sets another.",
+    ("The first gap after a registration counts. A gap that ended in a drop does not count here: it is a failure.",),
+)
+DEPARTURES = Meaning(
+    "A departure joins the times at which several name servers lost the same broker within a short time. Graceful: it "
+    "unregistered. Crash: its connections broke at all running name servers. Silent: its heartbeats stopped at all of "
+    "them. Partition: some lost it while another still received its heartbeats. Unclear: none of these holds at all "
+    "name servers.",
+    ("The kind follows from what name servers saw, not from the broker's host. A crash may be a pulled cable.",),
+)
+INVENTORY = Meaning(
+    "Topics with their brokers and queues. Created: the first registration in the observation. Removed: the last "
+    "registration ended before the observation did. System, %RETRY% and %DLQ% topics have a table of their own.",
+    ("A topic that existed before the journal counts as created when the journal begins.",),
+)
+TOPIC_DAYS = Meaning(
+    "How many topics and read queues existed at any time of each UTC day.",
+    ("A broker's queues of a topic count once, with their largest number of the day.",),
+)
+DEAD = Meaning(
+    "Topics that were registered and that nobody looked up for the number of days of the option dead_days.",
+    (
+        "Clients look up a topic every 30 s while they use it. A client that knows its brokers without a name server, "
+        "or asks a name server without a journal, is not seen.",
+    ),
+)
+UNCOVERED = Meaning(
+    "Name servers and days without a journalled lookup. While there is such a day, no topic is called dead.",
+    ("A name server that was up for less than an hour of a day is not expected to journal lookups on it.",),
+)
+SKEW = Meaning(
+    "The largest number of read queues on one broker divided by the mean of the topic's brokers: 1 is even.",
+    ("Only brokers that have the topic count.",),
+)
+LOOKUPS = Meaning(
+    "How often clients asked for a topic's route, all name servers together: a measure of how many clients use it.",
+    ("It counts route lookups, not messages: ten idle consumers count as much as ten busy ones.",),
+)
+MISSING = Meaning(
+    "Hours in which clients asked unusually often for a topic that no broker had: at least 20 times, and more often "
+    "than the median plus five times the usual deviation of the topic's previous 168 hours. “New” means that there "
+    "were fewer than 24 hours to compare with.",
+    ("A client repeats a failed lookup, so one misspelt topic in one client may cause many.",),
+)
+CLOCKS = Meaning(
+    "How far each name server's clock is ahead of the reference, and from how many samples that was estimated.",
+    ("One offset per name server holds for the whole observation. The page shows it under “What was read”.",),
+)
+SOURCES = Meaning(
+    "What was read, per name server. Its times were corrected by the clock offset before name servers were compared.",
+    ("An offset is estimated from events that all name servers saw at once. With little traffic it stays 0.",),
+)
+QUALITY = Meaning(
+    "Gaps in the sequence numbers and drop records are lost records. Corrupt lines could not be read. A silent name "
+    "server wrote nothing for longer than it should. Any of these makes the run incomplete, and never clean.",
+    ("A lost record may hold anything: a window that began or ended there is too short, too long or missing.",),
+)

@@ -1,0 +1,139 @@
+"""The columns of every frame that passes between two jobs: the contract that ``conform`` holds them to.
+
+Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``. Intervals are half-open, [t1, t2).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import ArrayType, IntegerType, StructType
+
+from rocketns.journal import record
+from rocketns.pipeline.contract.frames import columns
+
+# A line of the journal, as its contract defines it. The folder repeats ``ns`` and adds ``dt``, the UTC date of the
+# file's first record.
+TOPIC = columns(" ".join(f"{name}:{kind}" for name, kind in record.TOPIC_FIELDS.items()))
+RECORD = columns(
+    " ".join(f"{name}:{'topics' if name == 'topics' else kind}" for name, kind in record.COLUMNS.items()),
+    topics=ArrayType(TOPIC),
+)
+EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
+
+# An ingested file: its name without the ending, its lines, how many do not parse, and the times of its records.
+FILES = columns("dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long")
+
+# offset: a name server's clock minus the reference's, us. method: versions | heartbeats | none (offset 0); spread:
+# median deviation of the samples, us.
+OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string")
+
+# What is missing from the input. kind: corrupt (n lines) | drop (n dropped records) | hole (n missing records) |
+# silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).
+QUALITY = columns("kind:string ns:string boot:long t1:long t2:long n:long detail:string")
+
+# What was read of each name server.
+SOURCES = columns("ns:string files:long events:long first:long last:long offset_us:long corrupt:long lost:long")
+
+# The records between after and until (both exist) are missing; t1 and t2 are about the times of those two.
+HOLES = columns("ns:string boot:long after:long until:long t1:long t2:long")
+
+# A snapshot by its first and last seq, and when it ended.
+SNAPSHOTS = columns("ns:string boot:long snap:long end_seq:long end_ts:long")
+
+# When the state of a name server is known: from its start, or from its first whole snapshot if the start is not in the
+# journal. end_cause: stop; lost (no stop record and a later start: t2 is its last record); silent (no record for
+# a while at the end of the observation: t2 is its last record); open (up at the end of the observation).
+NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string")
+
+# end_cause: the cause of the down, snapshot (found gone after records were lost), or the name server's (NS_UPTIME).
+# gap: ms since the last heartbeat, of the down that closed the interval; else null.
+BROKER_INTERVALS = columns(
+    "ns:string cluster:string broker:string bid:int addr:string "
+    "t1:long t2:long end_cause:string gap:long timeout_ms:long"
+)
+
+# cause: of the record that opened the interval; snapshot if that was the first record of it.
+TOPIC_INTERVALS = columns(
+    "ns:string topic:string broker:string r:int w:int p:int t1:long t2:long cause:string end_cause:string"
+)
+
+# values: sorted by ns, of the window's first constant stretch; a name server that was down is left out.
+NS_VALUE = columns("ns:string present:boolean r:int w:int p:int")
+KEY_WINDOWS = columns(
+    "topic:string broker:string t1:long t2:long cause:string opened_by:string gap:long values:values",
+    values=ArrayType(NS_VALUE),
+)
+
+# views: sorted by ns, of the name servers that were up; an empty view stays as an empty array.
+QUEUES = columns("broker:string r:int w:int p:int")
+NS_VIEW = columns("ns:string view:view", view=ArrayType(QUEUES))
+TOPIC_SEGMENTS = columns("topic:string t1:long t2:long views:views", views=ArrayType(NS_VIEW))
+
+# The route of one topic as each name server knew it; known is false where its state is not known.
+GROUP = columns(
+    "broker:string cluster:string addrs:addrs acting:boolean", addrs=ArrayType(columns("bid:int addr:string"))
+)
+ROUTES = columns(
+    "ns:string known:boolean queues:queues groups:groups",
+    queues=ArrayType(columns("broker:string r:int w:int p:int s:int")),
+    groups=ArrayType(GROUP),
+)
+
+# strategy: averagely | circle; assignments: model | real; *_qs_*: queue-seconds; *_ids: "broker-a:0", at most 64,
+# of the worst assignment; capped: not every assignment was tried; group: the consumer group of a real assignment,
+# null for the model.
+IMPACT = columns(
+    "topic:string t1:long t2:long strategy:string c:int assignments:string queues:int "
+    "orphaned_mean:double orphaned_max:double dup_mean:double dup_max:double "
+    "orphaned_qs_mean:double orphaned_qs_max:double dup_qs_mean:double dup_qs_max:double "
+    "orphaned_ids:strings dup_ids:strings capped:boolean group:string"
+)
+
+# no_share_ns: name servers whose view has no writable queue.
+IMBALANCE = columns(
+    "topic:string t1:long t2:long broker:string share:double fair:double tvd:double peak:double no_share_ns:strings"
+)
+
+# gap_*: quantiles of heartbeat gaps in ms; gaps: how many there were.
+BROKER_STATS = columns(
+    "ns:string broker:string bid:int addr:string up_s:double availability:double failures:long graceful:long "
+    "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long"
+)
+
+# kind: graceful | crash | silent | partition | unclear (no other kind fits); ns: the name servers that lost it.
+DEPARTURES = columns(
+    "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids", bids=ArrayType(IntegerType())
+)
+
+# windows: how many; topics: distinct ones; topic_sample: their first names; ns_without: name servers that lacked the
+# broker for one of them (none if all had it with different queues or permissions); longest: us; gap_max: ms, null if
+# none was noted.
+INCIDENTS = columns(
+    "cause:string broker:string t1:long t2:long windows:long topics:long topic_sample:strings ns_without:strings "
+    "opened_by:strings longest:long gap_max:long"
+)
+
+# client: ip:port at the name server; [t1, t2): from its first lookup's interval until 30 s after its last lookup.
+GROUP_MEMBERS = columns("group:string topic:string ns:string client:string t1:long t2:long")
+
+# kind, here and below: user | system | retry (%RETRY%) | dlq (%DLQ%).
+# Of each UTC day (day: "2025-01-31"): topics present at any time of it, and their read queues.
+TOPIC_DAYS = columns("day:string kind:string topics:long queues:long")
+
+# created: first seen; removed: null if it was there at the end or the last name server that had it stopped.
+TOPIC_INVENTORY = columns("topic:string kind:string brokers:long queues:long created:long removed:long")
+DEAD_TOPICS = columns("topic:string kind:string queues:long created:long last_lookup:long days:int")
+HOT_TOPICS = columns("topic:string kind:string rank:int n:long miss:long share:double per_s:double")
+
+# Of the read queues that each broker has at the end.
+SKEW = columns("topic:string kind:string brokers:long r_min:int r_max:int r_mean:double skew:double")
+
+# A day without a journalled lookup: how many days before the end, and at which name server; ns is null for a day on
+# which no name server was up.
+UNCOVERED_DAYS = columns("ns:string ago:long")
+
+# hour: its start; miss of n lookups; kind: new (the first such hour with little history) | anomaly; ns: which name
+# servers were asked; median and mad (median absolute deviation) of the misses in the ``hours`` of history; bound: what
+# miss exceeds.
+MISSING_TOPICS = columns(
+    "topic:string hour:long kind:string miss:long n:long ns:strings hours:int median:double mad:double bound:double"
+)

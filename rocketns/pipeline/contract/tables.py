@@ -1,0 +1,38 @@
+"""A result table as plain rows, for the report: the important rows, and how many there are in all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+Row = Mapping[str, Any]
+
+# The page shows fewer rows of each table, and charts need no more.
+ROWS_COLLECTED_MAX = 2_000
+
+
+@runtime_checkable
+class Columnar(Protocol):
+    """The one method of a pyarrow table that is used, so that pyarrow is not imported for it."""
+
+    def to_pylist(self) -> list[dict[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one result table, the important ones first. ``total``: rows of the whole table; ``path``: its place
+    relative to the page (Parquet), '' if it is nowhere."""
+
+    rows: Sequence[Row] = ()
+    total: int = 0
+    path: str = ""
+
+    @classmethod
+    def of(cls, data: Columnar | Iterable[Row], total: int | None = None, path: str = "") -> Table:
+        """A table from pyarrow or from mappings; without ``total`` the given rows are all there are."""
+        rows = data.to_pylist() if isinstance(data, Columnar) else list(data)
+        return cls(tuple(rows), len(rows) if total is None else total, path)
+
+    def __bool__(self) -> bool:
+        return self.total > 0

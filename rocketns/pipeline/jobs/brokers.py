@@ -1,0 +1,112 @@
+"""How steadily each name server saw each broker.
+
+One row per (ns, broker, bid, addr): time up, availability, failures, flaps, time between failures, heartbeat gaps.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL, MEMBER
+from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.schema import BROKER_STATS
+
+KEY = ["ns", "broker", "bid", "addr"]
+FLAP_US = 600_000_000
+QUANTILES = (0.5, 0.95, 0.99)
+
+
+def broker_stats(
+    broker_intervals: DataFrame, events: DataFrame, ns_uptime: DataFrame, observation: Observation
+) -> DataFrame:
+    """BROKER_STATS. Availability counts only the time that the name server was up; it is null if that is 0."""
+    up = broker_uptime(broker_intervals, ns_uptime, observation)
+    ends = broker_ends(broker_intervals, observation)
+    gaps = heartbeat_gaps(events, observation)
+    known = ns_seconds(ns_uptime, observation)
+    frame = ends.join(up, KEY, "left").join(gaps, KEY, "left").join(F.broadcast(known), "ns", "left")
+    up_s = F.coalesce(F.col("up_s"), F.lit(0.0))
+    return conform(
+        frame.withColumns(
+            {
+                "up_s": up_s,
+                "availability": F.when(F.col("ns_s") > 0, up_s / F.col("ns_s")),
+                "mtbf_s": F.when(F.col("failures") > 0, up_s / F.col("failures")),
+                "gaps": F.coalesce(F.col("gaps"), F.lit(0)),
+            }
+        ),
+        BROKER_STATS,
+    )
+
+
+def ns_seconds(ns_uptime: DataFrame, observation: Observation) -> DataFrame:
+    """ns, ns_s: how long each name server was up within the observation."""
+    return ns_uptime.groupBy("ns").agg(
+        F.sum(_overlap_s(_clip(observation, "t1"), _clip(observation, "t2"))).alias("ns_s")
+    )
+
+
+def broker_uptime(broker_intervals: DataFrame, ns_uptime: DataFrame, observation: Observation) -> DataFrame:
+    """KEY, up_s. An interval counts while its name server is known to be up: a killed name server wrote no record of
+    when its brokers went."""
+    boots = F.broadcast(ns_uptime.select("ns", F.col("t1").alias("up1"), F.col("t2").alias("up2")))
+    start = F.greatest(_clip(observation, "t1"), _clip(observation, "up1"))
+    end = F.least(_clip(observation, "t2"), _clip(observation, "up2"))
+    return broker_intervals.join(boots, "ns", "inner").groupBy(*KEY).agg(F.sum(_overlap_s(start, end)).alias("up_s"))
+
+
+def broker_ends(broker_intervals: DataFrame, observation: Observation) -> DataFrame:
+    """KEY, failures, graceful, flaps: how the intervals ended. A flap is a failure followed by a registration of the
+    same address within FLAP_US."""
+    order = Window.partitionBy("ns", *MEMBER).orderBy("t1")
+    next_t1 = F.lead("t1").over(order)
+    inside = (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
+    failed = inside & F.col("end_cause").isin(*FAILURES)
+    flapped = failed & F.col("back_in").isNotNull() & (F.col("back_in") <= FLAP_US)
+    return (
+        broker_intervals.withColumn("back_in", F.when(next_t1 < observation.t1, next_t1 - F.col("t2")))
+        .where((F.col("t1") < observation.t1) & (F.col("t2") >= observation.t0))
+        .groupBy(*KEY)
+        .agg(
+            F.count_if(failed).alias("failures"),
+            F.count_if(inside & F.col("end_cause").isin(*GRACEFUL)).alias("graceful"),
+            F.count_if(flapped).alias("flaps"),
+        )
+    )
+
+
+def heartbeat_gaps(events: DataFrame, observation: Observation) -> DataFrame:
+    """KEY, exact quantiles of the time from the previous registration or heartbeat to each heartbeat, and their number.
+
+    Gaps are whole ms, so quantiles are computed over few distinct values even for a long journal. Sorting by one hash
+    of the five columns takes half the time of sorting by the columns.
+    """
+    order = Window.partitionBy("sender").orderBy("seq")
+    gap = F.expr("(ts - before) div 1000")
+    quantile = F.percentile("gap_ms", F.array(*[F.lit(q) for q in QUANTILES]))
+    return (
+        events.where(F.col("ev").isin("reg", "hb") & (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1))
+        .select(F.xxhash64("boot", *KEY).alias("sender"), "seq", "ts", "ev", *KEY)
+        .withColumn("before", F.lag("ts").over(order))
+        .where((F.col("ev") == "hb") & F.col("before").isNotNull())
+        .withColumn("gap_ms", gap)
+        .groupBy(*KEY)
+        .agg(quantile.alias("q"), F.max("gap_ms").alias("gap_max"), F.count(F.lit(1)).alias("gaps"))
+        .select(
+            *KEY,
+            F.col("q")[0].alias("gap_p50"),
+            F.col("q")[1].alias("gap_p95"),
+            F.col("q")[2].alias("gap_p99"),
+            "gap_max",
+            "gaps",
+        )
+    )
+
+
+def _clip(observation: Observation, column: str) -> Column:
+    return F.least(F.greatest(F.col(column), F.lit(observation.t0)), F.lit(observation.t1))
+
+
+def _overlap_s(start: Column, end: Column) -> Column:
+    return F.greatest(end - start, F.lit(0)) / F.lit(1e6)

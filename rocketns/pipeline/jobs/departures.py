@@ -1,0 +1,117 @@
+"""Why a broker went, judged from all name servers together.
+
+Downs of one broker that follow each other within TOGETHER_US (a closed connection or an unregistration) or within
+timeout and scan (an expiry) are one departure, unless the broker came back between them. An address that registered
+under another id, or lost its id to another address, did not depart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEFUL
+from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
+from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.schema import DEPARTURES
+
+TOGETHER_US = 10_000_000
+BIN_US = 300_000_000
+BROKER = ["cluster", "broker"]
+
+
+def departures(broker_intervals: DataFrame, events: DataFrame, observation: Observation) -> DataFrame:
+    """DEPARTURES. ``t1`` is the first down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is
+    ``unclear`` if no other kind fits all name servers: causes are mixed, or a name server that still listed the broker
+    neither received a heartbeat nor dropped it."""
+    downs = grouped_downs(broker_intervals, observation)
+    groups = downs.groupBy(*BROKER, "departure").agg(
+        F.min("t2").alias("d1"),
+        F.max("t2").alias("d2"),
+        F.sort_array(F.collect_set("ns")).alias("ns"),
+        F.sort_array(F.collect_set("bid")).alias("bids"),
+        F.collect_set("end_cause").alias("causes"),
+        F.max(_expiry_us()).alias("horizon"),
+    )
+    stayed = who_stayed(groups, downs, broker_intervals)
+    key = [*BROKER, "departure"]
+    heard = heard_after(stayed, events, observation).select(*key, F.lit(True).alias("heard")).distinct()
+    stayed_on = stayed.select(*key, F.lit(True).alias("stayed")).distinct()
+    return conform(
+        groups.join(stayed_on, key, "left")
+        .join(heard, key, "left")
+        .withColumns({"kind": _kind(), "t1": F.col("d1"), "t2": F.col("d2")}),
+        DEPARTURES,
+    )
+
+
+def grouped_downs(broker_intervals: DataFrame, observation: Observation) -> DataFrame:
+    """BROKER_INTERVALS that a departure closed within the observation; ``departure`` numbers those of each broker."""
+    order = Window.partitionBy(*BROKER).orderBy("t2", "ns", "bid", "addr")
+    before = F.lag("t2").over(order)
+    far = F.col("t2") - F.col("before") > _wait_us()
+    back_between = F.col("t1") > F.col("before")
+    starts = F.col("before").isNull() | far | back_between
+    return (
+        broker_intervals.where(
+            F.col("end_cause").isin(*GRACEFUL, *FAILURES)
+            & (F.col("t2") >= observation.t0)
+            & (F.col("t2") < observation.t1)
+        )
+        .withColumn("before", before)
+        .withColumn(
+            "departure", F.sum(F.when(starts, 1).otherwise(0)).over(order.rowsBetween(Window.unboundedPreceding, 0))
+        )
+    )
+
+
+def who_stayed(groups: DataFrame, downs: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+    """The departure's columns with ``by``, ``bid`` and ``until``: the name servers that listed the same broker and id
+    at the first down and did not lose it in this departure."""
+    listed = broker_intervals.select(*BROKER, F.col("ns").alias("by"), "bid", "t1", F.col("t2").alias("until"))
+    candidates = groups.join(listed, BROKER, "inner").where(
+        (F.col("t1") <= F.col("d1")) & (F.col("until") > F.col("d1")) & F.array_contains("bids", F.col("bid"))
+    )
+    took_part = downs.select(*BROKER, "departure", F.col("ns").alias("by"), "bid")
+    return candidates.join(took_part, [*BROKER, "departure", "by", "bid"], "left_anti")
+
+
+def heard_after(stayed: DataFrame, events: DataFrame, observation: Observation) -> DataFrame:
+    """Rows of ``stayed`` whose name server received a heartbeat of the same broker and id after the first down, within
+    timeout and scan of it. Joining by time bins compares each heartbeat only with the departures near it."""
+    bins = F.explode(F.sequence(F.expr(f"d1 div {BIN_US}"), F.expr(f"(d1 + horizon) div {BIN_US}")))
+    beats = events.where(
+        (F.col("ev") == "hb") & (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1)
+    ).select(*BROKER, F.col("ns").alias("by"), "bid", "ts", F.expr(f"ts div {BIN_US}").alias("bin"))
+    near = F.broadcast(stayed.withColumn("bin", bins))
+    return beats.join(near, [*BROKER, "by", "bid", "bin"], "inner").where(
+        (F.col("ts") > F.col("d1")) & (F.col("ts") <= F.col("d1") + F.col("horizon")) & (F.col("ts") < F.col("until"))
+    )
+
+
+def _wait_us() -> Column:
+    """How long after the previous down a down of this cause still belongs to the departure."""
+    return F.when(F.col("end_cause") == "expired", _expiry_us()).otherwise(F.lit(TOGETHER_US))
+
+
+def _expiry_us() -> Column:
+    """Timeout and scan: after this time without a heartbeat a name server drops the broker."""
+    return F.coalesce("timeout_ms", F.lit(TIMEOUT_MS)) * 1000 + SCAN_US
+
+
+def _kind() -> Column:
+    """From the columns ``causes``, ``stayed`` and ``heard`` of a departure."""
+    return (
+        F.when(F.arrays_overlap("causes", _texts(GRACEFUL)), "graceful")
+        .when(F.col("heard"), "partition")
+        .when(F.col("stayed"), "unclear")
+        .when(F.forall("causes", lambda cause: cause.isin(*CONNECTION_ENDED)), "crash")
+        .when(F.forall("causes", lambda cause: cause == "expired"), "silent")
+        .otherwise("unclear")
+    )
+
+
+def _texts(values: Sequence[str]) -> Column:
+    return F.array(*[F.lit(value) for value in values])

@@ -1,0 +1,237 @@
+"""When the running name servers disagreed about a key (topic, broker), and what each showed then.
+
+Everything is one sweep over sorted points in time, so a broker that comes and goes a thousand times costs no more than
+its records. Number the distinct values of a key: x is the number of a name server's value. All n known values are equal
+exactly if n * sum(x²) = sum(x)². Three running sums therefore suffice; no point needs a look at every name server.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
+from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
+from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
+
+SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
+
+KEY = ("topic", "broker")
+VALUE = ("r", "w", "p")
+# Of several points at the same time, the one with the highest rank applies.
+CLOSES, GOES_DOWN, COMES_UP, OPENS = 1, 2, 3, 4
+
+
+def key_windows(
+    topic_intervals: DataFrame,
+    ns_uptime: DataFrame,
+    observation: Observation,
+    min_window_us: int = MIN_WINDOW_US,
+    broker_intervals: DataFrame | None = None,
+    keep: Keep = as_it_is,
+) -> DataFrame:
+    """KEY_WINDOWS of at least ``min_window_us``. ``gap`` is null without the broker intervals."""
+    found = _stretches_of_difference(_points(topic_intervals, ns_uptime)).where(
+        (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
+    )
+    told = _with_values(keep(found), topic_intervals, ns_uptime)
+    if broker_intervals is None:
+        return conform(told.withColumn("gap", F.lit(None)), KEY_WINDOWS)
+    return conform(_with_gap(told, broker_intervals), KEY_WINDOWS)
+
+
+def topic_segments(
+    topic_intervals: DataFrame,
+    ns_uptime: DataFrame,
+    key_windows: DataFrame,
+    observation: Observation,
+    keep: Keep = as_it_is,
+) -> DataFrame:
+    """TOPIC_SEGMENTS: the time of the key windows, cut wherever a name server's view of the topic changes."""
+    windows = key_windows.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
+    diverging = windows.select("topic").distinct()
+    told = _points(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
+    points = keep(told.select(*KEY, "ns", "t", "known", "value"))
+    pieces = _pieces(points, _covers(windows))
+    return conform(_merged(_views(points, pieces)), TOPIC_SEGMENTS)
+
+
+def _points(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
+    """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), cause; one row per time and ns."""
+    value = F.struct(*VALUE)
+    nothing = F.lit(None).cast("struct<r:int,w:int,p:int>")
+    opens = topic_intervals.select(*KEY, "ns", _point("t1", OPENS, True, value, F.col("cause")))
+    closes = topic_intervals.select(*KEY, "ns", _point("t2", CLOSES, True, nothing, F.col("end_cause")))
+    keys = topic_intervals.select(*KEY).distinct()
+    of_servers = F.explode(
+        F.array(
+            _point("t1", COMES_UP, True, nothing, F.lit("start")),
+            _point("t2", GOES_DOWN, False, nothing, F.col("end_cause")),
+        )
+    ).alias("point")
+    servers = keys.join(F.broadcast(ns_uptime.select("ns", of_servers)), how="cross").select(*KEY, "ns", "point")
+    in_order = Window.partitionBy(*KEY, "ns").orderBy("t", "rank")
+    return (
+        opens.unionByName(closes)
+        .unionByName(servers)
+        .select(*KEY, "ns", "point.*")
+        .withColumn("next_t", F.lead("t").over(in_order))
+        .where("next_t is null or next_t > t")
+        .drop("next_t", "rank")
+    )
+
+
+def _point(time: str, rank: int, known: bool, value: Column, cause: Column) -> Column:
+    return F.struct(
+        F.col(time).alias("t"), F.lit(rank).alias("rank"), F.lit(known).alias("known"), value.alias("value"),
+        cause.alias("cause"),
+    ).alias("point")  # fmt: skip
+
+
+def _stretches_of_difference(points: DataFrame) -> DataFrame:
+    """topic, broker, t1, t2, opened_by, cause."""
+    in_order = Window.partitionBy(*KEY).orderBy("t")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    sums = [F.sum(name).over(so_far).alias(name) for name in ("n", "x", "xx")]
+    return (
+        _steps(points)
+        .groupBy(*KEY, "t")
+        .agg(
+            F.sum("n").alias("n"), F.sum("x").alias("x"), F.sum("xx").alias("xx"),
+            F.min(F.struct("ns", "cause")).alias("first"),
+        )
+        .select(*KEY, "t", "first", *sums)
+        .withColumn("differ", F.col("n") * F.col("xx") != F.col("x") * F.col("x"))
+        .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(False)))
+        .where("differ <> differed")
+        .withColumn("t2", F.lead("t").over(in_order))
+        .where("differ")
+        .select(*KEY, F.col("t").alias("t1"), "t2", F.col("first.ns").alias("opened_by"), "first.cause")
+    )  # fmt: skip
+
+
+def _steps(points: DataFrame) -> DataFrame:
+    """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares)."""
+    by_value = Window.partitionBy(*KEY).orderBy("value")
+    before = Window.partitionBy(*KEY, "ns").orderBy("t")
+    number = F.when(F.col("known"), F.col("number")).otherwise(F.lit(0))
+    known = F.col("known").cast("long")
+    return (
+        points.withColumn("number", F.dense_rank().over(by_value).cast("long"))
+        .select(*KEY, "ns", "t", "cause", known.alias("known"), number.alias("number"))
+        .withColumn("was_known", F.coalesce(F.lag("known").over(before), F.lit(0)))
+        .withColumn("was_number", F.coalesce(F.lag("number").over(before), F.lit(0)))
+        .select(
+            *KEY, "ns", "t", "cause",
+            (F.col("known") - F.col("was_known")).alias("n"),
+            (F.col("number") - F.col("was_number")).alias("x"),
+            (F.col("number") * F.col("number") - F.col("was_number") * F.col("was_number")).alias("xx"),
+        )
+        .where("n <> 0 or x <> 0")
+    )  # fmt: skip
+
+
+def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
+    """The windows with ``values``: those of the name servers whose state is known at t1."""
+    up = ns_uptime.select("ns", F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"))
+    held = topic_intervals.select(*KEY, "ns", *VALUE, F.col("t1").alias("held_t1"), F.col("t2").alias("held_t2"))
+    shown = (
+        windows.select(*KEY, "t1")
+        .join(held, [*KEY], "inner")
+        .where((F.col("held_t1") <= F.col("t1")) & (F.col("held_t2") > F.col("t1")))
+        .select(*KEY, "t1", "ns", *VALUE, F.lit(True).alias("present"))
+    )
+    is_up = (F.col("up_t1") <= F.col("t1")) & (F.col("up_t2") > F.col("t1"))
+    value = F.struct("ns", F.coalesce("present", F.lit(False)).alias("present"), *VALUE)
+    return (
+        windows.join(F.broadcast(up), is_up, "inner")
+        .join(shown, [*KEY, "t1", "ns"], "left")
+        .groupBy(*KEY, "t1", "t2", "cause", "opened_by")
+        .agg(F.array_sort(F.collect_list(value)).alias("values"))
+    )
+
+
+def _with_gap(windows: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+    """The windows with ``gap``, of the down that opened the window: the fault began that much earlier."""
+    downs = broker_intervals.where("gap is not null").select(
+        F.col("ns").alias("opened_by"), "broker", F.col("t2").alias("down_t"), "gap"
+    )
+    written_with = F.col("down_t").between(F.col("t1") - SAME_REQUEST_US, F.col("t1"))
+    gaps = (
+        windows.select(*KEY, "t1", "opened_by")
+        .join(downs, ["opened_by", "broker"], "inner")
+        .where(written_with)
+        .groupBy(*KEY, "t1", "opened_by")
+        .agg(F.max("gap").alias("gap"))
+    )
+    return windows.join(gaps, [*KEY, "t1", "opened_by"], "left")
+
+
+def _covers(windows: DataFrame) -> DataFrame:
+    """The union of a topic's windows: topic, t1, t2, without overlaps."""
+    in_order = Window.partitionBy("topic").orderBy("t1", "t2")
+    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    begins = F.coalesce(F.col("t1") > F.max("t2").over(earlier), F.lit(True)).cast("int")
+    return (
+        windows.select("topic", "t1", "t2")
+        .withColumn("begins", begins)
+        .withColumn("cover", F.sum("begins").over(so_far))
+        .groupBy("topic", "cover")
+        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"))
+    )
+
+
+def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
+    """topic, t1, t2 between successive points within the covers."""
+    no_end = F.lit(None).cast("long")
+    begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
+    end = F.struct(F.col("t2").alias("t"), no_end.alias("end"))
+    bounds = covers.select("topic", F.explode(F.array(begin, end)).alias("bound")).select("topic", "bound.*")
+    times = points.select("topic", "t", no_end.alias("end")).unionByName(bounds)
+    in_order = Window.partitionBy("topic").orderBy("t")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return (
+        times.groupBy("topic", "t")
+        .agg(F.max("end").alias("end"))
+        .withColumn("cover_end", F.last("end", ignorenulls=True).over(so_far))
+        .withColumn("t2", F.lead("t").over(in_order))
+        .where("t < cover_end")
+        .select("topic", F.col("t").alias("t1"), "t2")
+    )
+
+
+def _views(points: DataFrame, pieces: DataFrame) -> DataFrame:
+    """topic, t1, t2, views: the last value of each broker at each name server, found by one sweep."""
+    nothing = F.lit(None).cast("struct<known:boolean,value:struct<r:int,w:int,p:int>>")
+    no_end = F.lit(None).cast("long")
+    keys = points.select(*KEY, "ns").distinct()
+    asked = pieces.join(keys, ["topic"], "inner").select(
+        *KEY, "ns", F.col("t1").alias("t"), nothing.alias("told"), "t2"
+    )  # fmt: skip
+    told = points.select(*KEY, "ns", "t", F.struct("known", "value").alias("told"), no_end.alias("t2"))
+    in_order = Window.partitionBy(*KEY, "ns").orderBy("t", F.col("told").isNull())
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    shown = F.struct("broker", *[F.col(f"last.value.{name}").alias(name) for name in VALUE])
+    return (
+        told.unionByName(asked)
+        .withColumn("last", F.last("told", ignorenulls=True).over(so_far))
+        .where("t2 is not null and last.known")
+        .groupBy("topic", F.col("t").alias("t1"), "t2", "ns")
+        .agg(F.array_sort(F.collect_list(F.when(F.col("last.value").isNotNull(), shown))).alias("view"))
+        .groupBy("topic", "t1", "t2")
+        .agg(F.array_sort(F.collect_list(F.struct("ns", "view"))).alias("views"))
+    )
+
+
+def _merged(pieces: DataFrame) -> DataFrame:
+    """Join successive pieces with the same views into one segment."""
+    in_order = Window.partitionBy("topic").orderBy("t1")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    goes_on = (F.lag("views").over(in_order) == F.col("views")) & (F.lag("t2").over(in_order) == F.col("t1"))
+    return (
+        pieces.withColumn("begins", F.when(goes_on, 0).otherwise(1))
+        .withColumn("segment", F.sum("begins").over(so_far))
+        .groupBy("topic", "segment")
+        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"), F.first("views").alias("views"))
+    )

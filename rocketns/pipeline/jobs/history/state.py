@@ -1,0 +1,146 @@
+"""When each name server was up, and which brokers and topics it had, as intervals.
+
+The journal states effects, so the last record of a key is its state. There are three complications. A killed name
+server wrote no stop record: its state is unknown from its last record on. If a journal begins in the middle, the state
+is unknown until the end of the first whole snapshot. After lost records the next whole snapshot corrects the state;
+until then the remaining records are believed, and the data quality table says that some are lost.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
+from rocketns.pipeline.jobs.history.holes import boots, holes, needed_snapshots, stretches, whole_snapshots
+from rocketns.pipeline.jobs.history.intervals import FOUND_GONE, intervals, with_found_gone
+
+TOPIC = ("topic", "broker")
+ACTIVITY = ("reg", "hb", "down", "tput", "tdel")
+
+
+class Base(NamedTuple):
+    """The small frames that all state is built on: NS_UPTIME; the SNAPSHOTS at which state begins; HOLES; the frame of
+    ``holes.boots``."""
+
+    uptime: DataFrame
+    snapshots: DataFrame
+    holes: DataFrame
+    boots: DataFrame
+
+
+def base(
+    events: DataFrame,
+    observation: Observation,
+    silent_after_us: int = SILENT_AFTER_US,
+    keep: Keep = as_it_is,
+) -> Base:
+    """From all events before the end of the observation. Those before its beginning give the state at the beginning.
+
+    ``keep`` is called on each small frame that others are built on.
+    """
+    before_end = events.where(F.col("ts") < observation.t1)
+    pieces = keep(stretches(before_end))
+    lost = keep(holes(before_end, pieces))
+    started = keep(boots(pieces))
+    snapshots = keep(needed_snapshots(started, whole_snapshots(before_end, lost), lost))
+    return Base(keep(_uptime(started, snapshots, observation, silent_after_us)), snapshots, lost, started)
+
+
+def ns_uptime(base: Base) -> DataFrame:
+    """NS_UPTIME."""
+    return base.uptime
+
+
+def broker_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
+    """BROKER_INTERVALS."""
+    told = counted(events, base, observation)
+    is_member = F.col("bid").isNotNull() & F.col("addr").isNotNull()
+    kinds = F.col("ev").isin("reg", "down", "snap") | ((F.col("ev") == "hb") & F.col("timeout_ms").isNotNull())
+    present = F.when(F.col("ev") != "down", F.struct(F.lit(True).alias("present")))
+    changes = told.where(is_member & kinds).select(
+        "ns", "boot", "seq", "ts", *MEMBER, present.alias("value"), _cause().alias("cause"), "gap", "timeout_ms"
+    )
+    in_order = Window.partitionBy("ns", "boot", *MEMBER).orderBy("seq")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    whole = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    timed = with_found_gone(changes, MEMBER, base.snapshots).withColumns(
+        {
+            "known_ms": F.last("timeout_ms", ignorenulls=True).over(so_far),
+            "last_known_ms": F.last("timeout_ms", ignorenulls=True).over(whole),
+        }
+    )
+    found = intervals(timed, MEMBER, base.uptime, "gap", "known_ms")
+    return conform(
+        found.withColumns(
+            {
+                "gap": F.when(F.col("closed"), F.col("next.gap")),
+                "timeout_ms": F.coalesce("next.known_ms", "last_known_ms"),
+            }
+        ),
+        BROKER_INTERVALS,
+    )
+
+
+def topic_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
+    """TOPIC_INTERVALS."""
+    changes = topic_changes(counted(events, base, observation), ("r", "w", "p"))
+    return conform(held_topics(changes, base).select("*", "value.*"), TOPIC_INTERVALS)
+
+
+def held_topics(changes: DataFrame, base: Base) -> DataFrame:
+    """``intervals`` of ``topic_changes``; snapshots correct them after lost records."""
+    return intervals(with_found_gone(changes, TOPIC, base.snapshots), TOPIC, base.uptime)
+
+
+def topic_changes(events: DataFrame, fields: tuple[str, ...]) -> DataFrame:
+    """One row per topic of a tput, tdel or snap record: ns, boot, seq, ts, topic, broker, cause, and ``value``, a
+    struct of the fields, null where the topic is gone."""
+    told = events.where(F.col("ev").isin("tput", "tdel", "snap") & F.col("topics").isNotNull())
+    entries = told.select("ns", "boot", "seq", "ts", "ev", "broker", "cause", F.explode("topics").alias("entry"))
+    value = F.when(F.col("ev") != "tdel", F.struct(*[F.col(f"entry.{field}").alias(field) for field in fields]))
+    return entries.select(
+        "ns", "boot", "seq", "ts", F.col("entry.t").alias("topic"), "broker", value.alias("value"),
+        _cause().alias("cause"),
+    )  # fmt: skip
+
+
+def _cause() -> Column:
+    return F.when(F.col("ev") == "snap", FOUND_GONE).otherwise(F.coalesce("cause", F.lit("register")))
+
+
+def counted(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
+    """The events that count: before the end; of snapshots only those at which state begins."""
+    counted = events.where(F.col("ts") < observation.t1)
+    snaps = counted.where("ev = 'snap'").join(
+        F.broadcast(base.snapshots.select("ns", "boot", "snap")), ["ns", "boot", "snap"], "left_semi"
+    )
+    return counted.where(F.col("ev").isin(*ACTIVITY)).unionByName(snaps)
+
+
+def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation, silent_after_us: int) -> DataFrame:
+    first_known = snapshots.groupBy("ns", "boot").agg(F.min("end_ts").alias("known_ts"))
+    begin = F.when(F.col("begun"), F.coalesce("start_ts", "first_ts")).otherwise(F.col("known_ts"))
+    silent = F.lit(observation.t1) - F.col("last_ts") > silent_after_us
+    end_cause = (
+        F.when(F.col("stop_ts").isNotNull(), "stop")
+        .when(F.col("next_boot").isNotNull(), "lost")
+        .when(silent, "silent")
+        .otherwise("open")
+    )
+    end = F.coalesce("stop_ts", F.when(F.col("end_cause") == "open", F.lit(observation.t1)).otherwise(F.col("last_ts")))
+    return conform(
+        boots.join(F.broadcast(first_known), ["ns", "boot"], "left")
+        .withColumn("end_cause", end_cause)
+        .withColumn("begin", begin)
+        .where("begin is not null")  # greatest() skips nulls
+        .withColumn("t1", F.greatest("begin", F.lit(observation.t0)))
+        .withColumn("t2", end)
+        .where("t1 < t2"),
+        NS_UPTIME,
+    )

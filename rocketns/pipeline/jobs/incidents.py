@@ -1,0 +1,49 @@
+"""Incidents: windows with the same broker and cause that begin close to each other.
+
+A lost broker with 500 topics makes 500 windows and one incident.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.contract.schema import INCIDENTS
+
+APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
+SAMPLE_MAX = 5
+
+
+def incidents(key_windows: DataFrame) -> DataFrame:
+    """INCIDENTS."""
+    in_order = Window.partitionBy("broker", "cause").orderBy("t1")
+    # a range, not rows: windows that begin at the same time are in one incident, in any order
+    up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
+    first = F.coalesce(F.col("t1") - F.lag("t1").over(in_order) > APART_US, F.lit(True))
+    numbered = key_windows.withColumn("first", first.cast("long")).withColumn(
+        "incident", F.sum("first").over(up_to_here)
+    )
+    found = numbered.groupBy("broker", "cause", "incident").agg(
+        F.min("t1").alias("t1"),
+        F.max("t2").alias("t2"),
+        F.count("*").alias("windows"),
+        F.array_sort(F.collect_set("topic")).alias("names"),
+        F.collect_set(_without()).alias("without"),
+        F.array_sort(F.collect_set("opened_by")).alias("opened_by"),
+        F.max(F.col("t2") - F.col("t1")).alias("longest"),
+        F.max("gap").alias("gap_max"),
+    )
+    named = found.select(
+        "*",
+        F.size("names").alias("topics"),
+        F.slice("names", 1, SAMPLE_MAX).alias("topic_sample"),
+        F.array_sort(F.array_distinct(F.flatten("without"))).alias("ns_without"),
+    )
+    return conform(named, INCIDENTS)
+
+
+def _without() -> Column:
+    """The name servers of a window's values where the broker was absent."""
+    absent = F.filter("values", lambda value: ~value["present"])
+    return F.transform(absent, lambda value: value["ns"])

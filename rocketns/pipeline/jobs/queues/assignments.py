@@ -1,0 +1,192 @@
+"""Orphaned and doubly consumed queues over all assignments of views to consumers: the mean, and the worst case.
+
+An assignment (``choice``) says which view each consumer sees: array<int>, from consumer to view. There are V**C
+assignments. In V of them all consumers see the same view; these do not count. The others are equally likely. The
+functions work on ``cells`` of ``allocation``: all queues of a cell have the same owners, so they are lost together.
+
+The mean is exact for any V and C, without enumeration. In a random assignment each consumer sees each view with
+probability 1/V, independently. The probability that nobody, or exactly one, gets a queue is therefore a fold over the
+queue's owners. The part of the V constant assignments is known and subtracted.
+
+The worst assignment is exact while V**C is at most ASSIGNMENTS_MAX: all are tried. Beyond that it is searched: one
+consumer after another takes the view with the greatest expected loss, while the remaining consumers are still random.
+That is done for SWEEPS rounds in both orders. The result is an existing assignment, so the true maximum is at least
+as large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
+
+from rocketns.pipeline.jobs.queues.allocation import below, cells, let, owned_queues, takers
+
+ASSIGNMENTS_MAX = 4096
+SWEEPS = 3
+UNDECIDED = -1
+
+# What is counted: queues without a consumer, and queues with two or more. The expressions below take the kind as a
+# column: writing out one expression for each kind would double the plan at every level.
+ORPHANED, DUP = 0, 1
+LOSSES = (ORPHANED, DUP)
+
+
+def model_outcome(shape: Column, c: Column, strategy: Column, ids_max: int) -> Column:
+    """Over all non-constant assignments of a shape's views to ``c`` consumers (at least two views, two consumers):
+    struct<queues, capped, losses: array<struct<mean, max, lost: array<struct<b, q>>>>>, losses in the order of LOSSES,
+    ``lost`` the first queues of the worst assignment."""
+    views = F.size(shape)
+
+    def of(queues: Column, cells_: Column, loss: Column) -> Column:
+        return let(
+            worst_choice(cells_, views, c, loss),
+            lambda choice: _loss(queues, cells_, mean_loss(cells_, views, c, loss), choice, loss, ids_max),
+        )
+
+    return _outcome(owned_queues(shape, c, strategy), is_capped(views, c), of)
+
+
+def real_outcome(shape: Column, choice: Column, strategy: Column, ids_max: int) -> Column:
+    """The same for the one real assignment: mean and maximum are equal."""
+
+    def of(queues: Column, cells_: Column, loss: Column) -> Column:
+        return _loss(queues, cells_, actual_loss(cells_, choice, loss).cast("double"), choice, loss, ids_max)
+
+    return _outcome(owned_queues(shape, F.size(choice), strategy), F.lit(False), of)
+
+
+def is_capped(views: Column, c: Column) -> Column:
+    """Whether there are too many assignments to try each."""
+    return F.pow(views, c) > ASSIGNMENTS_MAX
+
+
+def mean_loss(cells: Column, views: Column, c: Column, loss: Column) -> Column:
+    """Mean number of lost queues over all non-constant assignments."""
+    everywhere = _expected(cells, F.array_repeat(F.lit(UNDECIDED), c), loss)
+    # In a constant assignment a queue has no consumer exactly if the view lacks it, and no queue has two.
+    absent = _sum(cells, lambda cell: F.size(F.filter(cell.owners, lambda owner: owner < 0)) * cell.n)
+    constant = F.when(loss == ORPHANED, absent / F.pow(views, c)).otherwise(0.0)
+    return (everywhere - constant) / (1 - F.pow(views, 1 - c))
+
+
+def actual_loss(cells: Column, choice: Column, loss: Column) -> Column:
+    """Queues (int) lost under one assignment."""
+    return F.aggregate(
+        cells,
+        F.lit(0),
+        lambda sum_, cell: sum_ + F.when(is_lost(takers(cell.owners, choice), loss), cell.n).otherwise(0),
+    )
+
+
+def is_lost(consumers: Column, loss: Column) -> Column:
+    """Whether a queue with this number of consumers counts as lost."""
+    return F.when(loss == ORPHANED, consumers == 0).otherwise(consumers > 1)
+
+
+def worst_choice(cells: Column, views: Column, c: Column, loss: Column) -> Column:
+    """The first non-constant assignment with the greatest loss, or the best one found if capped."""
+    return F.when(is_capped(views, c), _sought(cells, views, c, loss)).otherwise(_tried(cells, views, c, loss))
+
+
+def _tried(cells: Column, views: Column, c: Column, loss: Column) -> Column:
+    """The digits of m to the base ``views`` are the choice of assignment m. Numbers with equal digits, the constant
+    assignments, are multiples of ``step``."""
+    count = F.pow(views, c).cast("int")
+    places = F.transform(below(c), lambda i: F.pow(views, c - 1 - i))
+
+    def choice(number: Column) -> Column:
+        return F.transform(places, lambda place: (F.floor(number / place) % views).cast("int"))
+
+    def result(number: Column) -> Column:
+        lost = let(choice(number), lambda chosen: actual_loss(cells, chosen, loss))
+        return F.struct(lost.alias("lost"), (-number).alias("minus"))
+
+    def best(step: Column) -> Column:
+        mixed = F.filter(below(count), lambda number: number % step != 0)
+        return F.array_max(F.transform(mixed, result))
+
+    return let(let(((count - 1) / (views - 1)).cast("int"), best), lambda found: choice(-found.minus))
+
+
+def _sought(cells: Column, views: Column, c: Column, loss: Column) -> Column:
+    """The better of two searches: from the first consumer on, and from the last one."""
+    mine = F.transform(below(c), lambda i: F.filter(cells, lambda cell: F.array_contains(cell.owners, i)))
+    forward = F.flatten(F.array_repeat(below(c), SWEEPS))
+    start = F.array_repeat(F.lit(UNDECIDED), c)
+
+    def searched(turns: Column, cells_of: Column) -> Column:
+        return F.aggregate(turns, start, lambda choice, i: _turn(choice, i, F.get(cells_of, i), views, loss))
+
+    def rated(choice: Column) -> Column:
+        return F.struct(actual_loss(cells, choice, loss).alias("lost"), choice.alias("choice"))
+
+    def both(cells_of: Column) -> Column:
+        found = F.transform(F.array(forward, F.reverse(forward)), lambda turns: searched(turns, cells_of))
+        return F.array_max(F.transform(found, rated))
+
+    return let(mine, both).choice
+
+
+def _turn(choice: Column, consumer: Column, cells: Column, views: Column, loss: Column) -> Column:
+    """The choice after one consumer's turn. A view that would make the assignment constant is not allowed."""
+
+    def with_view(view: Column) -> Column:
+        return F.transform(choice, lambda chosen, i: F.when(i == consumer, view).otherwise(chosen))
+
+    def rated(trial: Column) -> Column:
+        return F.struct(_expected(cells, trial, loss).alias("expected"), trial.alias("choice"))
+
+    trials = F.filter(F.transform(below(views), with_view), lambda trial: F.size(F.array_distinct(trial)) > 1)
+    return F.array_max(F.transform(trials, rated)).choice
+
+
+def _expected(cells: Column, choice: Column, loss: Column) -> Column:
+    """Mean number of lost queues (double) if consumers whose choice is UNDECIDED choose at random."""
+    return _sum(cells, lambda cell: _chance(cell.owners, choice, loss) * cell.n)
+
+
+def _chance(owners: Column, choice: Column, loss: Column) -> Column:
+    """The probability that a queue is lost. The fold over its distinct owners counts in units of 1/V, so integers stay
+    exact and a dup of 0 is exactly 0."""
+    views = F.size(owners)
+    start = F.struct(F.lit(1.0).alias("none"), F.lit(0.0).alias("one"), F.lit(1.0).alias("all"))
+
+    def got(consumer: Column) -> Column:
+        having = F.size(F.filter(owners, lambda owner: owner == consumer))
+        chosen = F.get(choice, consumer)
+        sure = F.when(F.get(owners, chosen) == consumer, views).otherwise(0)
+        return F.when(chosen == UNDECIDED, having).otherwise(sure)
+
+    def fold(so_far: Column, share: Column) -> Column:
+        rest = views - share
+        one = so_far.one * rest + so_far.none * share
+        return F.struct((so_far.none * rest).alias("none"), one.alias("one"), (so_far.all * views).alias("all"))
+
+    def chance(end: Column) -> Column:
+        return F.when(loss == ORPHANED, end.none).otherwise(end.all - end.none - end.one) / end.all
+
+    consumers = F.array_distinct(F.filter(owners, lambda owner: owner >= 0))
+    return F.aggregate(F.transform(consumers, got), start, fold, chance)
+
+
+def _sum(cells: Column, of: Callable[[Column], Column]) -> Column:
+    return F.aggregate(cells, F.lit(0.0), lambda sum_, cell: sum_ + of(cell))
+
+
+def _outcome(queues: Column, capped: Column, of: Callable[[Column, Column, Column], Column]) -> Column:
+    losses = F.array(*[F.lit(loss) for loss in LOSSES])
+
+    def outcome(queues: Column, cells_: Column) -> Column:
+        each = F.transform(losses, lambda loss: of(queues, cells_, loss))
+        return F.struct(F.size(queues).alias("queues"), capped.alias("capped"), each.alias("losses"))
+
+    return let(queues, lambda owned: let(cells(owned), lambda cells_: outcome(owned, cells_)))
+
+
+def _loss(queues: Column, cells: Column, mean: Column, choice: Column, loss: Column, ids_max: int) -> Column:
+    lost = F.filter(queues, lambda queue: is_lost(takers(queue.owners, choice), loss))
+    named = F.transform(F.slice(lost, 1, ids_max), lambda queue: F.struct(queue.b.alias("b"), queue.q.alias("q")))
+    most = actual_loss(cells, choice, loss).cast("double")
+    return F.struct(mean.alias("mean"), most.alias("max"), named.alias("lost"))

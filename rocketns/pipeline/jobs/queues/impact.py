@@ -1,0 +1,142 @@
+"""Queues that consumers lose or take twice while name servers disagree about a topic.
+
+The job looks at segments whose views differ in their readable queues. The model takes each requested group size, and
+gives mean and maximum over all assignments of views to consumers. The real assignment is used where lookups show a
+group's members. Queues are those of all views of the segment together. Each distinct shape is computed once.
+
+Limits of the model: all members are assumed to see the same member list. Orderly consumption locks queues at the
+broker. POP and broadcasting consumers do not allocate this way. Static topics need the queue mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
+
+from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
+from rocketns.pipeline.contract.schema import IMPACT
+from rocketns.pipeline.jobs.queues.allocation import STRATEGIES, let, read_counts, readable_brokers
+from rocketns.pipeline.jobs.queues.assignments import DUP, ORPHANED, model_outcome, real_outcome
+
+IDS_MAX = 64
+# One shape may take long to compute, so even a few rows are spread over tasks.
+SHAPE_TASKS = 16
+SEGMENT = ["topic", "t1", "t2"]
+
+
+def impact(
+    read_segments: DataFrame,
+    group_sizes: Sequence[int],
+    group_members: DataFrame | None = None,
+    keep: Keep = as_it_is,
+) -> DataFrame:
+    """IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``group_sizes``: numbers of consumers.
+
+    A model row needs two consumers, since one alone always agrees with itself. A real row needs the view of every
+    member, so there is none while a member asks a name server that was down or had no route.
+    """
+    views = keep(read_views(read_segments))
+    rows = _modelled(views, group_sizes)
+    return rows if group_members is None else rows.unionByName(_real(views, group_members))
+
+
+def read_views(topic_segments: DataFrame) -> DataFrame:
+    """SEGMENT, names (sorted array<string>), shape, view_of (map of ns to place in shape), of segments with at
+    least two different views. An empty view does not count: a running client keeps its last route."""
+    known = F.filter("views", lambda known: F.size(known.view) > 0)
+    # Filtered in the array: Spark would push a where() below the computation, and compute everything twice.
+    differing = F.filter(F.array(let(known, _read)), lambda read: F.size(read.shape) > 1)
+    return topic_segments.select(*SEGMENT, F.inline(differing))
+
+
+def _read(views: Column) -> Column:
+    """struct<names, shape, view_of>."""
+    brokers = F.transform(views, lambda known: F.transform(readable_brokers(known.view), lambda entry: entry.broker))
+
+    def counted(names: Column) -> Column:
+        return F.transform(views, lambda known: F.struct(known.ns, read_counts(known.view, names).alias("counts")))
+
+    def read(names: Column, counted: Column) -> Column:
+        shape = F.sort_array(F.array_distinct(F.transform(counted, lambda known: known.counts)))
+        return let(shape, lambda shape: _struct(names=names, shape=shape, view_of=_places(counted, shape)))
+
+    names = F.sort_array(F.array_distinct(F.flatten(brokers)))
+    return let(names, lambda names: let(counted(names), lambda counted: read(names, counted)))
+
+
+def _struct(**fields: Column) -> Column:
+    return F.struct(*[value.alias(name) for name, value in fields.items()])
+
+
+def _places(counted: Column, shape: Column) -> Column:
+    def place(known: Column) -> Column:
+        return F.struct(known.ns, (F.array_position(shape, known.counts) - 1).cast("int"))
+
+    return F.map_from_entries(F.transform(counted, place))
+
+
+def _modelled(views: DataFrame, group_sizes: Sequence[int]) -> DataFrame:
+    sizes = F.array(*[F.lit(c) for c in sorted(set(group_sizes)) if c > 1]).cast("array<int>")
+    cases = _each_strategy(views.select("shape").distinct().select("shape", F.explode(sizes).alias("c")))
+    results = cases.repartition(SHAPE_TASKS, "shape", "c", "strategy").select(
+        "shape", "c", "strategy", model_outcome(F.col("shape"), F.col("c"), F.col("strategy"), IDS_MAX).alias("outcome")
+    )
+    return _rows(views.join(results, "shape", "inner"), "model", F.lit(None))
+
+
+def _real(views: DataFrame, members: DataFrame) -> DataFrame:
+    chosen = _choices(views, members)
+    cases = _each_strategy(chosen.select("shape", "choice").distinct())
+    results = cases.repartition(SHAPE_TASKS, "shape", "choice", "strategy").select(
+        "shape", "choice", "strategy",
+        real_outcome(F.col("shape"), F.col("choice"), F.col("strategy"), IDS_MAX).alias("outcome"),
+    )  # fmt: skip
+    joined = chosen.join(results, ["shape", "choice"], "inner").withColumn("c", F.size("choice"))
+    return _rows(joined, "real", F.col("group"))
+
+
+def _choices(views: DataFrame, members: DataFrame) -> DataFrame:
+    """SEGMENT, group, names, shape, choice (array<int>): the view of each member that was there in the middle of the
+    segment, ordered by address. A member that moved to another name server counts once."""
+    middle = F.col("t1") + F.floor((F.col("t2") - F.col("t1")) / 2)
+    there = members.select("topic", "group", "ns", "client", F.col("t1").alias("in_t1"), F.col("t2").alias("in_t2"))
+    present = (
+        views.join(there, "topic", "inner")
+        .where((F.col("in_t1") <= middle) & (middle < F.col("in_t2")))
+        .withColumn("member", F.struct("client", F.try_element_at("view_of", F.col("ns")).alias("view")))
+    )
+    grouped = present.groupBy(*SEGMENT, "group").agg(
+        F.transform(F.sort_array(F.collect_list("member")), lambda member: member.view).alias("choice")
+    )
+    known = grouped.where(F.forall("choice", lambda view: view.isNotNull()))
+    return known.join(views.select(*SEGMENT, "names", "shape"), SEGMENT, "inner")
+
+
+def _each_strategy(cases: DataFrame) -> DataFrame:
+    return cases.withColumn("strategy", F.explode(F.array(*[F.lit(name) for name in STRATEGIES])))
+
+
+def _rows(joined: DataFrame, assignments: str, group: Column) -> DataFrame:
+    """IMPACT from SEGMENT, names, c, strategy and outcome."""
+    seconds = (F.col("t2") - F.col("t1")) / 1e6
+    values: dict[str, Column] = {}
+    for place, name in ((ORPHANED, "orphaned"), (DUP, "dup")):
+        loss = F.get("outcome.losses", F.lit(place))
+        for how in ("mean", "max"):
+            values[f"{name}_{how}"] = loss[how]
+            values[f"{name}_qs_{how}"] = loss[how] * seconds
+        values[f"{name}_ids"] = _named(loss.lost, F.col("names"))
+    rest = {
+        "assignments": F.lit(assignments),
+        "group": group,
+        "queues": F.col("outcome.queues"),
+        "capped": F.col("outcome.capped"),
+    }
+    return conform(joined.withColumns(values | rest), IMPACT)
+
+
+def _named(queues: Column, names: Column) -> Column:
+    """array<string>: broker-a:0 for queue 0 of the broker with that place in ``names``."""
+    return F.transform(queues, lambda queue: F.concat_ws(":", F.get(names, queue.b), queue.q.cast("string")))

@@ -1,0 +1,43 @@
+"""Columns and tables that several sections have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.report import text
+from rocketns.pipeline.report.grid import Column, Grid, grid
+from rocketns.pipeline.report.model import ReportInput
+
+WHEN = (Column("t1", "From (UTC)", text.moment),)
+
+
+TOPIC = Column("topic", "Topic", wide=True)
+
+
+KIND = Column("kind", "Kind")
+
+
+def lasted(data: ReportInput) -> Column:
+    """How long a row lasted, and whether it was still open at the end of the observation."""
+
+    def show(row: Row) -> str:
+        length = text.microseconds(row["t2"] - row["t1"])
+        return f"{length}, open at the end" if row["t2"] >= data.t1 else length
+
+    return Column("t2", "Lasted", show, number=True, whole=True)
+
+
+def by_kind(what: str, columns: Sequence[Column], table: Table) -> list[Grid]:
+    """A table of user topics, and one of system topics and topics of consumer groups."""
+    if not table:
+        return []
+    parts: tuple[list[Row], list[Row]] = ([], [])
+    for row in table.rows:
+        parts[row.get("kind", "user") != "user"].append(row)
+    beyond = table.total - len(table.rows)
+    users = Table(parts[0], len(parts[0]) + beyond, table.path)
+    others = Table(parts[1], len(parts[1]), table.path)
+    grids = [grid(f"Topics, {what}", columns, users)] if users else []
+    apart = f"System topics and those of consumer groups (%RETRY%, %DLQ%), {what}"
+    return [*grids, *([grid(apart, (KIND, *columns), others)] if others else [])]

@@ -1,0 +1,31 @@
+"""The section about departures: how brokers went."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rocketns.pipeline.report import text
+from rocketns.pipeline.report.blocks import Section, listed, meaning, plural
+from rocketns.pipeline.report.grid import Column
+from rocketns.pipeline.report.model import ReportInput
+
+
+def departures_section(data: ReportInput) -> Section:
+    """How brokers left."""
+    columns = (
+        Column("t1", "From (UTC)", text.moment),
+        Column("t2", "To (UTC)", text.moment),
+        Column("broker", "Broker", wide=True),
+        Column("cluster", "Cluster", wide=True),
+        Column("kind", "Kind", text.kind, wide=True),
+        Column("ns", "Seen by", text.names, wide=True),
+        Column("bids", "Broker ids", text.names),
+    )
+    answer = "No broker left."
+    if data["departures"]:
+        kinds = Counter(str(row["kind"]) for row in data["departures"].rows)
+        cut = data["departures"].total > len(data["departures"].rows)
+        known = ", ".join(f"{count:,} {name}" for name, count in sorted(kinds.items()))
+        answer = f"{plural(data['departures'].total, 'departure')}{', of those listed' if cut else ''}: {known}."
+    block = listed("Departures", meaning("departures"), columns, data["departures"], "No broker left.")
+    return Section("departures", answer, [block])

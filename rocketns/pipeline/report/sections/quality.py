@@ -1,0 +1,45 @@
+"""The section about the journals: what was read, and what is missing."""
+
+from __future__ import annotations
+
+from rocketns.pipeline.report import text
+from rocketns.pipeline.report.blocks import Section, listed, meaning
+from rocketns.pipeline.report.grid import Column
+from rocketns.pipeline.report.model import ReportInput
+
+
+def quality_section(data: ReportInput) -> Section:
+    """What was read, and what is missing from it."""
+    sources = (
+        Column("ns", "Name server", wide=True),
+        Column("files", "Files", text.number, number=True),
+        Column("events", "Events", text.number, number=True),
+        Column("first", "First (UTC)", text.moment),
+        Column("last", "Last (UTC)", text.moment),
+        Column("offset_us", "Clock offset", _offset, number=True),
+        Column("corrupt", "Corrupt lines", text.number, number=True),
+        Column("lost", "Lost records", text.number, number=True),
+    )
+    faults = (
+        Column("kind", "What"),
+        Column("ns", "Name server", wide=True),
+        Column("boot", "Boot"),
+        Column("t1", "From (UTC)", text.moment),
+        Column("t2", "To (UTC)", text.moment),
+        Column("n", "Count", text.number, number=True),
+        Column("detail", "Detail", wide=True),
+    )
+    answer = "Nothing is missing from the journals that were read."
+    if data.incomplete:
+        answer = "The input is incomplete: " + " ".join(data.incomplete)
+    blocks = [
+        listed(
+            "Faults of the input", meaning("quality"), faults, data["quality"], "No lost record, hole or corrupt line."
+        ),
+        listed("What was read", meaning("sources"), sources, data["sources"], "Nothing was read."),
+    ]
+    return Section("quality", answer, blocks)
+
+
+def _offset(us: float | None) -> str:
+    return text.NONE if us is None else f"{us / 1_000:+,.0f} ms"

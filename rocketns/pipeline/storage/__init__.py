@@ -1,0 +1,1 @@
+"""Everything that reads or writes files, starts Spark or sends over the network."""

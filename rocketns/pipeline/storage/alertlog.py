@@ -1,0 +1,116 @@
+"""Outputs for alerts: a file of JSON Lines, which a replayed batch does not change, and an HTTP address. No Spark here.
+
+The file holds whole batches in order. A batch that is replayed after a crash first cuts off its earlier lines, so each
+alert is in the file once. The HTTP address receives each batch at least once, with a key that identifies repetitions.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from rocketns.pipeline.contract.errors import BadInput
+
+Alert = Mapping[str, Any]
+
+TIMEOUT_S = 5.0
+WAITS_S = (1.0, 2.0, 4.0)  # before the second, third and last try
+BODY_ALERTS_MAX = 500
+
+
+class AlertLog:
+    """``alerts.jsonl``: one object a line, each with the ``batch`` it came from."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab"):
+                pass
+        except OSError as error:
+            raise BadInput(f"alerts cannot be written to {path}: {error.strerror}") from error
+
+    def write(self, batch: int, alerts: Iterable[Alert]) -> None:
+        """Cut off the lines of this batch and later ones, then append. The lines are on disk when this returns."""
+        lines = "".join(json.dumps({**alert, "batch": batch}, ensure_ascii=False) + "\n" for alert in alerts)
+        with self.path.open("r+b") as file:
+            file.truncate(_end_before(file.fileno(), batch))
+            file.seek(0, os.SEEK_END)
+            file.write(lines.encode("utf-8", "backslashreplace"))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _end_before(descriptor: int, batch: int) -> int:
+    """Bytes up to the end of the last whole line of an earlier batch."""
+    end = os.fstat(descriptor).st_size
+    if end == 0:
+        return 0
+    with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as text:
+        end = text.rfind(b"\n") + 1  # a partial line is from a crash; its batch is replayed
+        while end:
+            start = text.rfind(b"\n", 0, end - 1) + 1
+            if json.loads(text[start:end])["batch"] < batch:
+                return end
+            end = start
+    return 0
+
+
+class Webhook:
+    """Posts alerts to an address, with a timeout and a bounded number of tries. If it fails, the stream continues: the
+    file has the alerts. ``delivered`` holds the number of the last delivered batch, so a replay skips it."""
+
+    def __init__(
+        self, url: str, delivered: Path, say: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise BadInput(f"--webhook {url}: the address must begin with http:// or https://")
+        self._url, self._delivered, self._say, self._sleep = url, delivered, say, sleep
+
+    def post(self, batch: int, alerts: Sequence[Alert]) -> bool:
+        """Whether the alerts of the batch are delivered, now or earlier. At most BODY_ALERTS_MAX of them are sent."""
+        if not alerts or batch <= self._last():
+            return True
+        body = {"batch": batch, "alerts": [dict(alert) for alert in alerts[:BODY_ALERTS_MAX]], "total": len(alerts)}
+        for wait in (*WAITS_S, None):
+            problem = self._try(batch, json.dumps(body).encode())
+            if problem is None:
+                self._keep(batch)
+                return True
+            if wait is None or problem.startswith("refused"):
+                break
+            self._sleep(wait)
+        self._say(f"webhook: {len(alerts)} alerts of batch {batch} were not delivered to {self._url}: {problem}")
+        return False
+
+    def _try(self, batch: int, body: bytes) -> str | None:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": f"rocketns-{batch}"}
+        request = urllib.request.Request(self._url, body, headers, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S):
+                return None
+        except urllib.error.HTTPError as error:
+            with error:
+                again = error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code == HTTPStatus.TOO_MANY_REQUESTS
+                return f"{'answered' if again else 'refused with'} {error.code}"
+        except (OSError, ValueError) as error:
+            return f"{type(error).__name__}: {error}"
+
+    def _last(self) -> int:
+        try:
+            return int(self._delivered.read_text("ascii"))
+        except (OSError, ValueError):
+            return -1
+
+    def _keep(self, batch: int) -> None:
+        new = self._delivered.with_suffix(".new")
+        new.write_text(str(batch), "ascii")
+        new.replace(self._delivered)

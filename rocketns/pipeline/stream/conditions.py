@@ -1,0 +1,95 @@
+"""From the small tables of a batch to conditions: what is wrong, in words for an operator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.stream.changes import Alert, Condition
+from rocketns.pipeline.stream.servers import Boot, Servers
+
+Row = Mapping[str, Any]
+
+
+def partition(row: Row) -> Condition:
+    """From a row of PARTITIONS."""
+    by = ", ".join(row["by"])
+    why = "its heartbeat is late" if row["cause"] == "late" else f"dropped: {row['cause']}"
+    text = f"{row['ns']} does not hear {row['broker']} at {row['addr']}, but {by} does ({why})"
+    details = {name: row[name] for name in ("ns", "cluster", "broker", "bid", "addr", "cause", "by")}
+    return Condition("partition", partition_key(row), row["since"], text, details)
+
+
+def partition_key(row: Row) -> str:
+    """One member at one name server."""
+    return json.dumps([row[name] for name in ("ns", *MEMBER)])
+
+
+def partition_of(alert: Alert) -> Row:
+    """ns and MEMBER of a partition."""
+    return dict(zip(("ns", *MEMBER), json.loads(alert.key), strict=True))
+
+
+def heard_again(alert: Alert, member: Row | None, others: Iterable[str], servers: Servers) -> str:
+    """Why a partition is over; '' if it is not."""
+    ns = partition_of(alert)["ns"]
+    boot = servers.current().get(ns)
+    if boot is None or boot.stopped is not None or boot.boot * 1000 > alert.opened:
+        return f"{ns} stopped or restarted"
+    if member is not None and member["up"] and member["heard"] > alert.since:
+        return "heard again"
+    return "" if any(other != ns for other in others) else "gone at the other name servers too"
+
+
+def divergence(row: Row) -> Condition:
+    """From a row of INCIDENTS; ``row["open"]``: whether one of its windows is still open."""
+    without = f", {', '.join(row['ns_without'])} without it" if row["ns_without"] else ""
+    some = ", ".join(row["topic_sample"])
+    text = f"name servers disagree about {row['topics']} topics of {row['broker']} ({row['cause']}{without}): {some}"
+    over = None if row["open"] else (row["t2"], "the name servers agree again")
+    names = ("broker", "cause", "topics", "topic_sample", "ns_without", "opened_by")
+    key = f"{row['broker']}|{row['cause']}|{row['t1']}"
+    return Condition("divergence", key, row["t1"], text, {name: row[name] for name in names}, over)
+
+
+def silences(servers: Servers) -> list[Condition]:
+    """Name servers whose journals lag behind."""
+    return [_silence(boot) for ns, boot in servers.last().items() if ns in servers.silent]
+
+
+def _silence(boot: Boot) -> Condition:
+    text = (
+        f"the journal of {boot.ns} ends at {exact_text(boot.last)}: it is down, or its files do not arrive. "
+        "What happened there since is not known"
+    )
+    return Condition("silent", boot.ns, boot.last, text, {"ns": boot.ns})
+
+
+def kills(servers: Servers, known: Iterable[Boot]) -> list[Condition]:
+    """Name servers that started in this batch, without a stop record before."""
+    before = {(boot.ns, boot.boot) for boot in known}
+    found = []
+    for boot, following in zip(servers.boots, servers.boots[1:], strict=False):
+        new = (following.ns, following.boot) not in before and following.ns == boot.ns
+        if new and boot.stopped is None:
+            last = exact_text(boot.last)
+            text = f"{boot.ns} started again without having stopped: its last record before is of {last}"
+            over = (following.boot * 1000, "it is up")
+            found.append(Condition("killed", f"{boot.ns}|{boot.boot}", boot.last, text, {"ns": boot.ns}, over))
+    return found
+
+
+def losses(rows: Iterable[Row], servers: Servers) -> list[Condition]:
+    """Records that the journals of this batch lost, and lines that could not be read. Rows: ns, lost, corrupt."""
+    return [_loss(row, servers) for row in rows if row["lost"] or row["corrupt"]]
+
+
+def _loss(row: Row, servers: Servers) -> Condition:
+    text = (
+        f"the journal of {row['ns']} lost {row['lost']} records and has {row['corrupt']} lines that could not be read. "
+        "Their content is not known"
+    )
+    return Condition("incomplete", row["ns"], servers.before, text, dict(row), (servers.cut, "reported once"))

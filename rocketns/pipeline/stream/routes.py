@@ -1,0 +1,91 @@
+"""The routes of each name server, and the windows in which they disagree, updated from cut to cut.
+
+Windows come from the same job as in a whole run, applied to the time between two cuts. Windows that were open at the
+first cut are continued. The result is the windows of a whole run, wherever the journals were cut.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+from rocketns.pipeline.contract.frames import Observation, columns, conform, frame_of
+from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
+from rocketns.pipeline.jobs.divergence import key_windows
+from rocketns.pipeline.jobs.history.intervals import intervals
+from rocketns.pipeline.jobs.history.state import topic_changes
+from rocketns.pipeline.stream.servers import Servers, any_of
+
+KEY = ["topic", "broker"]
+# A window is kept for this time after its end, so windows that begin soon after it join its incident.
+REMEMBERED_US = 60_000_000
+
+# A topic's queues on a broker at a name server, as of the cut; seq and cause: of the record that set them.
+ROUTES = columns("ns:string boot:long seq:long topic:string broker:string r:int w:int p:int cause:string")
+# t2 is null while the window is open.
+WINDOWS = StructType([*KEY_WINDOWS.fields])
+
+
+def told_values(remembered: DataFrame, events: DataFrame) -> DataFrame:
+    """ns, boot, seq, ts, topic, broker, value (r, w, p; null: gone), cause. Remembered values have no ts."""
+    value = F.struct("r", "w", "p")
+    nothing = F.lit(None).cast("long")
+    old = remembered.select("ns", "boot", "seq", nothing.alias("ts"), *KEY, value.alias("value"), "cause")
+    new = topic_changes(events, ("r", "w", "p"))
+    return old.unionByName(new.select("ns", "boot", "seq", "ts", *KEY, "value", "cause"))
+
+
+def routes_at(told: DataFrame, servers: Servers) -> DataFrame:
+    """ROUTES as of the cut, of the last boot of each name server."""
+    current = told.where(_of_current(servers))
+    last = F.max_by(F.struct("seq", "value", "cause"), F.col("seq")).alias("last")
+    return conform(
+        current.groupBy("ns", "boot", *KEY).agg(last).where("last.value is not null")
+        .select("ns", "boot", *KEY, "last.seq", "last.value.*", "last.cause"),
+        ROUTES,
+    )  # fmt: skip
+
+
+def windows_between(told: DataFrame, before: DataFrame, servers: Servers) -> DataFrame:
+    """WINDOWS that were open between the last cut and this one, and those of ``before`` that ended recently."""
+    stretch = Observation(servers.before, servers.cut)
+    spark = told.sparkSession
+    uptime = frame_of(spark, [tuple(span) for span in servers.uptime()], NS_UPTIME)
+    touched = told.where("ts is not null").select(*KEY).unionByName(before.where("t2 is null").select(*KEY))
+    looked_at = told if servers.changed else told.join(touched.distinct(), KEY, "left_semi")
+    found = key_windows(intervals_between(looked_at, uptime, servers), uptime, stretch, 1)
+    ended = F.when(F.col("t2") < servers.cut, F.col("t2"))
+    later = found.where(F.col("t1") > servers.before).withColumn("t2", ended)
+    opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)
+    continued = _continued(found.where(F.col("t1") == servers.before), opened, servers)
+    return conform(continued.unionByName(later).unionByName(over), WINDOWS)
+
+
+def remembered(windows: DataFrame, servers: Servers) -> DataFrame:
+    """The WINDOWS that are open or ended recently."""
+    return windows.where(F.col("t2").isNull() | (F.col("t2") > servers.cut - REMEMBERED_US))
+
+
+def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFrame:
+    """Windows that touch the last cut. A window that was open before it keeps its beginning; an open window that is not
+    found again ended at the cut."""
+    new = first.select(*KEY, F.struct(*WINDOWS.names).alias("new"))
+    both = new.join(opened.select(*KEY, F.struct(*WINDOWS.names).alias("old")), KEY, "full")
+    begun = F.coalesce("old", "new")
+    ended = F.when(F.col("new").isNull(), F.lit(servers.before)).when(F.col("new.t2") < servers.cut, F.col("new.t2"))
+    return both.select(
+        *KEY, begun["t1"].alias("t1"), ended.alias("t2"), begun["cause"].alias("cause"),
+        begun["opened_by"].alias("opened_by"), F.col("new.gap").alias("gap"), begun["values"].alias("values"),
+    )  # fmt: skip
+
+
+def intervals_between(told: DataFrame, uptime: DataFrame, servers: Servers) -> DataFrame:
+    """TOPIC_INTERVALS within [before, cut), of the boots of ``uptime``. Remembered values hold from ``before`` on."""
+    since = F.greatest(F.coalesce("ts", F.lit(servers.before)), F.lit(servers.before))
+    return conform(intervals(told.withColumn("ts", since), KEY, uptime).select("*", "value.*"), TOPIC_INTERVALS)
+
+
+def _of_current(servers: Servers) -> Column:
+    wanted = [(F.col("ns") == ns) & (F.col("boot") == boot.boot) for ns, boot in servers.current().items()]
+    return any_of(wanted)

@@ -1,0 +1,154 @@
+"""Which name servers write, and the cut: the moment up to which all their journals have arrived.
+
+Files of different name servers arrive at different times. A batch is therefore evaluated as of the cut, and records
+after the cut wait. A name server whose journal lags behind the newest one by more than the limit is called silent. The
+stream does not wait for it, and does not compare its last state with anything until it is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.frames import columns, conform
+
+# One start of a name server. known: from when on its whole state is known (its start, or the end of the first snapshot
+# that is complete within one batch), null before that. stopped: time of its stop record, or null. compared: whether it
+# was compared at the last cut. moved: whether a record changes routes.
+BOOTS = columns("ns:string boot:long known:long stopped:long last:long compared:boolean moved:boolean")
+
+# Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.
+BOOTS_KEPT = 16
+
+
+class Boot(NamedTuple):
+    """A row of BOOTS but for ``moved``; times are epoch us."""
+
+    ns: str
+    boot: int
+    known: int | None
+    stopped: int | None
+    last: int
+    compared: bool
+
+
+class Uptime(NamedTuple):
+    """A row of NS_UPTIME."""
+
+    ns: str
+    boot: int
+    t1: int
+    t2: int
+    end_cause: str
+
+
+class Servers(NamedTuple):
+    """The relevant boots since the last cut, by name server and boot, and the cut of this batch."""
+
+    boots: tuple[Boot, ...]
+    silent: frozenset[str]
+    before: int
+    cut: int
+
+    def current(self) -> dict[str, Boot]:
+        """The last boot of each name server that began before the cut."""
+        return {boot.ns: boot for boot in self.boots if boot.boot * 1000 < self.cut}
+
+    def last(self) -> dict[str, Boot]:
+        """The last boot of each name server."""
+        return {boot.ns: boot for boot in self.boots}
+
+    def compared(self) -> frozenset[tuple[str, int]]:
+        """The boots whose state is known at the cut."""
+        return frozenset((span.ns, span.boot) for span in self.uptime() if span.t2 == self.cut)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the compared boots changed since the last cut, or were not always up. Then every route counts."""
+        whole = all((span.t1, span.t2) == (self.before, self.cut) for span in self.uptime())
+        return not whole or self.compared() != {(boot.ns, boot.boot) for boot in self.boots if boot.compared}
+
+    def remembered(self) -> list[Boot]:
+        """BOOTS for the next batch."""
+        return [boot._replace(compared=(boot.ns, boot.boot) in self.compared()) for boot in self.boots]
+
+    def uptime(self) -> list[Uptime]:
+        """When the state of each name server was known, within [before, cut); nothing of silent ones."""
+        spans = []
+        for boot, following in zip(self.boots, [*self.boots[1:], None], strict=True):
+            lost = following is not None and following.ns == boot.ns
+            end = boot.stopped if boot.stopped is not None else boot.last if lost else self.cut
+            start = max(boot.known or self.before, self.before)
+            if boot.known is not None and boot.ns not in self.silent and start < min(end, self.cut):
+                cause = "stop" if boot.stopped is not None else "lost" if lost else "open"
+                spans.append(Uptime(boot.ns, boot.boot, start, min(end, self.cut), cause))
+        return spans
+
+
+def boots_in(events: DataFrame) -> DataFrame:
+    """BOOTS of the events alone."""
+    told = events.groupBy("ns", "boot").agg(
+        F.min(F.when(F.col("ev") == "start", F.col("ts"))).alias("begun"),
+        F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stopped"),
+        F.max("ts").alias("last"),
+        F.max(F.col("topics").isNotNull()).alias("moved"),
+        F.collect_set(F.when(F.col("part") == 0, F.col("snap"))).alias("firsts"),
+        F.collect_set(F.when((F.col("ev") == "snap") & F.col("end"), F.struct("snap", "ts"))).alias("ends"),
+    )
+    whole = F.filter("ends", lambda end: F.array_contains("firsts", end.snap))
+    known = F.coalesce("begun", F.array_min(F.transform(whole, lambda end: end.ts)))
+    return conform(told.withColumns({"known": known, "compared": F.lit(False)}), BOOTS)
+
+
+def servers_at_cut(
+    remembered: Iterable[Boot], arrived: Iterable[Boot], before: int | None, silent_after_us: int
+) -> Servers:
+    """The name servers as of the new cut. ``before`` is the last cut, None in the first batch with a record."""
+    found = _united([*remembered, *arrived])
+    boots = tuple(boot for boot in found.values() if not _is_past(boot, found))
+    newest = max(boot.last for boot in boots)
+    running = [boot for boot in _last_boots(boots).values() if boot.stopped is None]
+    silent = frozenset(boot.ns for boot in running if newest - boot.last > silent_after_us)
+    cut = min((boot.last for boot in running if boot.ns not in silent), default=newest)
+    first = min((boot.known for boot in boots if boot.known is not None), default=cut)
+    start = first if before is None else before
+    return Servers(boots, silent, start, max(cut, start))
+
+
+def _united(boots: Iterable[Boot]) -> dict[tuple[str, int], Boot]:
+    """One entry for each boot, in the order of name servers and boots."""
+    found: dict[tuple[str, int], Boot] = {}
+    for boot in boots:
+        key = boot.ns, boot.boot
+        found[key] = _merged(found[key], boot) if key in found else boot
+    return dict(sorted(found.items()))
+
+
+def _merged(one: Boot, other: Boot) -> Boot:
+    def least(name: str) -> int | None:
+        return min((value for value in (getattr(one, name), getattr(other, name)) if value is not None), default=None)
+
+    return Boot(one.ns, one.boot, least("known"), least("stopped"), max(one.last, other.last), one.compared)
+
+
+def _is_past(boot: Boot, found: Mapping[tuple[str, int], Boot]) -> bool:
+    later = [number for ns, number in found if ns == boot.ns and number > boot.boot]
+    return len(later) >= BOOTS_KEPT
+
+
+def _last_boots(boots: Iterable[Boot]) -> dict[str, Boot]:
+    return {boot.ns: boot for boot in boots}
+
+
+def as_boot(row: Mapping[str, Any]) -> Boot:
+    """A Boot from a collected row."""
+    return Boot(*(row[name] for name in Boot._fields))
+
+
+def any_of(conditions: Iterable[Column]) -> Column:
+    """Whether any of them holds; false if there are none."""
+    return reduce(Column.__or__, conditions, F.lit(False))

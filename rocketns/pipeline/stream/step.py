@@ -1,0 +1,156 @@
+"""One batch: the memory before it and the new events → the lines to write and the memory after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
+from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.jobs.incidents import incidents
+from rocketns.pipeline.stream import conditions
+from rocketns.pipeline.stream.changes import Alert, changes
+from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions
+from rocketns.pipeline.stream.routes import (
+    ROUTES,
+    WINDOWS,
+    remembered,
+    routes_at,
+    told_values,
+    windows_between,
+)
+from rocketns.pipeline.stream.servers import Boot, Servers, any_of, as_boot, boots_in, servers_at_cut
+
+# waiting: events after the cut.
+SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
+Line = dict[str, Any]
+Keep = Callable[[str, DataFrame], DataFrame]
+
+
+class Memory(NamedTuple):
+    """The state after a batch: tables by the names of SCHEMAS, and plain values. ``cut``: None before any record."""
+
+    tables: dict[str, DataFrame]
+    cut: int | None = None
+    boots: tuple[Boot, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+
+    @classmethod
+    def of(cls, tables: dict[str, DataFrame], plain: Any) -> Memory:
+        """From what ``plain`` gave, or None."""
+        if plain is None:
+            return cls(tables)
+        boots, alerts = (Boot(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
+        return cls(tables, plain["cut"], tuple(boots), tuple(alerts))
+
+    def plain(self) -> dict[str, Any]:
+        """All but the tables, for JSON."""
+        return {"cut": self.cut, "boots": [list(boot) for boot in self.boots], "alerts": [list(a) for a in self.alerts]}
+
+
+class Limits(NamedTuple):
+    """Limits from the command line, in us."""
+
+    min_window: int = MIN_WINDOW_US
+    grace: int = GRACE_US
+    silent_after: int = STREAM_SILENT_AFTER_US
+
+
+class Step(NamedTuple):
+    """The result of a batch: lines to write, and the memory after it."""
+
+    lines: list[Line]
+    memory: Memory
+
+
+def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep) -> Step:
+    """One batch. ``events``: EVENTS with ``corrupt``, true for a line that could not be read. ``keep`` writes a table
+    of the memory after the batch and returns it; it is called once for each of SCHEMAS."""
+    read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
+    arrived = _rows(boots_in(read))
+    now = _servers(memory, arrived, limits)
+    if now is None or now.cut == memory.cut:
+        return _waited(memory, read, keep)
+    is_due = (F.col("ts") < now.cut) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
+    due = read.where(is_due)
+    moved = now.changed or any(row["moved"] for row in arrived)
+    tables = {
+        "waiting": keep("waiting", read.where(~is_due)),
+        "members": keep("members", members_at(memory.tables["members"], due, now)),
+        **_routes(memory, due, now, keep, moved=moved),
+    }
+    found = [
+        *map(conditions.partition, _rows(partitions(tables["members"], now, limits.grace))),
+        *map(conditions.divergence, _incidents(tables["windows"], now, limits)),
+        *conditions.silences(now),
+        *conditions.kills(now, memory.boots),
+        *conditions.losses(_losses(events), now),
+    ]
+    changed = changes(memory.alerts, found, _reasons(memory.alerts, tables["members"], now), now.cut)
+    return Step(changed.lines, Memory(tables, now.cut, tuple(now.remembered()), tuple(changed.open)))
+
+
+def _waited(memory: Memory, read: DataFrame, keep: Keep) -> Step:
+    """A batch that did not move the cut: new events wait."""
+    tables = {name: keep(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
+    return Step([], memory._replace(tables=tables))
+
+
+def _routes(memory: Memory, due: DataFrame, now: Servers, keep: Keep, *, moved: bool) -> dict[str, DataFrame]:
+    """Routes and windows. If no record changes routes, as in most batches, open windows stay open."""
+    routes, windows = memory.tables["routes"], memory.tables["windows"]
+    if not moved:
+        return {"routes": keep("routes", routes), "windows": keep("windows", remembered(windows, now))}
+    told = told_values(routes, due)
+    return {
+        "routes": keep("routes", routes_at(told, now)),
+        "windows": keep("windows", windows_between(told, windows, now)),
+    }
+
+
+def _servers(memory: Memory, arrived: list[Line], limits: Limits) -> Servers | None:
+    """The name servers at the new cut, or None before the first record."""
+    boots = [as_boot(row) for row in arrived]
+    return servers_at_cut(memory.boots, boots, memory.cut, limits.silent_after) if boots or memory.boots else None
+
+
+def _incidents(windows: DataFrame, now: Servers, limits: Limits) -> list[Line]:
+    """INCIDENTS of windows that are long enough, if they are open or ended since the last cut."""
+    until = F.coalesce("t2", F.lit(now.cut))
+    long_enough = windows.withColumn("t2", until).where(F.col("t2") - F.col("t1") >= limits.min_window)
+    ended = F.col("t2") < now.cut
+    lately = incidents(long_enough).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
+    return _rows(lately)
+
+
+def _losses(events: DataFrame) -> list[Line]:
+    lost = F.sum(F.when(F.col("ev") == "drop", F.col("lost")).otherwise(0)).alias("lost")
+    return _rows(events.groupBy("ns").agg(lost, F.count_if("corrupt").alias("corrupt")))
+
+
+def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[str, str]:
+    """By key, why a partition that is no longer found is over; '' if it is not over. Silence of the name server that
+    heard the broker, for example, is no reason."""
+    alerts = [alert for alert in opened if alert.kind == "partition"]
+    if not alerts:
+        return {}
+    about = {alert.key: conditions.partition_of(alert) for alert in alerts}
+    rows = _rows(members.where(F.col("broker").isin(sorted({of["broker"] for of in about.values()}))))
+    found = {conditions.partition_key(row): row for row in rows}
+    return {alert.key: conditions.heard_again(alert, found.get(alert.key), _up(rows, about[alert.key]), now)
+            for alert in alerts}  # fmt: skip
+
+
+def _up(rows: list[Line], member: Mapping[str, Any]) -> list[str]:
+    """The name servers that have not dropped the member."""
+    return [row["ns"] for row in rows if row["up"] and all(row[name] == member[name] for name in MEMBER)]
+
+
+def _rows(frame: DataFrame) -> list[Line]:
+    """A small table's rows."""
+    return [row.asDict(recursive=True) for row in frame.collect()]

@@ -1,0 +1,51 @@
+"""What happens to a journal itself: heartbeats that are lost, so that nothing else is hidden by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rocketns.pipeline.synthetic.journal.effects import record
+from rocketns.pipeline.synthetic.scenario.plan import Damage
+
+NEVER_MS = 1 << 62
+
+
+class Lost(NamedTuple):
+    """``lost`` records in a row that are missing from a journal: ``kind`` is corrupt, hole or drop."""
+
+    kind: str
+    boot: int
+    first_seq: int
+    lost: int
+
+
+class Damager:
+    """Takes heartbeats from ``next_ms`` on."""
+
+    def __init__(self, planned: Sequence[Damage]) -> None:
+        self.planned = list(planned)
+        self.lost: list[Lost] = []
+        self._taken: list[int] = []
+
+    @property
+    def next_ms(self) -> int:
+        return self.planned[0].at_ms if self.planned else NEVER_MS
+
+    def take(self, line: bytes, boot: int, seq: int) -> tuple[list[bytes], list[bytes]]:
+        """(what is left of the line, records that tell of the loss)."""
+        damage = self.planned[0]
+        self._taken.append(seq)
+        left = [line[: len(line) // 2] + b"\n"] if damage.kind == "corrupt" else []
+        if len(self._taken) < damage.lost:
+            return left, []
+        self.lost += _in_a_row(damage.kind, boot, self._taken)
+        del self.planned[0], self._taken[:]
+        return left, [record("drop", lost=damage.lost)] if damage.kind == "drop" else []
+
+
+def _in_a_row(kind: str, boot: int, taken: Sequence[int]) -> Iterator[Lost]:
+    """Records of another kind may lie between, and are not lost."""
+    starts = [place for place, seq in enumerate(taken) if not place or seq != taken[place - 1] + 1]
+    for start, end in zip(starts, [*starts[1:], len(taken)], strict=True):
+        yield Lost(kind, boot, taken[start], end - start)

@@ -1,0 +1,44 @@
+"""A spec → journals below a folder, and the truth about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rocketns.pipeline.synthetic.expected import truth_of
+from rocketns.pipeline.synthetic.journal.effects import sight_of
+from rocketns.pipeline.synthetic.journal.write import JournalWriter
+from rocketns.pipeline.synthetic.scenario.plan import make_plan
+from rocketns.pipeline.synthetic.scenario.spec import FleetSpec
+from rocketns.pipeline.synthetic.scenario.world import build
+
+Truth = dict[str, Any]
+
+
+def make_fleet(spec: FleetSpec, journal: Path, say: Callable[[str], None] = lambda _: None) -> Truth:
+    """Write the journals below ``journal`` (so that ``v=1`` is in it) and return the truth, which JSON can hold.
+
+    ValueError where the faults have no room in the fleet's time. Files of an earlier fleet are not removed.
+    """
+    world = build(spec)
+    plan = make_plan(world)
+    sights = [sight_of(world, plan, ns) for ns in range(spec.name_servers)]
+    truth = {"spec": asdict(spec) | {"faults": spec.faults._asdict()}} | truth_of(world, plan, sights)
+    truth["name_servers"] = []
+    for ns, name in enumerate(world.name_servers):
+        written = JournalWriter(world, plan, ns, sights[ns], journal).write()
+        say(f"{name}: {written.records} records, {written.files} files, {written.bytes / 1e6:.0f} MB")
+        lost = [row._asdict() for row in written.lost]
+        boots = [{"t1": b.start_ms * 1000, "t2": b.end_ms * 1000, "end": b.end} for b in plan.boots[ns]]
+        row = {"ns": name, "offset_us": world.offsets_ms[ns] * 1000, "boots": boots, "lost": lost}
+        row |= {"records": written.records, "files": written.files, "bytes": written.bytes}
+        truth["name_servers"].append(row)
+    return truth
+
+
+def save_truth(truth: Truth, path: Path) -> None:
+    """As JSON."""
+    path.write_text(json.dumps(truth, indent=1), "utf-8")

@@ -1,0 +1,1 @@
+"""How large the synthetic fleet is, what it consists of, and which faults happen when."""

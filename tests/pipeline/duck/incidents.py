@@ -1,0 +1,24 @@
+"""Incidents in SQL: windows joined by following, from each window, the next that begins within 10 s."""
+
+SQL = """
+with ordered as (
+  select *, row_number() over (partition by broker, cause order by t1, topic) as i from key_windows
+), marked as (
+  select *, coalesce((select max(p.t1) from ordered p where p.broker = o.broker and p.cause is not distinct from o.cause
+    and p.i < o.i) < o.t1 - 10000000, true) as begins
+  from ordered o
+), numbered as (
+  select *, (select count(*) from marked m where m.broker = o.broker and m.cause is not distinct from o.cause
+    and m.begins and m.t1 <= o.t1) as incident
+  from marked o
+), absent as (
+  select broker, cause, incident, value.ns as ns
+  from (select broker, cause, incident, unnest("values") as value from numbered) where not value.present
+)
+select n.cause, n.broker, min(n.t1), max(n.t2), count(*), count(distinct n.topic),
+  list_slice(list_sort(list(distinct n.topic)), 1, 5),
+  coalesce((select list_sort(list(distinct a.ns)) from absent a where a.broker = n.broker
+    and a.cause is not distinct from n.cause and a.incident = n.incident), []),
+  list_sort(list(distinct n.opened_by)), max(n.t2 - n.t1), max(n.gap)
+from numbered n group by n.broker, n.cause, n.incident
+"""

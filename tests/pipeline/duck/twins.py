@@ -1,0 +1,138 @@
+"""The twin of each table of the catalogue, in one call: a finished run → the rows that DuckDB computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow
+
+from tests.pipeline.duck import (
+    brokers,
+    clocks,
+    consumers,
+    departures,
+    divergence,
+    imbalance,
+    impact,
+    incidents,
+    missing,
+    quality,
+    sources,
+    state,
+    topics,
+)
+from tests.pipeline.frames import duck_rows
+
+Rows = list[tuple[Any, ...]]
+MODEL = ("topic", "t1", "t2", "strategy", "c", "queues",
+         "orphaned_mean", "orphaned_max", "dup_mean", "dup_max",
+         "orphaned_qs_mean", "orphaned_qs_max", "dup_qs_mean", "dup_qs_max")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its result tables, its input, and its parameters by the names that the SQL uses."""
+
+    tables: Mapping[str, pyarrow.Table]
+    raw_events: pyarrow.Table
+    files: pyarrow.Table
+    parameters: Mapping[str, Any]
+
+    def events_only(self) -> duckdb.DuckDBPyConnection:
+        """A database with ``raw_events``, ``files`` and ``all_events``, whose times are corrected."""
+        db = duckdb.connect()
+        for name, table in {
+            "raw": self.raw_events,
+            "files": self.files,
+            "offsets": self.tables["clock_offsets"],
+        }.items():
+            db.register(name, table)
+        db.execute("create temp table raw_events as select * from raw")
+        shifted = 'select r.* replace (r.ts - coalesce(o."offset", 0) as ts) from raw r left join offsets o using (ns)'
+        db.execute(f"create temp table all_events as {shifted}")
+        return db
+
+    def with_tables(self) -> duckdb.DuckDBPyConnection:
+        """The same with ``events`` and every result table."""
+        db = self.events_only()
+        db.execute("create temp table events as select * from all_events")
+        for name, table in self.tables.items():
+            db.register(name, table)
+        return db
+
+    def prepared(self) -> duckdb.DuckDBPyConnection:
+        """A database with the state that DuckDB computes itself, from the events alone."""
+        db, asked = self.events_only(), self.parameters
+        state.prepare(db, asked["t0"], asked["t1"], asked["silent"])
+        state.broker_intervals(db)
+        state.topic_intervals(db)
+        return db
+
+
+@dataclass(frozen=True)
+class Twin:
+    """``rows`` computes the table. ``columns``: those that the twin has, all if empty; ``kept``: rows of ours that it
+    is compared with."""
+
+    rows: Callable[[Run], Rows]
+    columns: tuple[str, ...] = ()
+    kept: Callable[[Mapping[str, Any]], bool] = lambda _row: True
+
+
+def from_tables(sql: str) -> Twin:
+    """SQL over the run's result tables and events."""
+    return Twin(lambda run: duck_rows(run.with_tables(), sql.format(**run.parameters)))
+
+
+def from_state(sql: str) -> Twin:
+    """SQL over the state that DuckDB computed itself."""
+    return Twin(lambda run: duck_rows(run.prepared(), sql))
+
+
+def with_windows(sql: str) -> Twin:
+    """SQL over the windows that DuckDB computed itself."""
+
+    def rows(run: Run) -> Rows:
+        db = run.prepared()
+        divergence.key_windows(db, run.parameters["min_window"])
+        return duck_rows(db, sql)
+
+    return Twin(rows)
+
+
+def _quality(run: Run) -> Rows:
+    db = run.prepared()
+    queries = [quality.QUALITY, quality.HOLES]
+    for name in ("t0", "t1", "silent"):
+        queries = [query.replace(f"${name}", str(run.parameters[name])) for query in queries]
+    faults = [(kind, ns, boot, n) for kind, ns, boot, _, _, n in duck_rows(db, queries[0])]
+    holes = [("hole", ns, boot, n) for ns, boot, _, n in duck_rows(db, queries[1])]
+    return sorted([*faults, *holes], key=repr)
+
+
+TWINS: Mapping[str, Twin] = {
+    "key_windows": with_windows("from key_windows"),
+    "incidents": from_tables(incidents.SQL),
+    "topic_segments": with_windows(divergence.SEGMENTS),
+    "group_members": from_tables(consumers.SQL),
+    "impact": Twin(from_tables(impact.SQL).rows, MODEL, lambda row: row["assignments"] == "model"),
+    "imbalance": from_tables(imbalance.SQL),
+    "departures": from_tables(departures.SQL),
+    "broker_stats": from_tables(brokers.SQL),
+    "ns_uptime": from_state("from uptime"),
+    "broker_intervals": from_state("from broker_intervals"),
+    "topic_intervals": from_state("from topic_intervals"),
+    "topic_days": from_tables(topics.DAYS),
+    "topic_inventory": from_tables(topics.INVENTORY),
+    "uncovered_days": from_tables(topics.UNCOVERED),
+    "dead_topics": from_tables(topics.DEAD),
+    "hot_topics": from_tables(topics.HOT),
+    "skew": from_tables(topics.SKEW),
+    "missing_topics": from_tables(missing.SQL),
+    "clock_offsets": Twin(lambda run: duck_rows(run.events_only(), clocks.OFFSETS.replace("all_events", "raw_events"))),
+    "sources": from_tables(sources.SQL),
+    "quality": Twin(_quality, ("kind", "ns", "boot", "n")),
+}
