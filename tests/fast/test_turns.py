@@ -21,7 +21,8 @@ IN_FLIGHT_MAX = 100
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
-    with LiveServer(tmp_path, reactors=1, **{"rocketns.inFlightMax": IN_FLIGHT_MAX}) as started:
+    settings = {"rocketns.inFlightMax": IN_FLIGHT_MAX, "serverSocketSndBufSize": 0}  # the system's buffers: megabytes
+    with LiveServer(tmp_path, reactors=1, **settings) as started:
         still(started)
         yield started
 
@@ -30,7 +31,7 @@ def test_answers_of_one_turn_are_bounded_by_bytes(server: LiveServer) -> None:
     """A pipeline with large answers takes a round of the loop for each few of them, and others have theirs between."""
     with server.connect() as client:
         for number in range(WIDE):
-            body = register_body([topic_config("wide")])
+            body = register_body([topic_config("wide"), topic_config("other")])
             client.request(103, register_ext(broker=f"b{number}", addr=f"10.0.0.{number}:1", body=body), body)
         size = len(answer(client, "wide"))
         settle(server)
