@@ -19,6 +19,7 @@ from rocketns.server.reactors.reactor_channel import TOO_MUCH_UNFINISHED, TOO_MU
 from rocketns.server.reactors.reactors import ReactorLane
 from rocketns.server.stall import Stall
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
+from rocketns.server.tls.handshakes import Handshakes
 
 log = logging.getLogger("rocketns.lane")
 
@@ -39,6 +40,7 @@ class Lane:
         self._holders: tuple[Holders[Channel], Holders[Channel]] = (Holders(), Holders())
         self.channels: set[Channel] = set()
         self.tls = TlsContexts(configuration.read_tls)
+        self.handshakes = Handshakes(control.clock.spent_ns)
         self._closing: set[Channel] = set()
         self._server: asyncio.Server | None = None
         self.reactors: ReactorLane | None = None

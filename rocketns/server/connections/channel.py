@@ -95,6 +95,14 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.last_active_ms = self._lane.now_ms()
+        if self._tls is not None and self._handshake is not None:
+            self._add_incoming(data)
+            self._lane.handshakes.want(self)
+            self._lane.hold_to(INPUT)
+        else:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
         try:
             self._add_incoming(data if self._tls is None else self._decrypt(self._tls, data))
             if self._handshake is not None:
@@ -132,14 +140,20 @@ class Channel(asyncio.Protocol):
         if context is None:
             self.close("it wants TLS, and there is no usable certificate")
             return
-        self._handshake = None
         self._tls = TlsStream(context)
-        received = bytes(self._buffer)
-        self._drop_incoming(len(received))
-        self.data_received(received)
+        self._lane.handshakes.want(self)
+
+    def go_on_with_tls(self) -> None:
+        """It is this connection's turn: what came of the handshake, and of frames behind it."""
+        if self.is_open:
+            received = bytes(self._buffer)
+            self._drop_incoming(len(received))
+            self._take(received)
 
     def _decrypt(self, stream: TlsStream, data: bytes) -> bytes:
         plain = stream.receive(data)
+        if stream.is_handshaken:
+            self._handshake = None
         if self._transport is not None:
             self._transport.write(stream.outgoing())
         return plain
