@@ -37,7 +37,7 @@ from tests.hostile.watch import cpu_seconds
 from tests.support.tlsclient import TlsClient, TlsPeer
 
 PEERS = 40
-HELLOS = 2_500
+HELLOS = 4_000
 SERVED = 475  # peers up to this version are served during a graceful shutdown
 GO_AWAY = 1500
 ATTACKERS_HOST = "127.0.0.2"  # one host's handshakes wait for each other
