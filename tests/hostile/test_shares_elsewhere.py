@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -37,7 +38,7 @@ from tests.hostile.watch import cpu_seconds
 from tests.support.tlsclient import TlsClient, TlsPeer
 
 PEERS = 40
-HELLOS = 4_000
+HELLOS, SPARE_FILES = 4_000, 200
 SERVED = 475  # peers up to this version are served during a graceful shutdown
 GO_AWAY = 1500
 ATTACKERS_HOST = "127.0.0.2"  # one host's handshakes wait for each other
@@ -72,7 +73,8 @@ def handshakes(server: NameServer, sent_before: int = 0) -> Iterator[None]:
     """
     hello = TlsPeer().shake_hands()
     with TlsClient(server.port), ExitStack() as stack:  # the server has a certificate now
-        peers = [stack.enter_context(connection_from(ATTACKERS_HOST, server.port)) for _ in range(HELLOS)]
+        count = min(HELLOS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES)
+        peers = [stack.enter_context(connection_from(ATTACKERS_HOST, server.port)) for _ in range(count)]
         for peer in peers:
             peer.sendall(hello[:sent_before])
         until_idle(server)
