@@ -78,8 +78,12 @@ def topics_come(slots: RouteSlots, n: int) -> None:
     put_topic(slots, "b3", f"topic {n}")
 
 
-def brokers_come(slots: RouteSlots, n: int) -> None:
-    put_broker(slots, f"a{100_000 - n}")
+def brokers_come_and_go(slots: RouteSlots, n: int) -> None:
+    """Before all others in the order of names."""
+    if n % 50 < 25:
+        put_broker(slots, f"a{100 - n % 50}")
+    else:
+        slots.remove_broker(f"a{100 - (n % 50 - 25)}")
 
 
 def queues_of_another_kind_come(slots: RouteSlots, n: int) -> None:
@@ -88,7 +92,7 @@ def queues_of_another_kind_come(slots: RouteSlots, n: int) -> None:
 
 CHANGES_OF = (
     queues_change, addresses_change, broker_goes_and_comes, topic_leaves_a_broker_and_comes_back, topic_goes_and_comes,
-    topics_come, brokers_come, queues_of_another_kind_come,
+    topics_come, brokers_come_and_go, queues_of_another_kind_come,
 )  # fmt: skip
 
 
