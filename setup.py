@@ -16,6 +16,8 @@ from setuptools.errors import PlatformError
 HERE = Path(__file__).resolve().parent
 SANITIZERS = ("address", "thread", "undefined")
 SANITIZE = os.environ.get("ROCKETNS_SANITIZE", "")
+# Asserts which thread calls what (rocketns/_fast/system/threads.pxd); the sanitizers' builds do too.
+DEBUG = bool(SANITIZE or os.environ.get("ROCKETNS_DEBUG"))
 
 NO_COMPILER = (
     "rocketns has compiled parts and the C compiler {compiler!r} was not found: install one "
@@ -67,6 +69,7 @@ def extensions() -> list[Extension]:
         Extension(
             ".".join(path.with_suffix("").relative_to(HERE).parts),
             [str(path.relative_to(HERE))],
+            define_macros=[("ROCKETNS_DEBUG", "1")] if DEBUG else [],
             extra_compile_args=["-O1" if sanitize else "-O2", *sanitize],
             extra_link_args=sanitize,
         )

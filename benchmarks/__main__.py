@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--quick] [PART …]``: name servers side by side, and the results as files."""
+"""``python -m benchmarks [--quick] [PART …]``: measure name servers side by side and write the results to files."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ STATUS_BUSY = 3
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="*", metavar="PART", help=f"only these parts: {', '.join(NAMES)}; such a run has "
-                        "result files of its own and leaves the README alone")  # fmt: skip
+    parser.add_argument("part", nargs="*", metavar="PART", help=f"measure only these parts: {', '.join(NAMES)}. The "
+                        "results go to files of their own, and the README is not changed")  # fmt: skip
     chosen = parser.add_mutually_exclusive_group()
-    for plan, what in ((QUICK, "shorter, fewer rounds: a look"), (SMOKE, "some seconds a part: does all of it work")):
+    for plan, what in ((QUICK, "shorter, with fewer rounds"), (SMOKE, "a few seconds a part, to see that all works")):
         chosen.add_argument(f"--{plan.name}", dest="plan", action="store_const", const=plan.name, help=what)
-    parser.add_argument("--servers", metavar="LIST", help=f"only these, separated by commas: {', '.join(LABELS)}")
-    parser.add_argument("--busy-ok", action="store_true", help="measure, and write, on a machine that does other "
-                        "things as well; the results say so")  # fmt: skip
-    parser.add_argument("--report", metavar="NAME", nargs="?", const="full",
-                        help="measure nothing, write the reports of results/NAME.json again (full)")  # fmt: skip
+    parser.add_argument("--servers", metavar="LIST", help="measure only these servers, separated by commas: "
+                        f"{', '.join(LABELS)}")  # fmt: skip
+    parser.add_argument("--busy-ok", action="store_true", help="also measure on a machine that is busy with other "
+                        "work, and write the results; they say that it was busy")  # fmt: skip
+    parser.add_argument("--report", metavar="NAME", nargs="?", const="full", help="measure nothing; write the reports "
+                        "of results/NAME.json again (default: full)")  # fmt: skip
     parser.set_defaults(plan=FULL.name)
     found = parser.parse_args(words)
     if unknown := set(found.part) - set(NAMES):
@@ -54,14 +55,14 @@ def main(words: Sequence[str] | None = None) -> int:
     complaints = look(busy.LOAD_WAIT_S if not chosen.busy_ok else 0)
     if complaints and not chosen.busy_ok:
         print("Nothing was measured: this machine is busy:", *complaints, sep="\n- ")
-        print("Wait until it is quiet, or say --busy-ok: the results then say that it was not.")
+        print("Wait until it is quiet, or use --busy-ok; the results then say that the machine was busy.")
         return STATUS_BUSY
     results = run(chosen, complaints, words)
     return report(results, busy_ok=chosen.busy_ok)
 
 
 def look(wait_s: float) -> list[str]:
-    """Why this machine is busy; what was seen is printed."""
+    """Why this machine is busy, or an empty list. Prints what was observed."""
     machine = busy.look(lambda text: print(text, flush=True), wait_s)
     print(f"machine before the run: load average {machine.load:.2f}, others {machine.others:.1%} and host "
           f"{machine.steal:.1%} of the CPU, a busy process gets {machine.got:.1%} of a core", flush=True)  # fmt: skip
@@ -69,8 +70,8 @@ def look(wait_s: float) -> list[str]:
 
 
 def run(chosen: argparse.Namespace, complaints: list[str], words: Sequence[str] | None) -> Results:
-    """One run. Each part is saved when it is over: what is interrupted keeps what it has, under another name."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers are ended on this way out, too
+    """One run. Each part is saved when it is over, so an interrupted run keeps its parts, in a file of its own."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # sys.exit also ends the servers
     _allow_many_files()
     wanted = chosen.servers.split(",") if chosen.servers else list(LABELS)
     kinds, unavailable = available(wanted)
@@ -79,13 +80,13 @@ def run(chosen: argparse.Namespace, complaints: list[str], words: Sequence[str] 
     results.machine = facts(kinds) | {"command": shlex.join(["python", "-m", "benchmarks", *typed])}
     parts = [part for part in PARTS if not chosen.part or part.name in chosen.part]
     measure(parts, PLANS[chosen.plan], kinds, results)
-    # What a server is missing for is in the results; a run in which servers were chosen is none of all.
+    # The results say why a server is missing. A run with --servers does not count as whole.
     results.is_whole = parts == PARTS and not chosen.servers
     return results
 
 
 def available(keys: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
-    """The servers that can be measured here, and why others cannot. Builds what is not built yet."""
+    """The servers that can be measured on this machine, and why the others cannot. Builds what is not built yet."""
     kinds, missing = {}, {}
     for key, kind in all_kinds().items():
         if key not in keys:
@@ -100,8 +101,8 @@ def available(keys: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
 
 
 def report(results: Results, *, busy_ok: bool) -> int:
-    """JSON and Markdown; of a whole full run also the plots and the README, unless the machine was busy and that was
-    not allowed. What is aimed at goes to the terminal."""
+    """Write JSON and Markdown; for a whole full run also the plots and the README's section, unless the machine was
+    busy without --busy-ok. Print the aims. Returns the exit status."""
     name = store.name_of(results, busy_ok=busy_ok)
     written = [store.write(results, name)]
     to_readme = name == FULL.name
@@ -111,21 +112,21 @@ def report(results: Results, *, busy_ok: bool) -> int:
         except ImportError:
             print("PLOTS LEFT OUT: matplotlib is not installed")
     path = store.FOLDER / f"{name}.md"
-    path.write_text(markdown.text(results), "utf-8")  # after the plots, which it names
+    path.write_text(markdown.text(results), "utf-8")  # after the plots, which it lists
     print("", *aims.aims_table(results), "", sep="\n")
     if to_readme and results.is_clean:
         written.append(readme.write(results))
     elif results.plan == FULL.name:
-        print("The README was left alone: it takes a whole run of a commit without changes on a quiet machine.")
+        print("The README was not changed: that needs a whole run of a commit without changes on a quiet machine.")
     if results.busy and not busy_ok:
         print(f"The machine was busy: {'; '.join(results.busy)}.")
-        print(f"`python -m benchmarks --busy-ok --report {name}` takes these results as they are.")
+        print(f"`python -m benchmarks --busy-ok --report {name}` accepts these results as they are.")
     print(*written, path, sep="\n")
     return STATUS_BUSY if results.busy and not busy_ok else 0
 
 
 def _allow_many_files() -> None:
-    """Thousands of connections, here and in the servers that inherit it."""
+    """Raise the limit of open files, for thousands of connections here and in the servers, which inherit it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

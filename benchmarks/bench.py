@@ -1,25 +1,29 @@
-"""What every part works with: the plan, the servers that can be measured, turns, and words on the way."""
+"""What every part works with: the plan, the servers that can be measured, rounds in turns, and progress messages."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+from benchmarks.brokers import Brokers
 from benchmarks.failures import reason
-from benchmarks.fleet import Fleet
 from benchmarks.kinds import Kind
 from benchmarks.load import Lookups, Paced, lookups, paced
 from benchmarks.plan import Plan
-from benchmarks.process import settle
+from benchmarks.process import resident_mb, settle
 from benchmarks.record import Cell, Record
 from benchmarks.running import Server
+
+One = TypeVar("One")
+Measure = Callable[[Cell, Brokers], object]
 
 
 @dataclass(frozen=True)
 class Bench:
-    """One part's surroundings. ``folder`` is its own and goes away after it."""
+    """What one part is run with. ``folder`` belongs to the part and is deleted after it."""
 
     plan: Plan
     kinds: dict[str, Kind]
@@ -28,12 +32,12 @@ class Bench:
     began: float = field(default_factory=time.monotonic)
 
     def choose(self, *keys: str) -> list[Kind]:
-        """Those of the kinds that can be measured here."""
+        """The given kinds, without those that cannot be measured on this machine."""
         return [self.kinds[key] for key in keys if key in self.kinds]
 
-    def turns(self, record: Record, rounds: int, servers: list[Server]) -> Iterator[tuple[int, list[Server]]]:
-        """Each round's number and the order of the servers in it; every round another one begins. Ends early, and
-        says so in the record, when another round would take the part over its time."""
+    def turns(self, record: Record, rounds: int, servers: list[One]) -> Iterator[tuple[int, list[One]]]:
+        """Each round's number and the order of the servers in it; another server begins in every round. Ends early,
+        with a note in the record, if another round would exceed the part's time."""
         first = time.monotonic()
         for number in range(rounds):
             now = time.monotonic()
@@ -43,23 +47,43 @@ class Bench:
             begins = number % max(1, len(servers))
             yield number, servers[begins:] + servers[:begins]
 
+    def measure(self, record: Record, rounds: int, found: Mapping[str, Brokers], cells: Mapping[str, Measure]) -> None:
+        """In each round, measure every cell on every server. A cell that failed on a server is not tried again."""
+        for number, order in self.turns(record, rounds, list(found.values())):
+            for what, measure in cells.items():
+                self.say(f"round {number + 1} of {rounds}: {what}")
+                for brokers in order:
+                    key = brokers.server.kind.key
+                    if not record.is_hopeless(key, what):
+                        with record.cell(key, number, what) as cell:
+                            measure(cell, brokers)
 
-def measure_lookups(cell: Cell, server: Server, fleet: Fleet, *, connections: int, depth: int, encoding: str,
-                    topics: int, seconds: float) -> Lookups:  # fmt: skip
-    """One run of nsload, all its figures into the cell."""
+
+def add_memory(record: Record, servers: list[Server], what: str) -> None:
+    """The resident memory of each server, once."""
+    for server in servers:
+        with record.cell(server.kind.key, 0, what) as cell:
+            cell.add("MB", resident_mb(server.pid))
+
+
+def measure_lookups(cell: Cell, brokers: Brokers, *, connections: int, depth: int, encoding: str, topics: int,
+                    seconds: float) -> Lookups:  # fmt: skip
+    """One run of nsload against the brokers' server. All its figures go into the cell."""
+    server = brokers.server
     server.check_alive()
-    fleet.keep_alive()
+    brokers.keep_alive()
     load = lookups(server, connections=connections, depth=depth, encoding=encoding, topics=topics, seconds=seconds)
     add_figures(cell, load)
     settle(server.pid)
     return load
 
 
-def measure_paced(cell: Cell, server: Server, fleet: Fleet, *, connections: int, rate: float, loop: str, topics: int,
+def measure_paced(cell: Cell, brokers: Brokers, *, connections: int, rate: float, loop: str, topics: int,
                   seconds: float, warm_s: float) -> Paced:  # fmt: skip
-    """One run of nspaced, all its figures into the cell."""
+    """One run of nspaced against the brokers' server. All its figures go into the cell."""
+    server = brokers.server
     server.check_alive()
-    fleet.keep_alive()
+    brokers.keep_alive()
     load = paced(server, connections=connections, rate=rate, loop=loop, topics=topics, seconds=seconds, warm_s=warm_s)
     add_figures(cell, load)
     if loop == "open":
@@ -81,13 +105,13 @@ def add_figures(cell: Cell, load: Lookups | Paced) -> None:
 
 
 def add_delays(cell: Cell, load: Paced) -> None:
-    """Splits an open loop's p99 into the load generator's own wait for a core and the rest."""
+    """Split an open loop's p99 into the delay of the load generator itself, and the rest."""
     cell.add("p99 µs from due to sent", load.late_p99_us)
     cell.add("p99 µs from sent", load.sent_p99_us)
 
 
 def failing(record: Record) -> Callable[[Server, Exception], None]:
-    """For ``fleets``: the reason stands for everything that the part would measure of that server."""
+    """For ``with_brokers``: note why this part has no figures of a server."""
 
     def failed(server: Server, error: Exception) -> None:
         record.failed[server.kind.key] = reason(error)
@@ -95,6 +119,6 @@ def failing(record: Record) -> Callable[[Server, Exception], None]:
     return failed
 
 
-def having(servers: list[Server], found: dict[str, Fleet]) -> list[Server]:
-    """The servers that have a fleet."""
+def having(servers: list[Server], found: dict[str, Brokers]) -> list[Server]:
+    """The servers whose brokers are registered."""
     return [server for server in servers if server.kind.key in found]

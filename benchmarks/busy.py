@@ -1,4 +1,4 @@
-"""Whether this machine has nothing else to do: before a run, and during each of its parts."""
+"""Whether this machine is busy with other work, before a run and during each of its parts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-# Before a run. Load average over one minute, for each core; a build just before keeps it up for a while.
+# Before a run: the load average over one minute, for each core. It stays high for a while after a build.
 LOAD_MAX, LOAD_WAIT_S = 0.5, 120.0
-# For IDLE_S this program does nothing: how much of all cores others use, and how much the host takes.
+# For IDLE_S this program is idle, and measures the share of all cores that others use and that the host takes.
 IDLE_S, OTHERS_MAX, STEAL_MAX = 2.0, 0.05, 0.02
-# Then it keeps every core busy for SPIN_S: how much of that time the slowest core's process really ran.
+# Then it keeps every core busy for SPIN_S, and measures the share of that time in which the slowest process ran.
 SPIN_S, GOT_MIN = 1.0, 0.90
-# During a part: the same shares, over a longer time, in which the kernel's own threads work, too.
+# During a part: the same shares over a longer time, in which the kernel's own threads work as well.
 OTHERS_DURING_MAX, STEAL_DURING_MAX = 0.10, 0.05
 SPINNER = "import time; b = time.perf_counter(); c = time.process_time()\n" \
           f"while time.perf_counter() - b < {SPIN_S}: pass\n" \
@@ -26,7 +26,7 @@ SPINNER = "import time; b = time.perf_counter(); c = time.process_time()\n" \
 
 @dataclass(frozen=True)
 class Machine:
-    """What was seen before a run. Shares are of all cores."""
+    """The observations before a run. Shares are of all cores."""
 
     load: float
     cores: int
@@ -47,7 +47,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Ticks:
-    """/proc/stat in seconds since the start of the machine, and what this program and its ended children used."""
+    """/proc/stat in seconds since boot, and the CPU time of this program and its ended children."""
 
     used: float
     steal: float
@@ -80,7 +80,7 @@ def disturbed(others: float, steal: float) -> str:
 
 
 def look(say: Callable[[str], None], wait_s: float = LOAD_WAIT_S) -> Machine:
-    """Some seconds of looking; first waits, for so long at most, for the load average to fall."""
+    """Observe the machine for some seconds. First wait at most ``wait_s`` for the load average to fall."""
     cores = os.cpu_count() or 1
     deadline = time.monotonic() + wait_s
     while os.getloadavg()[0] > LOAD_MAX * cores and time.monotonic() < deadline:

@@ -2,11 +2,11 @@
  *
  *   cns PORT BODY_FILE
  *
- * One thread, edge-triggered epoll. Each read and each write is for all requests that are there. The answers are
- * prepared: a block of equal answers, body and all, lies ready, and only the opaques are put in before one write. A
- * request that has the form of the last one is recognised by comparing some bytes, without a search. The body is that
- * of the file. Any other request than GET_ROUTEINFO_BY_TOPIC gets a success without body when all its bytes have been
- * received; they are read and dropped. Listens on 127.0.0.1 until it is killed.
+ * One thread, edge-triggered epoll. Each read and each write covers all requests that are there. The answers are
+ * prepared: a block of equal answers with their bodies is in memory, and only the opaques are written before they are
+ * sent. A request of the same form as the last one is recognised by comparing some bytes, without a search. The body
+ * of each answer is the file. Any request other than GET_ROUTEINFO_BY_TOPIC gets a success without body once all its
+ * bytes have been received; they are discarded. Listens on 127.0.0.1 until it is killed.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,8 +28,8 @@ enum { CONNECTIONS_MAX = 65536, DIGITS_MAX = 11, HEAD_MAX = 65536, REPEATS_MAX =
 /* ``repeats`` answers behind each other, all with an opaque of ``digits`` bytes at ``opaque_at`` of each. */
 struct block { char *bytes; size_t size, repeats, opaque_at, digits; };
 struct request { int kind; size_t digits; char opaque[DIGITS_MAX + 1]; };
-/* ``rest``: a frame's begin that is shorter than its header. ``drop``: bytes of a body still to come, after which
- * ``waiting`` is answered. */
+/* ``rest``: the beginning of a frame whose header is not complete. ``drop``: bytes of a body that are still to come;
+ * then ``waiting`` is answered. */
 struct connection { char *rest; size_t have, drop; struct request waiting; };
 
 static struct block blocks[4];                                         /* by ROUTE | BINARY */
@@ -69,7 +69,7 @@ static size_t digits_at(const char *at) {
     return count;
 }
 
-/* What a frame asks, by a search; a JSON route request is remembered, so that the next needs none. */
+/* Finds what a frame asks. A JSON route request is remembered, so that the next needs no search. */
 static void search(struct request *r, const char *frame, size_t header) {
     const char *found = memmem(frame + 8, header, "\"opaque\":", 9);
     r->kind = memmem(frame + 8, header, "\"code\":105,", 11) ? ROUTE : 0;
@@ -95,15 +95,15 @@ static void read_request(struct request *r, const char *frame) {
 static void send_all(int fd, const char *data, size_t size) {
     while (size) {
         ssize_t sent = write(fd, data, size);
-        if (sent < 0 && errno != EAGAIN) return;                       /* the next read sees that it is closed */
+        if (sent < 0 && errno != EAGAIN) return;                       /* the next read reports that it is closed */
         struct pollfd writable = {.fd = fd, .events = POLLOUT};
         if (sent < 0 && poll(&writable, 1, 10000) < 1) return;
         if (sent > 0) { data += sent; size -= sent; }
     }
 }
 
-/* Puts the opaque into the next answer of the kind's block. ``used`` of ``kind`` are in use; what does not go on with
- * them is sent first. */
+/* Writes the opaque into the next answer of the kind's block. ``used`` answers of ``kind`` are ready; they are sent first
+ * where this answer cannot follow them. */
 static void answer(int fd, const struct request *r, int *kind, size_t *used) {
     struct block *b = &blocks[r->kind];
     if (*used && (*kind != r->kind || b->digits != r->digits || *used == b->repeats)) {
@@ -115,7 +115,7 @@ static void answer(int fd, const struct request *r, int *kind, size_t *used) {
     *kind = r->kind; ++*used;
 }
 
-/* Answers whole frames; returns how many bytes were taken. A frame that lacks a part of its body is taken, too. */
+/* Answers whole frames; returns how many bytes were taken. A frame whose header is complete is taken as well. */
 static size_t answer_all(int fd, struct connection *c, const char *from, size_t have) {
     size_t at = 0, used = 0;
     int kind = 0;
@@ -175,8 +175,8 @@ static int read_some(int fd, struct connection *c) {
     return got == IN;
 }
 
-/* A read that got less than it asked for left nothing; the next bytes make a new event. An end of the stream may have
- * come with the last bytes: then it is read, too. */
+/* After a short read nothing is left, and further bytes make a new event. ``ends``: the peer has closed; the last bytes
+ * may have arrived with that event, so they are read first. */
 static void serve(int fd, int ends) {
     struct connection *c = &connections[fd];
     while ((c->drop ? drop_some : read_some)(fd, c)) {}
@@ -203,7 +203,7 @@ int main(int count, char **words) {
     FILE *file = count == 3 ? fopen(words[2], "rb") : NULL;
     if (!file) fail("usage: cns PORT BODY_FILE");
     body_size = fread(body, 1, sizeof body, file);
-    signal(SIGPIPE, SIG_IGN);                                          /* a client that has gone is no reason to end */
+    signal(SIGPIPE, SIG_IGN);                                          /* a client that is gone must not end the server */
     for (int kind = 0; kind < 4; kind++) prepare(&blocks[kind], kind, kind & BINARY ? 4 : 9);
     int listener = listen_on(atoi(words[1])), poller = epoll_create1(0);
     epoll_ctl(poller, EPOLL_CTL_ADD, listener, &(struct epoll_event){.events = EPOLLIN, .data.fd = listener});

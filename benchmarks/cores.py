@@ -1,4 +1,4 @@
-"""Which cores a part's processes run on, where that would be what is measured."""
+"""Puts processes on certain cores, for the parts in which their place would change the result."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from benchmarks.running import Server
 
 @contextmanager
 def apart(servers: Sequence[Server]) -> Iterator[int | None]:
-    """This process on the last of its cores, the servers on the first, which is given; None where there is only one.
-    Afterwards all may run anywhere again."""
+    """Put this process on the last of its cores and the servers on the first; yields the first core's number, or None
+    if there is only one core. Afterwards all may run on any core again."""
     mine = os.sched_getaffinity(0)
     if len(mine) < 2:
         yield None
@@ -30,7 +30,7 @@ def apart(servers: Sequence[Server]) -> Iterator[int | None]:
 
 
 def pin(pid: int, core: int | None) -> None:
-    """All threads of a process on one core; threads that they start later stay there, too."""
+    """Put all threads of a process on one core; threads that they start later inherit it."""
     if core is not None:
         _place(pid, {core})
 

@@ -1,4 +1,4 @@
-"""What may go wrong in one cell without ending the run: it becomes the reason why the cell is empty."""
+"""Errors that leave one cell empty without ending the run. The report shows the reason."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ REASON_CHARACTERS_MAX = 160
 
 
 class CellFailed(RuntimeError):
-    """A server that refuses, is too slow, answers wrongly or has ended; the text says which."""
+    """A server refused, was too slow, answered wrongly or has ended; the text says which."""
 
 
-# OSError has broken connections and TimeoutError; AssertionError has ProcessFailed.
+# OSError includes broken connections and TimeoutError; AssertionError includes ProcessFailed.
 EXPECTED = (CellFailed, AssertionError, OSError, subprocess.SubprocessError)
 
 

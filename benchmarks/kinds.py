@@ -1,4 +1,4 @@
-"""The kinds of name servers that are measured, how each is started, and why one cannot be on this machine."""
+"""The kinds of name servers that are measured, and how each is started."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from interop.harness.servers import JavaNameServer
 
 # The benchmark's own pauses must not close the brokers' connections.
 IDLE_S = 3600
-# More requests are outstanding at times than the default, 50,000, lets wait; all servers have this setting.
+# At times more requests are outstanding than the default capacity of 50,000. All servers have this setting.
 QUEUE, QUEUE_CAPACITY = "clientRequestThreadPoolQueueCapacity", 200_000
 DEFAULT, REACTORS_1, REACTORS_2, ASYNCIO = "rocketns", "rocketns-1", "rocketns-2", "rocketns-0"
 JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C = "java", "java-g1", "java-script", "rust", "c"
-# In every part; the best of them in a row is what rocketns is compared with there.
+# In every part. rocketns is compared with the one that does best in the row.
 JAVAS = (JAVA, JAVA_G1, JAVA_SCRIPT)
 
 # bin/runserver.sh of RocketMQ 5.x for Java 9 and newer, without its heap and its log of collections.
@@ -34,7 +34,7 @@ SCRIPT_HEAP_MB, SCRIPT_HEAP_SHARE = 4096, 6
 SMALL_HEAP = ("-Xms64m", "-Xmx{heap}m")
 
 
-# The order of the columns, and what heads them.
+# The columns in order, with their titles.
 LABELS = {
     DEFAULT: "rocketns",
     REACTORS_1: "rocketns, 1 reactor",
@@ -50,28 +50,28 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Launch:
-    """What a start depends on."""
+    """What a server is started with."""
 
     home: Path
     port: int
     java_heap_mb: int
-    # The body of the C server's answer: as large as the real ones.
+    # The body of the C server's answers, as large as the real ones.
     body: bytes
 
 
 @dataclass(frozen=True)
 class Kind:
-    """``command`` writes the files that the server needs below its home and returns what starts it."""
+    """``command`` writes the files that the server needs into its home folder, and returns the command line."""
 
     key: str
     command: Callable[[Launch], list[str]]
-    # CellFailed with the reason where it cannot be measured here. May take long the first time: it builds.
+    # CellFailed with the reason if the server cannot run on this machine. The first call may build it and take long.
     prepare: Callable[[], object]
     compiles_itself: bool = False
 
     @property
     def label(self) -> str:
-        """What heads its column."""
+        """The title of its column."""
         return LABELS[self.key]
 
 
@@ -88,13 +88,13 @@ def _rocketns(options: tuple[str, ...], launch: Launch) -> list[str]:
 
 
 def script_heap_mb() -> int:
-    """The start script's 4 GB, or a sixth of the machine's memory if that is less: all servers run at once."""
+    """The start script's 4 GB, or a sixth of the machine's memory if that is less, because all servers run at once."""
     machine_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     return min(SCRIPT_HEAP_MB, machine_mb // SCRIPT_HEAP_SHARE)
 
 
 def java_options(key: str, heap_mb: int, home: Path | str = "HOME") -> list[str]:
-    """What the virtual machine is started with. ``heap_mb`` is for the small heaps."""
+    """The options of the virtual machine. ``heap_mb`` applies to the small heaps."""
     if key == JAVA_SCRIPT:
         heap = max(script_heap_mb(), heap_mb)
         return [f"-Xms{heap}m", f"-Xmx{heap}m", *SCRIPT_OPTIONS, SCRIPT_LOG.format(home=home)]
@@ -104,7 +104,7 @@ def java_options(key: str, heap_mb: int, home: Path | str = "HOME") -> list[str]
 
 def _java(key: str, launch: Launch) -> list[str]:
     options = [*java_options(key, launch.java_heap_mb, launch.home), f"-Duser.home={launch.home}"]
-    # The harness' own choice of heap and collector is taken out: two collectors on one command line are refused.
+    # Without the harness' own heap and collector: Java refuses two collectors on one command line.
     program, *rest = [word for word in JavaNameServer.program() if not word.startswith("-X")]
     return [program, *options, *rest, "-c", str(_properties(launch))]
 

@@ -1,4 +1,4 @@
-"""The load programs in C and what they report."""
+"""Runs the load programs in C and reads their reports."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from benchmarks.failures import CellFailed
 from benchmarks.programs import compiled
 from benchmarks.running import Server
 
-# Their own limits end them long before.
+# The programs' own limits are much shorter.
 TIMEOUT_S = 180
-# TIMES_MAX of nsload.c: how much longer it goes on where answers are few.
+# TIMES_MAX of nsload.c: the factor by which it may run longer if answers are few.
 WAITED = 6
 
 
 @dataclass(frozen=True)
 class Lookups:
-    """One run of nsload. ``first_error``: the code of the first answer without route;
+    """One run of nsload. ``first_error``: the code of the first answer without a route.
     ``cpu_us``: CPU time of the server process for one request."""
 
     requests: int
@@ -35,7 +35,7 @@ class Lookups:
 
 @dataclass(frozen=True)
 class Bulk:
-    """One run of nsbulk. ``own_cpu_us``: what the load program itself used for one request."""
+    """One run of nsbulk. ``own_cpu_us``: CPU time of the load program itself for one request."""
 
     requests: int
     seconds: float
@@ -45,8 +45,8 @@ class Bulk:
 
 @dataclass(frozen=True)
 class Paced:
-    """One run of nspaced. ``late_…``: how long after it was due a request was sent; ``sent_…``: from then to its
-    answer; ``unanswered`` requests count in the latencies with the time until they were given up."""
+    """One run of nspaced. ``late_…``: the time from due to sent. ``sent_…``: the time from sent to answered.
+    ``unanswered`` requests count in the latencies with the time until the program gave up on them."""
 
     requests: int
     errors: int
@@ -65,23 +65,23 @@ class Paced:
 
 
 def lookups(server: Server, *, connections: int, depth: int, encoding: str, topics: int, seconds: float) -> Lookups:
-    """Random lookups for a time, or with ``seconds`` 0 one of each topic. CellFailed on any answer without route."""
+    """Random lookups for ``seconds``; with 0, one lookup of each topic. CellFailed on any answer without a route."""
     words = (server.port, server.pid, connections, depth, encoding, topics, seconds)
     load = Lookups(**_run(server, "nsload", *words))
     _check(load)
     if seconds and load.requests < connections * depth:
-        raise CellFailed(f"too slow: {load.requests} answers in {WAITED} times the time, not even one for each request")
+        raise CellFailed(f"too slow: {load.requests} answers in {WAITED} times the time, fewer than one a request")
     return load
 
 
 def bulk(server: Server, *, connections: int, depth: int, encoding: str, topics: int, seconds: float) -> Bulk:
-    """As many lookups as the server answers, by a client that hardly costs anything."""
+    """As many lookups as the server answers, from a client that uses little CPU."""
     return Bulk(**_run(server, "nsbulk", server.port, connections, depth, encoding, topics, seconds))
 
 
 def paced(server: Server, *, connections: int, rate: float, loop: str, topics: int, seconds: float,
           warm_s: float) -> Paced:  # fmt: skip
-    """Lookups at a rate; ``loop`` is "open" or "closed" (see nspaced.c). CellFailed on any answer without route."""
+    """Lookups at a rate; ``loop`` is "open" or "closed" (see nspaced.c). CellFailed on any answer without a route."""
     words = (server.port, server.pid, connections, round(rate), loop, "json", topics, seconds, warm_s)
     load = Paced(**_run(server, "nspaced", *words))
     _check(load)
@@ -91,19 +91,19 @@ def paced(server: Server, *, connections: int, rate: float, loop: str, topics: i
 def _check(load: Lookups | Paced) -> None:
     if load.errors:
         raise CellFailed(
-            f"{load.errors} of {load.requests} answers held no route, the first had code {load.first_error}"
+            f"{load.errors} of {load.requests} answers had no route; the first of them had code {load.first_error}"
         )
 
 
 def start_paced(server: Server, *, connections: int, rate: float, topics: int,
                 seconds: float) -> subprocess.Popen[str]:  # fmt: skip
-    """nspaced on its way, in an open loop and measuring at once; ``finish_paced`` waits for it."""
+    """Start nspaced in an open loop, without warm-up; ``finish_paced`` waits for it."""
     words = (compiled("nspaced"), server.port, server.pid, connections, round(rate), "open", "json", topics, seconds, 0)
     return subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish_paced(server: Server, load: subprocess.Popen[str]) -> Paced:
-    """What it reports at its end."""
+    """Wait for nspaced to end; its report."""
     try:
         said, complaint = load.communicate(timeout=TIMEOUT_S)
     finally:

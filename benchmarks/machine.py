@@ -1,4 +1,4 @@
-"""The machine and the programs that were measured, without naming anything but their kinds and versions."""
+"""Facts about the machine and the measured programs: only kinds and versions, no names of hosts or users."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from benchmarks.running import JAVA_HEAP_MB
 MEMORY_KIB = r"^MemTotal:\s*(\d+)"
 ROOT = Path(__file__).parents[1]
 COMMAND_TIMEOUT_S = 30
-# What a figure depends on in the repository. Results are written while it runs.
+# The files that figures depend on. The results are written during the run, so they do not count.
 MEASURED = ("rocketns", "benchmarks", "interop/harness", ":!benchmarks/results")
 
 
 def load_average() -> str:
-    """Over 1, 5 and 15 minutes: more than the benchmark's own two or three means that others disturbed it."""
+    """Over 1, 5 and 15 minutes. The benchmark itself makes two or three; more means that others disturbed it."""
     return " ".join(f"{load:.2f}" for load in os.getloadavg())
 
 
 def facts(kinds: dict[str, Kind]) -> dict[str, str]:
-    """What the numbers depend on."""
+    """The facts on which the figures depend."""
     known = {
         "processor": _found(r"^model name\s*:\s*(.*)$", "/proc/cpuinfo") or platform.machine(),
         "cores": f"{os.cpu_count()}",
@@ -43,7 +43,7 @@ def facts(kinds: dict[str, Kind]) -> dict[str, str]:
 
 
 def commit() -> str:
-    """Which rocketns it is, and whether it, or what measures it, has changes that are not committed."""
+    """The commit, and whether rocketns or the benchmarks have uncommitted changes."""
     short = _first_line("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
     changed = _first_line("git", "-C", str(ROOT), "status", "--porcelain", "--", *MEASURED)
     return f"{short} with changes" if changed else short
@@ -55,7 +55,7 @@ def _found(pattern: str, path: str) -> str:
 
 
 def _first_line(*command: str) -> str:
-    """Of what a command prints; empty where it is not there or fails."""
+    """The first line that a command prints; empty if the command is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=True)
     except (OSError, subprocess.SubprocessError):

@@ -1,4 +1,4 @@
-"""One run: part after part into the results, each with its own time, load and commit."""
+"""One run: measures part after part, and notes the time, load and commit of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchmarks.report.store import COMMIT, Results
 
 
 def measure(parts: list[Part], plan: Plan, kinds: dict[str, Kind], results: Results) -> None:
-    """All the parts, each into the results and their file as soon as it is over. MixedRun if the commit changes."""
+    """Measure all parts. Each is written to the results file as soon as it is over. MixedRun if the commit changes."""
     progress = Progress({part.name: plan.part_s[part.name] for part in parts})
     for part in parts:
         progress.begin(part.name)

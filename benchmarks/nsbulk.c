@@ -1,12 +1,12 @@
-/* nsbulk: as many route lookups as a server can answer, from a client that does as little as it can itself.
+/* nsbulk: as many route lookups as a server can answer, from a client that uses as little CPU as it can.
  *
  *   nsbulk PORT CONNECTIONS DEPTH json|rocketmq TOPICS SECONDS
  *
- * Each connection asks for one topic only, whose answer is read and checked once at first; so all its answers have the
- * same size, and from then on they are counted by their bytes and thrown away in the kernel (MSG_TRUNC), never copied.
- * Requests go out DEPTH at a time, when DEPTH / 2 answers are back. At the end every outstanding answer is waited for,
- * the bytes must be whole answers, and each connection's next single answer is checked again. Prints one JSON line:
- * requests, seconds, requests a second, and the CPU time that this program itself used for one request.
+ * Each connection asks for one topic only. Its first answer is read and checked. All its answers have the same size, so
+ * from then on they are counted by their bytes and discarded in the kernel (MSG_TRUNC), never copied. A connection sends
+ * again when at most DEPTH / 2 of its requests are outstanding. At the end every outstanding answer is awaited, the
+ * bytes must be whole answers, and one more answer on each connection is checked. Prints one JSON line: requests,
+ * seconds, requests a second, and the CPU time that this program itself used for one request.
  */
 #include "requests.h"
 
@@ -70,7 +70,7 @@ int main(int count, char **words) {
     if (count != 7) fail("usage: nsbulk PORT CONNECTIONS DEPTH json|rocketmq TOPICS SECONDS");
     int port = number(words[1], 1, 65535), connected = number(words[2], 1, CONNECTIONS_MAX);
     depth = number(words[3], 1, BULK_MAX);
-    signal(SIGPIPE, SIG_IGN);                                          /* a write then fails with a word */
+    signal(SIGPIPE, SIG_IGN);                                          /* a failed write then reports itself */
     make_template(!strcmp(words[4], "rocketmq"));
     int poller = connect_all(port, connected, number(words[5], 1, TOPICS_MAX));
     double seconds = atof(words[6]), start = now(), own = seconds_of(CLOCK_PROCESS_CPUTIME_ID);

@@ -3,26 +3,26 @@
  *   nsload PORT PID CONNECTIONS DEPTH json|rocketmq TOPICS SECONDS
  *
  * Keeps DEPTH requests outstanding on each connection: every answer is followed by the next request on its connection.
- * With SECONDS topics are asked for in a fixed pseudo-random order: first for a fifth of the time unmeasured, then for
- * the time, longer (up to TIMES_MAX) until there are ROUNDS_MIN answers for each outstanding request, so that answers
- * which the server has made but this program has not yet read do not weigh. With SECONDS 0 each topic is asked for
- * exactly once. Prints one JSON line: requests, errors (answers without a route), requests a second, latency quantiles
- * from send to whole answer, bytes an answer, and the CPU time that the process PID used for one request.
+ *
+ * With SECONDS, topics are asked for in a fixed pseudo-random order. A fifth of the time is a warm-up. Then the
+ * measurement takes SECONDS, and longer (up to TIMES_MAX times) until there are ROUNDS_MIN answers for each outstanding
+ * request. Answers that the server has made and this program has not yet read then hardly matter.
+ * With SECONDS 0, each topic is asked for exactly once.
+ *
+ * Prints one JSON line: requests, errors (answers without a route), requests a second, latency quantiles from send to
+ * whole answer, bytes an answer, and the CPU time of the process PID for one request.
  */
-#include "requests.h"
+#include "answers.h"
 
-enum { LATENCIES_MAX = 8 << 20, BUFFER = 4 << 20, ROUNDS_MIN = 2, TIMES_MAX = 6, ASK_EVERY = 500 };
+enum { LATENCIES_MAX = 8 << 20, ROUNDS_MIN = 2, TIMES_MAX = 6 };
 
 struct connection {
-    int fd;
+    struct stream stream;
     unsigned sent, answered;      /* counts; the difference is outstanding */
-    double sent_at[DEPTH_MAX];    /* matched to answers by count: with more than one outstanding they may overtake */
-    char *rest;                   /* the begin of an answer whose end is still to come */
-    size_t have;
+    double sent_at[DEPTH_MAX];    /* matched to answers by count: if answers overtake each other, it is approximate */
 };
 
 static struct connection connections[CONNECTIONS_MAX];
-static char buffer[BUFFER];
 static int topics, depth, each_once, next_topic;
 static clockid_t server_clock;
 static uint64_t answers, errors, bytes;
@@ -38,55 +38,18 @@ static void fill(struct connection *c) {
         end = put_request(end, each_once ? (uint32_t)next_topic++ : random_below(topics));
         c->sent_at[c->sent++ % DEPTH_MAX] = at;
     }
-    send_all(c->fd, out, end - out);
+    send_all(c->stream.fd, out, end - out);
 }
 
-static size_t take_answers(struct connection *c, const char *from, size_t have) {
-    size_t at = 0;
-    double time = now();
-    while (have - at >= 4) {
-        uint32_t length = get32(from + at);
-        if (length > ANSWER_MAX) fail("an answer larger than 16 MiB");
-        if (have - at < 4 + (size_t)length) break;
-        if (latencies < LATENCIES_MAX) latencies_us[latencies++] = (time - c->sent_at[c->answered % DEPTH_MAX]) * 1e6f;
-        if (!is_route(from + at, length) && !errors++) first_error = code_of(from + at);
-        c->answered++; answers++; bytes += 4 + length; at += 4 + length;
-    }
-    return at;
-}
-
-static void keep(struct connection *c, const char *from, size_t size) {
-    free(c->rest);
-    c->rest = NULL;
-    c->have = size;
-    if (size && !(c->rest = malloc(size))) fail("no memory");
-    if (size) memcpy(c->rest, from, size);
+static void take_answer(void *connection, const char *frame, uint32_t length, double time) {
+    struct connection *c = connection;
+    if (latencies < LATENCIES_MAX) latencies_us[latencies++] = (time - c->sent_at[c->answered % DEPTH_MAX]) * 1e6f;
+    if (!is_route(frame, length) && !errors++) first_error = code_of(frame);
+    c->answered++; answers++; bytes += 4 + length;
 }
 
 static void read_from(struct connection *c) {
-    if (c->have) memcpy(buffer, c->rest, c->have);
-    ssize_t got = read(c->fd, buffer + c->have, BUFFER - c->have);
-    if (got == 0 || (got < 0 && errno != EAGAIN)) fail("the server closed a connection");
-    if (got < 0) return;
-    size_t have = c->have + got, taken = take_answers(c, buffer, have);
-    if (have == BUFFER && !taken) fail("an answer larger than the buffer");
-    if (c->have || have > taken) keep(c, buffer + taken, have - taken);
-    if (taken) fill(c);
-}
-
-/* Now and then one request is asked and waited for: then the server has accepted all before, its backlog is empty. */
-static int connect_all(int port, int count) {
-    int poller = epoll_create1(0);
-    for (int i = 0; i < count; i++) {
-        struct connection *c = &connections[i];
-        c->fd = connect_to(port);
-        snprintf(where, sizeof where, ", when %d of %d were open", i, count);
-        if ((i + 1) % ASK_EVERY == 0 || i + 1 == count) ask(c->fd, 0);
-        fcntl(c->fd, F_SETFL, O_NONBLOCK);
-        epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &(struct epoll_event){.events = EPOLLIN, .data.ptr = c});
-    }
-    where[0] = 0;
-    return poller;
+    if (read_answers(&c->stream, take_answer)) fill(c);
 }
 
 static void report(double took, double cpu) {
@@ -134,7 +97,7 @@ int main(int count, char **words) {
     each_once = seconds == 0;
     latencies_us = malloc(LATENCIES_MAX * sizeof *latencies_us);
     int port = number(words[1], 1, 65535), wanted = number(words[3], 1, CONNECTIONS_MAX);
-    signal(SIGPIPE, SIG_IGN);                                          /* a write then fails with a word */
-    run(connect_all(port, wanted), wanted, seconds);
+    signal(SIGPIPE, SIG_IGN);                                          /* a failed write then reports itself */
+    run(connect_all(connections, sizeof *connections, port, wanted), wanted, seconds);
     return 0;
 }

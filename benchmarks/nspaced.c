@@ -1,40 +1,41 @@
-/* nspaced: route lookups at a given rate, as a fleet of clients sends them, not as fast as the server answers.
+/* nspaced: route lookups at a given rate, as many clients send them, not as fast as the server answers.
  *
  *   nspaced PORT PID CONNECTIONS RATE open|closed json|rocketmq TOPICS SECONDS WARM_S
  *
  * RATE is in requests a second over all connections.
- * open: requests are due at random times (exponential gaps: many clients that know nothing of each other), each on a
- * random connection. A request is sent when it is due, whether earlier ones are answered or not, and its latency counts
- * from the time it was due. A server or a generator that falls behind therefore makes all later requests late, and
- * none is left out (no coordinated omission). A connection has at most OUTSTANDING_MAX requests; if all are full,
- * sending waits, the due times do not.
- * closed: each connection is one client with a pause. It is due every CONNECTIONS / RATE seconds, has one request at a
- * time, and skips what came due meanwhile; latency counts from the send.
  *
- * The first WARM_S seconds are not measured. Prints one JSON line: requests that came due in the measured time, errors
- * (answers without a route), unanswered (still without an answer DRAIN_MAX_S after the end; they count with the time
- * until then), answers a second, latency quantiles, how late this program itself sent (late_*: from due to send), the
- * latency without that delay (sent_p99_us), and the CPU time of the process PID for one request.
+ * open: requests are due at random times (exponential gaps, as from many independent clients), each on a random
+ * connection. A request is sent when it is due, whether earlier ones are answered or not. Its latency counts from the
+ * time it was due. A server or a generator that falls behind therefore delays all later requests, and none is left out
+ * (no coordinated omission). A connection has at most OUTSTANDING_MAX requests. If all are full, sending waits, and
+ * the due times stay.
+ *
+ * closed: each connection is one client with a pause. It is due every CONNECTIONS / RATE seconds and has one request at
+ * a time. Due times that pass meanwhile are skipped. Latency counts from the send.
+ *
+ * The first WARM_S seconds are not measured. Prints one JSON line: requests that came due in the measured time; errors
+ * (answers without a route); unanswered (no answer DRAIN_MAX_S after the end; they count with the time until then);
+ * answers a second; latency quantiles; how late this program itself sent (late_*: from due to send); the latency
+ * without that delay (sent_p99_us); the CPU time of the process PID for one request.
  */
-#include "requests.h"
+#include "answers.h"
 #include <math.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-enum { RATE_MAX = 2000000, PLANNED_MAX = 16 << 20, OUTSTANDING_MAX = 512, BUFFER = 4 << 20, BATCH_MAX = 256 };
-enum { READY_MAX = 256, ASK_EVERY = 500, TRIES_MAX = 16, SENDS_MAX = 64 };
+enum { RATE_MAX = 2000000, PLANNED_MAX = 16 << 20, OUTSTANDING_MAX = 512, BATCH_MAX = 256 };
+enum { READY_MAX = 256, TRIES_MAX = 16, SENDS_MAX = 64 };
 static const double DRAIN_MAX_S = 10, SEEN = -1;
 
 struct connection {
-    int fd, owes;                 /* closed: it came due while a request was outstanding */
+    struct stream stream;
+    int owes;                     /* closed loop: a request came due while another was outstanding */
     unsigned outstanding;
-    char *rest;                   /* the begin of an answer whose end is still to come */
-    size_t have, waiting;         /* bytes in ``out`` */
+    size_t waiting;               /* bytes in ``out`` */
     char out[8 * REQUEST_MAX];
 };
 
 static struct connection connections[CONNECTIONS_MAX], *unsent[BATCH_MAX];
-static char buffer[BUFFER];
 static int connected, topics, is_open, unsent_count;
 static clockid_t server_clock;
 static double *due_at, *sent_at;  /* by number of the request; due_at is SEEN when it is answered */
@@ -50,7 +51,7 @@ static double gap(double rate) {
 }
 
 static void flush_one(struct connection *c) {
-    if (c->waiting) send_all(c->fd, c->out, c->waiting);
+    if (c->waiting) send_all(c->stream.fd, c->out, c->waiting);
     c->waiting = 0;
 }
 
@@ -84,45 +85,21 @@ static void note(size_t number, double time) {
     latencies_us[measured++] = (time - due_at[number]) * 1e6;
 }
 
-static void take_answer(struct connection *c, const char *frame, uint32_t length, double time) {
+static void take_answer(void *connection, const char *frame, uint32_t length, double time) {
+    struct connection *c = connection;
     size_t number = opaque_of(frame) - first_opaque;
-    if (number >= planned || due_at[number] == SEEN) fail("an answer to nothing that was asked");
+    if (number >= planned || due_at[number] == SEEN) fail("an answer without a request");
     if (!is_route(frame, length) && !errors++) first_error = code_of(frame);
     if (number >= measured_first) note(number, time);
     due_at[number] = SEEN;
     c->outstanding--; outstanding--; answers++;
 }
 
-static size_t take_answers(struct connection *c, const char *from, size_t have) {
-    size_t at = 0;
-    double time = now();
-    while (have - at >= 8) {
-        uint32_t length = get32(from + at);
-        if (length > ANSWER_MAX) fail("an answer larger than 16 MiB");
-        if (have - at < 4 + (size_t)length) break;
-        take_answer(c, from + at, length, time);
-        at += 4 + length;
-    }
-    return at;
-}
-
-static void keep(struct connection *c, const char *from, size_t size) {
-    free(c->rest);
-    c->rest = NULL;
-    c->have = size;
-    if (size && !(c->rest = malloc(size))) fail("no memory");
-    if (size) memcpy(c->rest, from, size);
-}
-
 static void read_from(struct connection *c) {
-    if (c->have) memcpy(buffer, c->rest, c->have);
-    ssize_t got = read(c->fd, buffer + c->have, BUFFER - c->have);
-    if (got == 0 || (got < 0 && errno != EAGAIN)) fail("the server closed a connection");
-    if (got < 0) return;
-    size_t have = c->have + got, taken = take_answers(c, buffer, have);
-    if (have == BUFFER && !taken) fail("an answer larger than the buffer");
-    if (c->have || have > taken) keep(c, buffer + taken, have - taken);
-    if (c->owes && !c->outstanding) { c->owes = 0; double time = now(); put(c, time, time); }
+    if (!read_answers(&c->stream, take_answer) || !c->owes || c->outstanding) return;
+    double time = now();
+    c->owes = 0;
+    put(c, time, time);
 }
 
 /* A random connection with room; NULL where none was found. */
@@ -142,7 +119,7 @@ static double send_due(double next, double end, double rate) {
     for (int sends = 0; next <= time && next < end && sends < SENDS_MAX; sends++) {
         if (is_open) {
             struct connection *c = with_room();
-            if (!c) break;                                             /* answers first; what is due grows older */
+            if (!c) break;                                             /* read answers first; the due time stays */
             put(c, next, now());
             next += gap(rate);
         } else {
@@ -198,7 +175,7 @@ static void run(int poller, double rate, double seconds, double warm) {
     }
     for (struct connection *c = connections; c < connections + connected; c++) c->owes = 0;
     if (!is_open) next = end;
-    while ((outstanding || next < end) && now() < end + DRAIN_MAX_S) {  /* open: also what came due and was not sent */
+    while ((outstanding || next < end) && now() < end + DRAIN_MAX_S) {  /* open loop: also requests that are due and not sent */
         next = send_due(next, end, rate);
         wait_and_read(poller, next < end ? 0 : now() + .01);
     }
@@ -206,21 +183,6 @@ static void run(int poller, double rate, double seconds, double warm) {
     cpu = seconds_of(server_clock) - cpu;
     own = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - own;
     report(rate, own, cpu, answers - before, took);
-}
-
-/* Now and then one request is asked and waited for: then the server has accepted all before, its backlog is empty. */
-static int connect_all(int port) {
-    int poller = epoll_create1(0);
-    for (int i = 0; i < connected; i++) {
-        struct connection *c = &connections[i];
-        c->fd = connect_to(port);
-        snprintf(where, sizeof where, ", when %d of %d were open", i, connected);
-        if ((i + 1) % ASK_EVERY == 0 || i + 1 == connected) ask(c->fd, 0);
-        fcntl(c->fd, F_SETFL, O_NONBLOCK);
-        epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &(struct epoll_event){.events = EPOLLIN, .data.ptr = c});
-    }
-    where[0] = 0;
-    return poller;
 }
 
 int main(int count, char **words) {
@@ -239,8 +201,8 @@ int main(int count, char **words) {
     sent_at = malloc(PLANNED_MAX * sizeof *sent_at);
     since_sent_us = malloc(PLANNED_MAX * sizeof *since_sent_us);
     if (!due_at || !latencies_us || !late_us || !sent_at || !since_sent_us) fail("no memory");
-    prctl(PR_SET_TIMERSLACK, 1);                                       /* ns; the usual 50 us would make requests late */
-    signal(SIGPIPE, SIG_IGN);                                          /* a write then fails with a word */
-    run(connect_all(port), rate, seconds, warm);
+    prctl(PR_SET_TIMERSLACK, 1);                                       /* ns; the default of 50 us would delay requests */
+    signal(SIGPIPE, SIG_IGN);                                          /* a failed write then reports itself */
+    run(connect_all(connections, sizeof *connections, port, connected), rate, seconds, warm);
     return 0;
 }

@@ -1,4 +1,4 @@
-"""How much is measured: the full run, the quick one, and one that only tries everything. Times are in seconds."""
+"""How much is measured: the full run, the quick one, and the smoke run. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -6,57 +6,57 @@ from dataclasses import dataclass, field
 
 ENCODINGS = {"json": "JSON headers", "rocketmq": "binary headers"}
 DEPTHS = (1, 16)
-# Connections of the route lookups: few, and many.
+# Connections of the route lookups: few and many.
 FEW, MANY = 32, 4000
 BROKERS = 10
 TOPICS = 1000
 # Each topic lives on this many of the brokers: an answer is about 900 bytes.
 WIDTH = 4
 MANY_TOPICS = 10_000
-# A fleet's lookups: clients, topics of each, and how often each client asks for each (pollNameServerInterval).
-FLEET_CLIENTS, FLEET_TOPICS, FLEET_EVERY_S = 100_000, 10, 30
-FLEET_RATE = FLEET_CLIENTS * FLEET_TOPICS / FLEET_EVERY_S
-# Shares of what one reactor answers, at which it is compared with the default.
+# Paced lookups: clients, topics of each client, and how often a client asks for each (pollNameServerInterval).
+CLIENTS, CLIENT_TOPICS, POLL_EVERY_S = 100_000, 10, 30
+CLIENTS_RATE = CLIENTS * CLIENT_TOPICS / POLL_EVERY_S
+# One reactor is compared with the default at these shares of what it can answer.
 LOADS = (0.05, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Rounds over all measurements; in each the servers take turns."""
+    """Numbers and times of one run. In each round the servers take turns."""
 
     name: str
     starts: int
     rounds: int
-    # One measurement of route lookups; of the default beside one reactor; and what is not measured before it.
+    # One measurement of route lookups; one of the default beside one reactor, and its warm-up before it.
     route_s: float
     default_s: float
     default_warm_s: float
     default_rounds: int
-    # Load before the first measurement: at most this long on each encoding, judged by slices.
+    # Load before the first measurement: at most this long with each encoding, in slices.
     warm_up_s: float
     warm_up_slice_s: float
-    # Registrations of one kind in a round; rounds before the first that counts, at most.
+    # Registrations of one kind in a round; the maximum of warm-up rounds.
     registrations: int
     registration_rounds: int
     warm_up_registration_rounds: int
-    # One measurement of latencies, quiet and again during a storm.
+    # One measurement of latencies, without and with registrations.
     storm_s: float
     storm_rounds: int
-    # Topics at which memory is read.
+    # Numbers of topics at which memory is read.
     memory_topics: tuple[int, ...]
-    # Many brokers that all have the same MANY_TOPICS topics.
+    # The number of brokers that all have the same MANY_TOPICS topics.
     wide_brokers: int
     growing_topics: tuple[int, ...]
     growing_connections: tuple[int, ...]
     growing_rounds: int
-    # A server that has not registered a whole fleet within this time is left out of what would follow.
+    # A server that needs longer to register all brokers is left out from there on.
     register_s: float
-    # A part that would take longer ends with fewer rounds; by its name.
+    # By the part's name: a part that would take longer ends with fewer rounds.
     part_s: dict[str, float] = field(default_factory=dict)
 
     @property
     def total_s(self) -> float:
-        """What all parts may take."""
+        """The time that all parts may take."""
         return sum(self.part_s.values())
 
 
@@ -77,7 +77,7 @@ QUICK = Plan(
     growing_connections=(10, 1000), growing_rounds=1, register_s=5.0,
     part_s={name: limit / 6 for name, limit in PART_S.items()},
 )  # fmt: skip
-# Some seconds a part: whether everything works, not what it costs.
+# A few seconds a part: shows that everything works, not what it costs.
 SMOKE = Plan(
     "smoke", starts=1, rounds=1, route_s=0.05, default_s=0.05, default_warm_s=0.05, default_rounds=1, warm_up_s=0.1,
     warm_up_slice_s=0.1, registrations=1, registration_rounds=1, warm_up_registration_rounds=1, storm_s=0.2,

@@ -1,4 +1,4 @@
-"""What the benchmarks read about a server process: its CPU time, also by thread, and its resident memory."""
+"""Reads a server process' CPU time, also by thread, and its resident memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# The low bits of a clock id that mean the CPU time of a whole process (Linux: CPUCLOCK_SCHED).
+# The low bits of a clock id for the CPU time of a whole process (Linux: CPUCLOCK_SCHED).
 PROCESS_CPU_CLOCK = 2
 IDLE_SHARE, IDLE_SPAN_S, SETTLE_MAX_S = 0.1, 0.02, 2.0
 
@@ -24,7 +24,7 @@ def thread_cpu_s(pid: int) -> dict[int, float]:
         try:
             spent[int(task.name)] = int((task / "schedstat").read_text("ascii").split()[0]) * 1e-9
         except (FileNotFoundError, ProcessLookupError):
-            continue  # a thread that has just ended
+            continue  # the thread has just ended
     return spent
 
 
@@ -37,7 +37,7 @@ def resident_mb(pid: int) -> float:
 
 
 def settle(pid: int) -> None:
-    """Wait until a process has nothing left to do (closes, garbage), so that it does not disturb the next one."""
+    """Wait until a process is idle (closed connections, garbage), so that it does not disturb the next measurement."""
     deadline = time.monotonic() + SETTLE_MAX_S
     busy = True
     while busy and time.monotonic() < deadline:
@@ -47,7 +47,7 @@ def settle(pid: int) -> None:
 
 
 class Spent:
-    """CPU seconds of a process inside a ``with`` block, and how long it took."""
+    """The CPU seconds of a process inside a ``with`` block, and the block's duration."""
 
     cpu_s = 0.0
     took_s = 0.0
@@ -55,7 +55,7 @@ class Spent:
 
 @contextmanager
 def spent_by(pid: int) -> Iterator[Spent]:
-    """The ``Spent`` is filled when the block ends."""
+    """Measure a block; the ``Spent`` has its values when the block ends."""
     spent, before, began = Spent(), cpu_s(pid), time.perf_counter()
     yield spent
     spent.cpu_s, spent.took_s = cpu_s(pid) - before, time.perf_counter() - began

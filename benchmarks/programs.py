@@ -1,4 +1,4 @@
-"""Programs that the benchmarks build, in the user's cache folder: their own in C, and rocketmq-rust's name server."""
+"""Builds programs in the user's cache folder: the benchmarks' own in C, and rocketmq-rust's name server."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ CRATE, CRATE_VERSION, CRATE_PROGRAM = "rocketmq-namesrv", "1.0.0", "rocketmq-nam
 
 @functools.cache
 def compiled(name: str) -> Path:
-    """One of the C programs, compiled when its source or what they share has changed. CellFailed without a compiler."""
+    """One of the C programs, compiled if its source or a header has changed. CellFailed without a compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise CellFailed("no C compiler: cc was not found on the PATH")
     source = SOURCES / f"{name}.c"
-    digest = hashlib.sha256(source.read_bytes() + (SOURCES / "requests.h").read_bytes()).hexdigest()[:16]
+    read = b"".join(path.read_bytes() for path in (source, *sorted(SOURCES.glob("*.h"))))
+    digest = hashlib.sha256(read).hexdigest()[:16]
     program = cache_folder() / "benchmarks" / f"{name}-{digest}"
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
         fresh = program.with_suffix(f".{os.getpid()}")
         subprocess.run([compiler, "-O2", "-o", str(fresh), str(source), "-lm"], check=True, timeout=COMPILE_TIMEOUT_S)
-        fresh.replace(program)  # whole or not at all, also beside another run
+        fresh.replace(program)  # atomic, because another run may build the same program
     return program
 
 
 @functools.cache
 def rust_name_server() -> Path:
-    """The name server of the crate, built on the first call (some minutes). CellFailed where that is not possible."""
+    """The name server of the crate, built on the first call (some minutes). CellFailed if it cannot be built."""
     folder = cache_folder() / f"{CRATE}-{CRATE_VERSION}"
     program = folder / "bin" / CRATE_PROGRAM
     if program.exists():

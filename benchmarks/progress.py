@@ -1,4 +1,4 @@
-"""Words on the way: how long it has taken, about how long it will, and what is going on."""
+"""Progress messages: the elapsed time, an estimate of the whole, and what is being measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Progress:
-    """``expected_s`` by part, in order; what a part really took replaces its guess once it is over."""
+    """``expected_s`` by part, in order. When a part is over, its real time replaces the estimate."""
 
     expected_s: dict[str, float]
     _began: float = field(default_factory=time.monotonic)
@@ -20,13 +20,13 @@ class Progress:
         self._part, self._part_began = part, time.monotonic()
 
     def end(self) -> None:
-        """The part that runs is over."""
+        """The current part is over."""
         if self._part:
             self.expected_s[self._part] = time.monotonic() - self._part_began
         self._part = ""
 
     def total_s(self) -> float:
-        """What is known and what is guessed, together."""
+        """The sum of the real times and the estimates."""
         known = dict(self.expected_s)
         if self._part:
             known[self._part] = max(known[self._part], time.monotonic() - self._part_began)

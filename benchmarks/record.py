@@ -1,4 +1,4 @@
-"""What one part measured: values by row, server and round, and for each empty cell the reason."""
+"""The figures of one part: values by row, server and round, and the reason for each empty cell."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ Json = dict[str, Any]
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that has so large a share of the others below it; of few values a late quantile is the greatest."""
+    """The smallest value with at least this share of all values at or below it. A late quantile of few values is the
+    greatest of them."""
     return sorted(values)[math.ceil(share * len(values)) - 1 if share else 0]
 
 
 @dataclass
 class Row:
-    """One figure of one thing that was measured: by server the value of each round, None where there is none."""
+    """One figure of one measurement: for each server the values of the rounds, None for a missing one."""
 
     what: str
     unit: str
@@ -38,23 +39,23 @@ class Row:
         return median(found) if found else None
 
     def ratios(self, over: str, under: str) -> list[float]:
-        """over / under, one for each round that has both, sorted."""
+        """``over`` / ``under`` for each round that has both, sorted."""
         pairs = zip(self.values.get(over, []), self.values.get(under, []), strict=False)
         return sorted(a / b for a, b in pairs if a is not None and b)
 
 
 @dataclass
 class Record:
-    """The rows of one part, in the order in which they were first measured, and what is to be said about them."""
+    """The rows of one part, in the order in which they were first measured, with notes and facts about them."""
 
     name: str
     title: str
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
-    # Why a server has no figures, or not all, of one thing: by what, then by server.
+    # Why a server has no figures, or not all, in one row: by row, then by server.
     missing: dict[str, dict[str, str]] = field(default_factory=dict)
-    # Servers that could not be measured in this part at all, or no longer.
+    # Servers that could not be measured in this part, or not to its end, and why.
     failed: dict[str, str] = field(default_factory=dict)
 
     def row(self, what: str, unit: str) -> Row:
@@ -73,7 +74,7 @@ class Record:
 
     @contextmanager
     def cell(self, server: str, round_number: int, what: str) -> Iterator[Cell]:
-        """The figures of one measurement. What goes wrong inside is kept as the reason, and the run goes on."""
+        """The figures of one measurement. An expected error inside is noted as the reason, and the run continues."""
         cell = Cell(self, server, round_number, what)
         try:
             yield cell
@@ -81,11 +82,11 @@ class Record:
             cell.fail(reason(error))
 
     def is_hopeless(self, server: str, what: str) -> bool:
-        """Whether a measurement has already failed for a server: it is not tried again."""
+        """Whether a measurement has already failed on a server, so that it is not tried again."""
         return server in self.failed or server in self.missing.get(what, {})
 
     def to_json(self) -> Json:
-        """As in the result files."""
+        """The form in the result files."""
         return {key: value for key, value in asdict(self).items() if key != "name"}
 
     @classmethod
@@ -107,5 +108,5 @@ class Cell:
         self.record.row(self.what, unit).add(self.server, self.round_number, value)
 
     def fail(self, why: str) -> None:
-        """This thing is not measured again for this server; values of earlier rounds stay."""
+        """Note the reason. This row is not measured again on this server; values of earlier rounds stay."""
         self.record.missing.setdefault(self.what, {})[self.server] = why

@@ -1,4 +1,4 @@
-"""What brokers send, as whole frames that are made before anything is measured, and the route that comes of it."""
+"""The registrations that brokers send, as whole frames made before any measurement, and the routes they lead to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interop.harness.wire import frame, json_header
 # No broker may expire while another server is measured.
 LIVE_FOR_MS = 3_600_000
 QUEUES, CHANGED_QUEUES = 8, 16
-# When the first registration was written. A 5.x broker writes the current time into each, and registers every 30 s.
+# The time in the first registration. A 5.x broker writes the current time into each, and registers every 30 s.
 WRITTEN_MS, PERIOD_MS = 1_800_000_000_000, 30_000
 MANY_BROKER = "broker-many"
 
@@ -28,7 +28,7 @@ def broker_name(number: int) -> str:
 
 
 def broker_host(number: int) -> str:
-    """An address of its own for each broker, all of the same length."""
+    """Each broker has an address of its own; all addresses have the same length."""
     return f"10.{100 + number // 100}.100.{100 + number % 100}"
 
 
@@ -40,7 +40,7 @@ def registration(broker: str, host: str, body: bytes, *, compressed: bool = Fals
 
 
 def _entry(queues: int) -> str:
-    """The text of one topic in a registration, with %(t)s for its name."""
+    """The JSON of one topic in a registration, with %(t)s in place of its name."""
     return dumps({"%(t)s": topic_config("%(t)s", queues, queues)})[1:-1].decode()
 
 
@@ -64,7 +64,7 @@ def plain_body(
 
 
 def route_body(brokers: Iterable[int]) -> bytes:
-    """TopicRouteData of a topic on these brokers in standard JSON: what the simple C server gives."""
+    """TopicRouteData of a topic on these brokers in standard JSON; the simple C server sends it."""
     numbers = sorted(brokers)
     datas = [
         {"brokerAddrs": {"0": f"{broker_host(n)}:10911"}, "brokerName": broker_name(n), "cluster": "DefaultCluster",
@@ -79,7 +79,7 @@ def route_body(brokers: Iterable[int]) -> bytes:
 
 
 def spread(number: int, brokers: int, topics: int, width: int) -> list[int]:
-    """The topics of one of ``brokers`` that share ``topics``, each topic on ``width`` brokers in a row."""
+    """The topics of broker ``number``, where ``topics`` are shared so that each is on ``width`` successive brokers."""
     return sorted(t for back in range(width) for t in range((number - back) % brokers, topics, brokers))
 
 
@@ -88,9 +88,9 @@ class ManyTopics:
     """Registrations of one broker with MANY_TOPICS topics."""
 
     first: bytes
-    # A new data version and one other topic each time: what a broker sends after a change.
+    # Each with a new data version and another changed topic, as a broker sends after a change.
     changed: list[bytes]
-    # The last of the changed ones again, each written at another time: what a 5.x broker sends every 30 s.
+    # The topics and versions of the last changed one, each with a later time, as a 5.x broker sends every 30 s.
     unchanged: list[bytes]
     compressed: list[bytes]
 
@@ -105,7 +105,7 @@ class ManyTopics:
 
     @staticmethod
     def _frame(number: int, periods: int = 0) -> bytes:
-        """Written so many periods after the last change."""
+        """``number`` is the version; the time in it is so many periods after that change."""
         written_ms = WRITTEN_MS + (number + periods) * PERIOD_MS
         body = plain_body(range(MANY_TOPICS), number + 1, frozenset([number]), written_ms)
         return registration(MANY_BROKER, broker_host(999), body)

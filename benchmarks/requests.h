@@ -1,8 +1,8 @@
-/* What the load programs share: route requests (GET_ROUTEINFO_BY_TOPIC), the answers' frames, clocks, connections.
+/* What the load programs share: route requests (GET_ROUTEINFO_BY_TOPIC), frames of answers, clocks, connections.
  *
- * Requests are written from one template: only the topic's number and the opaque differ, so a million topics need no
- * more memory here than one, and no more time. Topics are named topic-000000 and so on. Everything ends the program
- * with status 1 and a word on stderr when the server closes a connection or is silent for SILENCE_MAX_MS.
+ * Requests are copies of one template with another topic number and opaque, so a million topics need no more memory
+ * and no more time here than one. Topics are named topic-000000 and so on. If the server closes a connection or is
+ * silent for SILENCE_MAX_MS, the program ends with status 1 and a line on stderr.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ enum { REQUEST_MAX = 256, ANSWER_MAX = 16 << 20, TOPIC_DIGITS = 6, OPAQUE_DIGITS
 static struct { size_t size, topic_at, opaque_at; int binary; char bytes[REQUEST_MAX]; } request;
 static uint32_t opaque = 100000000;                                  /* always nine digits */
 
-static char where[64];                                               /* more about a failure */
+static char where[64];                                               /* added to the text of a failure */
 
 static void fail(const char *what) { fprintf(stderr, "%s%s\n", what, where); exit(1); }
 
@@ -94,7 +94,7 @@ static inline int is_route(const char *frame, uint32_t length) {
     return word >> 24 ? !frame[8] && !frame[9] : memmem(frame + 8, header, "\"code\":0,", 9) != NULL;
 }
 
-/* The code of an answer, 0 if it does not tell. */
+/* The code of an answer, 0 if it has none. */
 static inline int code_of(const char *frame) {
     uint32_t word = get32(frame + 4);
     if (word >> 24) return (uint8_t)frame[8] << 8 | (uint8_t)frame[9];
@@ -121,7 +121,7 @@ static inline size_t receive(int fd, char *into, size_t room, int flags) {
     return got;
 }
 
-/* Ask for one topic and wait; the bytes of the whole answer. A body is not looked at. */
+/* Ask for one topic and wait; the size of the whole answer. Its body is not checked. */
 static inline size_t ask(int fd, uint32_t topic) {
     static char bytes[65536];
     size_t have = 0, head;

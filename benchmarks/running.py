@@ -1,4 +1,4 @@
-"""A name server of any kind as a process on a free loopback port, ready when it has answered a request."""
+"""A name server of any kind as a process on a free loopback port; ready once it has answered a request."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ JAVA_HEAP_MB = 512
 
 @dataclass(frozen=True)
 class Needs:
-    """What servers are started with in one part."""
+    """What a part needs its servers to be started with."""
 
     body: bytes = b"x"
     java_heap_mb: int = JAVA_HEAP_MB
 
 
 class Server:
-    """Started on construction; ``start_s`` is the time from exec to the first answer."""
+    """A running server, started on construction. ``start_s`` is the time from exec to the first answer."""
 
     def __init__(self, kind: Kind, home: Path, needs: Needs) -> None:
         home.mkdir(parents=True)
@@ -42,7 +42,7 @@ class Server:
         try:
             self._wait_for_answer(began + START_TIMEOUT_S)
         except BaseException:
-            self.kill()  # nothing is left behind, neither by a failed start nor by Ctrl-C
+            self.kill()  # no process is left after a failed start or Ctrl-C
             raise
         self.start_s = time.perf_counter() - began
 
@@ -84,7 +84,7 @@ class Server:
 
 @contextmanager
 def running(kinds: list[Kind], folder: Path, needs: Needs, failed: dict[str, str]) -> Iterator[list[Server]]:
-    """One server of each kind, all killed in the end; why one did not start goes to ``failed`` by its key."""
+    """One server of each kind, all killed at the end. ``failed`` gets the reason for each that did not start."""
     with ExitStack() as stack:
         servers = []
         for kind in kinds:

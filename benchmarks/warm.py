@@ -1,4 +1,4 @@
-"""Load before the first measurement, until a server does not get faster any more."""
+"""Warm-up: load before the first measurement, until a server gets no faster."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 from benchmarks.bench import Bench
+from benchmarks.brokers import send
 from benchmarks.failures import EXPECTED
-from benchmarks.fleet import send
 from benchmarks.load import lookups
 from benchmarks.plan import ENCODINGS, Plan
 from benchmarks.process import settle
@@ -17,21 +17,21 @@ from benchmarks.running import Server
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
 
-# The least cost in the last LAST slices is at most this much below the least before them.
+# Warm: the least cost in the last LAST slices is at most this share below the least cost before them.
 LAST, GAIN_MAX = 3, 0.03
-# A server that does not compile its code while it runs has what it needs after one slice.
+# One slice is enough for a server that does not compile its code while it runs.
 SLICES_OF_OTHERS = 1
 WARM_BROKER, GONE_WITHIN_S = "broker-warm", 30.0
 
 
 def is_warm(costs: Sequence[float]) -> bool:
-    """Whether the last slices brought no gain worth mentioning. The least of several slices is compared: noise makes
-    a slice dearer, never cheaper."""
+    """Whether the last slices brought no further gain. The least cost of several slices is compared, because noise
+    makes a slice more expensive, never cheaper."""
     return len(costs) > LAST and min(costs[-LAST:]) >= (1 - GAIN_MAX) * min(costs[:-LAST])
 
 
 def until_warm(one: Callable[[], float], most: int) -> list[float]:
-    """Costs of one slice after the other until they are warm, at most ``most``."""
+    """The costs of slices, one after another, until the server is warm; at most ``most``."""
     costs: list[float] = []
     while len(costs) < most and not is_warm(costs):
         costs.append(one())
@@ -40,13 +40,13 @@ def until_warm(one: Callable[[], float], most: int) -> list[float]:
 
 def said(label: str, what: str, costs: Sequence[float], unit: str) -> str:
     """A note for the report."""
-    state = "warm" if is_warm(costs) else "still getting faster when the time for warming was over"
+    state = "warm" if is_warm(costs) else "still getting faster when the time for the warm-up was over"
     return f"Warm-up of {label}, {what}: {len(costs)} slices, {costs[0]:.3g} to {min(costs):.3g} {unit}, {state}."
 
 
 def warm_lookups(bench: Bench, record: Record, servers: list[Server], topics: int,
                  encodings: Sequence[str] = ("json",)) -> None:  # fmt: skip
-    """Lookups, in slices, on every server. What fails here fails again where it is measured, and is noted there."""
+    """Lookups, in slices, on every server. An error here occurs again in the measurement, which notes it."""
     plan = bench.plan
     for server in servers:
         for encoding in encodings:
@@ -64,7 +64,7 @@ def warm_lookups(bench: Bench, record: Record, servers: list[Server], topics: in
 
 
 def warm_registrations(bench: Bench, record: Record, servers: list[Server], topics: int) -> None:
-    """Registrations of a broker that leaves again, on every server, a few of them a slice."""
+    """Registrations, in slices, on every server, of a broker that leaves afterwards."""
     frames = [registration(WARM_BROKER, broker_host(998), plain_body(range(topics), version + 1, frozenset([version])))
               for version in range(4)]  # fmt: skip
     for server in servers:
@@ -87,7 +87,7 @@ def _warm_registrations(plan: Plan, record: Record, server: Server, frames: list
 
 
 def wait_until_gone(server: Server, broker: str) -> None:
-    """The broker's connection was closed: the server unregisters it. AssertionError if that does not come."""
+    """Wait until the server has unregistered a broker whose connection was closed. AssertionError if it does not."""
 
     def is_gone() -> bool:
         with Client(server.port) as client:

@@ -22,7 +22,7 @@ JARS = (f"rocketmq-namesrv-{CURRENT}", f"rocketmq-remoting-{CURRENT}", f"rocketm
 
 
 def record(name: str) -> list[bytes]:
-    """What a fresh Java NameServer answers to one scenario."""
+    """A fresh Java NameServer's answers to one scenario."""
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as folder:
         server = JavaNameServer(Path(folder), scenario.properties, classpath=classpath(CURRENT))
@@ -33,7 +33,7 @@ def record(name: str) -> list[bytes]:
 
 
 def provenance() -> dict[str, object]:
-    """Which server the answers came from, so that they can be made again."""
+    """The server and versions that the answers came from, so that they can be recorded again."""
     lib = cache_folder() / f"rocketmq-{CURRENT}" / "lib"
     jars = {f"{jar}.jar": hashlib.sha256((lib / f"{jar}.jar").read_bytes()).hexdigest() for jar in JARS}
     java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr.splitlines()[0]

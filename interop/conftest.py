@@ -1,4 +1,4 @@
-"""Fixtures of the scenarios with real brokers. Where a tool is missing the whole folder is left out, with reason."""
+"""Fixtures of the scenarios with real brokers. If a tool is missing, the whole folder is skipped with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make demo``: rocketns, a real broker, a producer and a consumer on this machine, each step said as it happens."""
+"""``make demo``: rocketns, a real broker, a producer and a consumer on this machine. Each step is printed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _run() -> int:
         try:
             return _demo(cleanup)
         finally:
-            # A second Ctrl-C must not leave a process behind.
+            # A second Ctrl-C must not leave a process running.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
 

@@ -15,7 +15,7 @@ Where reality leaves the model, read in the 5.5.0 client and broker, and asserte
   part or every queue it sees. Orphaned queues are consumed by turns; c2's own queues stay taken twice.
 
 So orphaned queue-seconds of the audit are an upper bound in windows that last for longer than about two and a half
-minutes with default settings, and right in shorter ones. The settings of `interop.audit.fleet` bring this to 20 s.
+minutes with default settings, and right in shorter ones. The settings of `interop.audit.deployment` bring this to 20 s.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pytest
 
 from interop.audit.audited import missing
 from interop.audit.comparison import ALL, Compared, Printed, table
-from interop.audit.fleet import ADDRESSES, ASKS, BROKER_TIMEOUT_S, GROUP, MEMBER_TIMEOUT_S, A, B
+from interop.audit.deployment import ADDRESSES, ASKS, BROKER_TIMEOUT_S, GROUP, MEMBER_TIMEOUT_S, A, B
 from interop.audit.seen import dup_seconds, orphaned_seconds
 from interop.audit.story import SHARED, play
 

@@ -1,4 +1,4 @@
-"""The three ways in which a broker leaves, and how soon the name server forgets it."""
+"""The three ways in which a broker leaves, and how soon the name server removes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICK_EXPIRY = {
     "brokerHeartbeatInterval": int(BEAT_S * 1000),
     "brokerNotActiveTimeoutMillis": int(TIMEOUT_S * 1000),
 }
-# Far below the 120 s after which these brokers would expire, far above any hiccup of the machine.
+# Far below the 120 s after which these brokers would expire, and far above any delay of the machine.
 AT_ONCE_S = 20.0
 
 

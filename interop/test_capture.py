@@ -5,7 +5,7 @@ from __future__ import annotations
 from interop.capture import record
 from interop.golden import store
 
-# Hash order, an asynchronous unregistration and both dialects: what is likeliest to differ between two runs.
+# Hash order, an asynchronous unregistration and both dialects are the most likely to differ between two runs.
 SCENARIO = "static-topics"
 
 

@@ -1,4 +1,4 @@
-"""A master and a slave that acts for it: who reads what while the master is away, and how the brokers learn of it."""
+"""A slave as acting master: what clients read while the master is away, and how the brokers are notified."""
 
 from __future__ import annotations
 

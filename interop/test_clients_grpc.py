@@ -23,7 +23,7 @@ from interop.harness.proxy import Proxy, proxy_jars
 from interop.harness.servers import NameServer
 
 SHOWN = "ordinary messages through the 5.5.0 proxy in cluster mode"
-# Who receives through the proxy pops, which needs the timer wheel, and that needs more than the usual 128 MB.
+# Receiving through the proxy uses POP, which needs the timer wheel, which needs more than the usual 128 MB.
 POPPABLE = {"timerWheelEnable": "true"}
 MEMORY = ("-XX:MaxDirectMemorySize=512m",)
 
@@ -56,7 +56,7 @@ def build() -> None:
 
 @pytest.fixture(scope="module")
 def running(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Proxy, Broker]]:
-    """A broker and the proxy beside it, which know nothing but the name server."""
+    """A broker and a proxy that know only the name server."""
     folder = tmp_path_factory.mktemp("grpc")
     server = server_class(folder / "ns", {"listenPort": free_port()})
     topics = [program.topic for program in PROGRAMS]
@@ -77,6 +77,6 @@ def running(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFac
 def test_client_sends_and_receives_through_the_proxy(
     program: Program, running: tuple[Proxy, Broker], run_client: Start
 ) -> None:
-    """B198, B216: the proxy finds the cluster and each topic's route by the name server alone."""
+    """B198, B216: the proxy finds the cluster and each topic's route only through the name server."""
     proxy, broker = running
     assert_program_sends_and_receives(program, proxy.address, broker, run_client)

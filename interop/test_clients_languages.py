@@ -1,4 +1,4 @@
-"""Clients that are not Java's and speak to the name server themselves."""
+"""Clients in other languages that query the name server themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS between everyone: a name server that refuses anything else, and a Java broker and clients that verify it."""
+"""TLS everywhere: a name server that refuses plain connections, and a Java broker and clients that verify it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_broker_and_clients_use_tls_alone(
     produce: Callable[..., JavaClient],
     consume: Callable[..., JavaClient],
 ) -> None:
-    """B066, B067: the broker registers and both clients find it over TLS; without TLS nobody is served."""
+    """B066, B067: the broker registers and both clients find it over TLS; without TLS no request is answered."""
     assert not is_served(lambda: Client(tls_server.port))
     with TlsClient(tls_server.port) as client:
         assert client.served_certificate == _der(certificates)

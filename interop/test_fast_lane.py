@@ -1,4 +1,4 @@
-"""How many route look-ups of real clients the reactors answer: all but one in a hundred, printed as a run ends."""
+"""How many route lookups of real clients the reactors answer: all but one in a hundred. Printed at the end of a run."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def assert_sent(producer: JavaClient, count: int) -> None:
 
 
 def assert_answered_by_reactors(server: NameServer, client: str, record_property: Record) -> None:
-    """What the server says when it stops; printed with the others at the end of the run."""
+    """The server's counts when it stops; printed with the others at the end of the run."""
     assert server.stop() == 0
     counted = COUNTED.search(server.process.text())
     assert counted, server.process.text()[-4000:]

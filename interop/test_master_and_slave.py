@@ -1,4 +1,4 @@
-"""A master and its slave: who knows whom, and what clients are told while the master is away."""
+"""A master and its slave: how they find each other, and the routes of clients while the master is away."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from interop.harness import codes, views
 from interop.harness.brokers import REGISTRATION_PERIOD_S, Broker
 from interop.harness.clients import JavaClient
+from interop.harness.flow import stop_and_check
 from interop.harness.ports import free_port
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import eventually
@@ -22,7 +22,7 @@ RESTORED_WITHIN_S = REGISTRATION_PERIOD_S + 15.0
 
 
 class Place:
-    """One address of the pair: a port and a folder that whoever serves there keeps its files in."""
+    """One address of the pair: a port, and a folder for the files of the server on it."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -30,7 +30,7 @@ class Place:
         self.server: NameServer = JavaNameServer(home, {"listenPort": self.port})
 
     def replace_by(self, kind: type[NameServer]) -> None:
-        """Stop who serves here and start the other one with the same configuration and KV file."""
+        """Stop the server here and start the other kind with the same configuration and KV file."""
         self.server.stop()
         self.server = kind(self.home, {"listenPort": self.port})
 
@@ -57,7 +57,7 @@ def test_a_pair_is_replaced_one_at_a_time_and_back_without_losing_a_message(
             client.request(codes.PUT_KV_CONFIG, {"namespace": "kept", "key": "k", "value": "taken over: ü"})
     producer = produce(servers, TOPIC, 1_000_000, pause_ms=PAUSE_MS)
     consumer = consume(servers, TOPIC, "readers")
-    _wait_for_more_messages(consumer)
+    consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
 
     for kind in (RocketnsServer, JavaNameServer):
         for place, other in (pair, pair[::-1]):
@@ -66,16 +66,6 @@ def test_a_pair_is_replaced_one_at_a_time_and_back_without_losing_a_message(
             assert TOPIC in routes
             eventually(lambda place=place, routes=routes: views.routes(place.server) == routes, RESTORED_WITHIN_S)
             assert views.kv(place.server, "kept", "k") == "taken over: ü"
-            _wait_for_more_messages(consumer)
+            consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
 
-    producer.stop()
-    sent = producer.values("SENT")
-    assert producer.values("DONE")
-    assert not producer.values("FAILED")
-    consumer.wait_for("GOT", len(sent))
-    consumer.stop()
-    assert Counter(consumer.values("GOT")) == Counter(sent)
-
-
-def _wait_for_more_messages(consumer: JavaClient) -> None:
-    consumer.wait_for("GOT", len(consumer.values("GOT")) + MESSAGES_BETWEEN)
+    stop_and_check(producer, consumer)

@@ -93,7 +93,7 @@ def test_topic_list_prints_every_topic(managed: Managed, topic: str) -> None:
 
 
 def test_cluster_list_prints_the_broker(managed: Managed) -> None:
-    """B216: the tool asks the name server for brokers, then each of them how it is."""
+    """B216: the tool asks the name server for the brokers, then each broker for its state."""
     printed = managed.admin.run("clusterList").prints(rf"{CLUSTER} .*\n")[0]
     assert printed.split()[:5] == [CLUSTER, BROKER, "0", managed.broker.address, "V5_5_0"]
 

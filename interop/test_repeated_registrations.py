@@ -1,4 +1,4 @@
-"""Real brokers' unchanged registrations: rocketns counts them as repeated, so it does not decode them again."""
+"""Unchanged registrations of real brokers: rocketns counts them as repeated and does not decode them again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _registrations(sent: bytes) -> Iterator[bytes]:
 
 
 def statement(body: bytes) -> Any:
-    """What the broker says of itself: the body without the time at which a 5.x broker wrote it."""
+    """The broker's data: the body without the time at which a 5.x broker wrote it."""
     if body[:1] == b"\x78":
         return zlib.decompress(body)
     fields = json.loads(body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import signal
 import sys
@@ -22,16 +23,18 @@ from rocketns.errors import StartupError
 from rocketns.logs import LogWriter, log_folder, start_logging
 from rocketns.logtext import escape, one_line
 
-# Objects made before the collector looks for cycles among them. A broker's first registration makes 20,000 that stay,
-# and the 700 of Python's default would have it walk them 30 times, and the whole tables now and then.
+log = logging.getLogger("rocketns.main")
+
+# New objects before the garbage collector runs. A broker's first registration makes 20,000 objects that stay. With
+# Python's default of 700 the collector would walk them 30 times, and sometimes the whole tables.
 GC_YOUNG_OBJECTS = 20_000
 GC_YOUNG_ROUNDS, GC_OLD_ROUNDS = 20, 50
-# Steps of niceness between the reactors and control.
+# How much nicer the control thread is than the reactors.
 CONTROL_NICENESS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until a signal; the exit status. ``audit`` as the first word is another program: what the journals tell."""
+    """Run until a signal; return the exit status. The first word ``audit`` starts the other program."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [cli.AUDIT]:
         return _audit(words[1:])
@@ -51,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _audit(words: list[str]) -> int:
-    from rocketns.pipeline.audit import main as audit  # a name server that starts has no use for it
+    from rocketns.pipeline.audit import main as audit  # the name server does not need it
 
     return audit(words)
 
@@ -72,6 +75,9 @@ def _run_logged(configuration: Configuration, options: cli.Options, home: Path) 
     except OSError as error:
         raise StartupError(f"the log file cannot be written: {error}") from error
     try:
+        log.info("times in this log are GMT+8, as in the log of the Java name server")
+        for sentence in configuration.passed_over_system_properties():
+            log.warning("command line: %s", sentence)
         return asyncio.run(_serve(configuration, listener))
     finally:
         listener.stop()
@@ -88,7 +94,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     await controller.start()
     signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
     _spare_the_collector()
-    if controller.lane.reactors is not None:
+    if controller.reactors is not None:
         _let_reactors_go_first()
     _say(controller.boot_line())
     await stop.wait()
@@ -99,29 +105,32 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
 
 
 def _reread(controller: NamesrvController, log_writer: LogWriter) -> None:
-    """SIGHUP: opens the log files again and re-reads the TLS files and the live part of the configuration."""
+    """SIGHUP: open the log file again, re-read the TLS files and the live part of the configuration."""
     log_writer.reopen()
     controller.reread()
 
 
 def _spare_the_collector() -> None:
-    """What there is now stays until the end, so it is never walked again."""
+    """The objects of the start stay until the end, so the collector never walks them again."""
     gc.freeze()
     gc.set_threshold(GC_YOUNG_OBJECTS, GC_YOUNG_ROUNDS, GC_OLD_ROUNDS)
 
 
 def _let_reactors_go_first() -> None:
-    """This thread, which is control, lets theirs go first where both want a core: a registration of 10,000 topics takes
-    milliseconds, and a look-up that came meanwhile would wait for the end of control's slice."""
-    if sys.platform == "linux":  # the only system where a thread has a niceness of its own
+    """Give the reactors priority over this thread, the control thread, if both want the same core.
+
+    A registration of 10,000 topics takes milliseconds. A look-up that comes meanwhile would wait for the end of the
+    control thread's time slice.
+    """
+    if sys.platform == "linux":  # on other systems a thread has no niceness of its own
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + CONTROL_NICENESS)
 
 
 def _say(line: str) -> None:
-    """One write for the whole line: the log's thread writes to standard output too."""
+    """Write the line to standard output in one piece, because the log thread writes there too."""
     if sys.stdout is not None:
-        with contextlib.suppress(OSError):  # nobody reads it: no reason not to serve
+        with contextlib.suppress(OSError):  # the server also runs if nobody reads the line
             os.write(sys.stdout.fileno(), f"{one_line(line)}\n".encode("utf-8", "backslashreplace"))
 
 

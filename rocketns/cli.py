@@ -1,19 +1,21 @@
-"""The command line of `rocketns` and `mqnamesrv`: Java's options, and its exit status for wrong ones."""
+"""The command line of `rocketns` and `mqnamesrv`: Java's options, and Java's exit status for a wrong option."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import Field, dataclass, field
-from typing import Any, NoReturn
+from dataclasses import dataclass, field
+from typing import NoReturn
 
 from rocketns import __version__
 from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, properties
-from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH, PREFIX, REACTORS_MAX
+from rocketns.config.limits import PREFIX, REACTORS_MAX
+from rocketns.config.system import SYSTEM_PROPERTIES
+from rocketns.config.tls import TLS_PROPERTIES
 
 EXIT_USAGE = 1
-AUDIT = "audit"  # the first word of the other program, as no name server ever had one
+AUDIT = "audit"  # as the first word it starts the other program
 
 USAGE = (
     "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] "
@@ -21,17 +23,32 @@ USAGE = (
 )
 
 INTRODUCTION = """\
-A name server for Apache RocketMQ: brokers, producers, consumers and admin tools use it in place of the Java one.
-Start it without options and point namesrvAddr at port 9876 of this machine.
-What the journals of a fleet of name servers tell is a program of its own: rocketns audit --help
+A name server for Apache RocketMQ. Brokers, producers, consumers and admin tools use it in place of the Java one.
+Start it without options, and set namesrvAddr of brokers and clients to port 9876 of this machine.
+Another program compares the journals of several name servers: rocketns audit --help
 """
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+EXIT_STATUSES = (
+    (0, "stopped by SIGTERM or SIGINT, or after --help, --version or --printConfigItem"),
+    (1, "wrong option; the message names it"),
+    (255, "could not start; the message says why"),
+)
+SIGNALS = (
+    ("SIGTERM, SIGINT", "stop; a second one ends the wait of a graceful shutdown"),
+    ("SIGQUIT", "print the stacks of all threads and the lengths of all queues to standard output, and go on"),
+    (
+        "SIGHUP",
+        "open the log file again (for logrotate), read the TLS files again, and apply those properties of the config "
+        "file that take effect at once or for new connections",
+    ),
+    ("SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ, SIGALRM, SIGVTALRM, SIGIO", "ignored"),
+)
 
 
 @dataclass(slots=True)
 class Options:
-    """What the command line said. ``system`` holds the -D properties."""
+    """The parsed command line. ``system`` has the -D properties."""
 
     config_file: str | None = None
     print_config_items: bool = False
@@ -49,8 +66,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str]) -> Options:
-    """Options from arguments. SystemExit: 0 after help or version, 1 for what is not understood."""
-    parsed = _parser().parse_args(arguments)
+    """Options from arguments. SystemExit: 0 after help or version, 1 for a wrong option."""
+    parsed = parser().parse_args(arguments)
     return Options(
         parsed.config_file,
         parsed.print_config_items,
@@ -61,8 +78,9 @@ def parse(arguments: Sequence[str]) -> Options:
     )
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
+def parser() -> _Parser:
+    """The options of `rocketns`. docs/properties.md is made from them too."""
+    made = _Parser(
         prog="mqnamesrv",
         usage=USAGE,
         description=INTRODUCTION,
@@ -70,21 +88,22 @@ def _parser() -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    add = parser.add_argument
-    add("-c", "--configFile", dest="config_file", metavar="<arg>", help="Name server config properties file")
+    add = made.add_argument
+    add("-c", "--configFile", dest="config_file", metavar="<arg>",
+        help="Java properties file with the properties below; changes by request 318 are written to it")  # fmt: skip
     add("-p", "--printConfigItem", dest="print_config_items", action="store_true",
-        help="Print all config items and exit")  # fmt: skip
-    add("-n", "--namesrvAddr", metavar="<arg>", help="Name server address list; accepted, of no effect here")
+        help="print all properties with their values and exit")  # fmt: skip
+    add("-n", "--namesrvAddr", metavar="<arg>", help="accepted and ignored: a name server has no name servers")
     add("-D", dest="system", action="append", default=[], type=_system_property, metavar="<name>=<value>",
-        help="A Java system property, see below")  # fmt: skip
+        help="a Java system property, see below")  # fmt: skip
     add("--log-files", action="store_true",
-        help="Log to ~/logs/rocketmqlogs/namesrv.log, where Java logs, instead of standard output")  # fmt: skip
-    add("--log-level", default="INFO", choices=LEVELS, metavar="<arg>", help=f"One of {', '.join(LEVELS)}")
+        help="log to ~/logs/rocketmqlogs/namesrv.log as Java does; by default to standard output")  # fmt: skip
+    add("--log-level", default="INFO", choices=LEVELS, metavar="<arg>", help=f"{', '.join(LEVELS)}; by default INFO")
     add("--reactors", type=_reactors, metavar="<n>",
-        help=f"Threads that carry plain connections, 0 to {REACTORS_MAX}; 0 = the asyncio loop does. "
-        "Default: one for each core")  # fmt: skip
-    add("--version", action="version", version=f"rocketns {__version__}")
-    return parser
+        help=f"threads that may carry plain connections and answer route look-ups, 0 to {REACTORS_MAX}; by default one "
+        "for each core; 0 lets the asyncio loop carry all. Takes precedence over rocketns.reactors")  # fmt: skip
+    add("--version", action="version", version=f"rocketns {__version__}", help="print the version and exit")
+    return made
 
 
 def _system_property(text: str) -> tuple[str, str]:
@@ -107,42 +126,21 @@ def _epilog() -> str:
         ("Limits of rocketns", _listed(Limits, PREFIX)),
         ("The journal of rocketns", _listed(JournalConfig)),
         (
-            "System properties (-Dname=value)",
-            [
-                f"  {FRAME_MAX_LENGTH}  bytes of the largest frame ({FRAME_BYTES_MAX})",
-                "  rocketmq.home.dir  RocketMQ's installation, before the environment's ROCKETMQ_HOME; both optional",
-                "  rocketmq.serialize.type  JSON or ROCKETMQ, the form of answers' headers (JSON)",
-                "  rocketmq.namesrv.addr  name servers that the cluster-test mode asks, before NAMESRV_ADDR",
-                "  tls.server.mode  disabled, permissive or enforcing (permissive); more tls. names are in README.md",
-                "  user.home  folder that the default paths are below (the user's home)",
-                "  JAVA_OPT and JAVA_OPT_EXT in the environment are read for -D too, as RocketMQ's launcher does",
-            ],
+            "System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)",
+            [f"  {name} ({default or '-'})  {doc}" for name, default, doc in SYSTEM_PROPERTIES],
         ),
         (
-            "Exit status",
-            ["  0 stopped by SIGTERM or SIGINT, -h or -p; 1 wrong option; 255 could not start (it says why)"],
+            "TLS (-Dname=value, the file of tls.config.file, or the config file)",
+            [f"  {name} ({default or '-'})  {doc}" for name, default, doc in TLS_PROPERTIES],
         ),
-        (
-            "Signals",
-            [
-                "  SIGTERM, SIGINT  stop; a second one cuts a graceful wait short",
-                "  SIGQUIT  print the stacks of all threads, and what waits, to standard output",
-                "  SIGHUP  go on in a new log file, read TLS files and what is felt at once of the config file",
-            ],
-        ),
+        ("Exit status", [f"  {status}  {doc}" for status, doc in EXIT_STATUSES]),
+        ("Signals", [f"  {names}  {doc}" for names, doc in SIGNALS]),
     ]
     return "\n\n".join(f"{title}:\n" + "\n".join(lines) for title, lines in sections)
 
 
-def _bounds(declaration: Field[Any]) -> str:
-    text = properties.bounds_text(declaration)
-    return f"{text}; " if text else ""
-
-
 def _listed(config: type, prefix: str = "") -> list[str]:
     return [
-        f"  {prefix}{name} ({properties.show(declaration.default) or '-'})  {declaration.metadata['doc']}; "
-        f"{_bounds(declaration)}"
-        f"felt {declaration.metadata['effect'].value}"
+        f"  {prefix}{name} ({properties.show(declaration.default) or '-'})  {properties.described(declaration)}"
         for name, declaration in properties.declared(config).items()
     ]

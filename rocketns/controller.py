@@ -1,103 +1,198 @@
-"""NamesrvController: builds the server from a configuration, starts it, and stops it."""
+"""NamesrvController: builds the server from a configuration, connects its parts, starts it, and stops it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-import resource
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketns import files
-from rocketns.config import Configuration, Limits, properties
-from rocketns.errors import StartupError
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.config import Configuration, properties
 from rocketns.filewriter import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
+from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.events import ConfigChanged
+from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock
-from rocketns.server.control import Control
-from rocketns.server.lane import Lane
-from rocketns.server.reactors.reactors import LookupCount, ReactorLane
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.connections.asyncio_transport import AsyncioTransport
+from rocketns.server.control.answering import Answering
+from rocketns.server.control.control import Control
+from rocketns.server.control.expiry import SCAN, Expiry
+from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.jobs import Jobs
+from rocketns.server.listening import bind, fit_connections, listen
+from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.publishing.delivery import EventDelivery
+from rocketns.server.publishing.known_topics import KnownTopics
+from rocketns.server.publishing.lookup_switch import LookupSwitch
+from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
+from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.reactors.balancer import Balancer
+from rocketns.server.reactors.handle import make_reactors
+from rocketns.server.reactors.lookup_counts import LookupCount, drain_lookups
+from rocketns.server.reactors.reactor_transport import ReactorTransport
+from rocketns.server.reactors.usage import Meter
+from rocketns.server.stall import StallWatch, Transport
+from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
 if TYPE_CHECKING:
     from rocketns.journal.journal import Journal
 
 log = logging.getLogger("rocketns.controller")
 
-SPARE_DESCRIPTORS = 64
-# At the end: how long answers wait for the disk while their connections are open, and what waits at all.
+FIRST_SCAN_MS = 5_000
+FIRST_KV_PRINT_MS = 60_000
+KV_PRINT_INTERVAL_MS = 10 * 60_000
+# The shortest interval. The balance of the reactors has the same, so that both jobs cost one wake-up.
+IDLE_CHECK_INTERVAL_MS = 1_000
+# At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
-CONNECTIONS_MIN = 16  # as many as a small cluster has; with fewer open files the server does not start
 
 
 class NamesrvController:
-    """One name server. `start`, then `stop`, both on a running event loop."""
+    """One name server, bound to its address. `start`, then `stop`, both on a running event loop.
+
+    Each part is given the parts that it calls, so they are made in the order of the layers:
+    tables → what publishes events → control → transports → what watches time.
+    """
 
     def __init__(self, configuration: Configuration, clock: Clock | None = None) -> None:
+        """StartupError if the address, the limits or the TLS properties are not usable."""
+        fit_connections(configuration.limits)
+        config, netty, limits = configuration.namesrv, configuration.netty, configuration.limits
         self.configuration = configuration
         self.clock = clock or Clock()
-        config, limits = configuration.namesrv, configuration.limits
+        self._bound = bind(netty.bind_address, netty.listen_port)
+        self._timer: asyncio.TimerHandle | None = None
+        tables = RouteTables()
+        kv_config = KVConfigManager(Path(config.kv_config_path), limits)
+        serialize_type = SerializeType[configuration.serialize_type]
+
+        self.tls = TlsContexts(configuration.read_tls)
+        self.publisher = Publisher(tables)
+        self.reactors = make_reactors(configuration, self.publisher.slots, self.tls.mode)
+        self.journal = self._make_journal(tables, kv_config)
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max)
         self.context = NamesrvContext(
             configuration,
-            KVConfigManager(Path(config.kv_config_path), limits),
+            kv_config,
             UnregisterQueue(config.un_register_broker_queue_capacity),
             started_ms=self.clock.now().ms,
             cluster_test=config.cluster_test,
+            lookups=self.journal.lookups if self.journal and self.journal.counts_lookups else None,
+            known_topics=KnownTopics(self.publisher.slots),
             writer=self.writer,
+            tables=tables,
         )
+
         self.client = RemotingClient(configuration.read_tls)
-        self.control = Control(configuration, self.context, self.clock, self.client)
-        self.lane = Lane(configuration, self.control)
-        self.journal: Journal | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self.lookup_switch = LookupSwitch(self.context, self.reactors)
+        notifier = MinBrokerNotifier(config, self.client, serialize_type)
+        record = None if self.journal is None else self.journal.record
+        self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, record)
+
+        product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type)
+        answering = Answering(self.context, self.clock, self.delivery, product, serialize_type)
+        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery)
+        self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
+
+        self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, self.reactors)
+        self.reactor_transport: ReactorTransport | None = None
+        self.balancer: Balancer | None = None
+        transports: list[Transport] = [self.asyncio_transport]
+        if self.reactors is not None:
+            self.reactor_transport = ReactorTransport(
+                configuration, self.reactors, self.control, self.clock, self.asyncio_transport
+            )
+            self.balancer = Balancer(self.reactors, Meter(self.reactor_transport.threads).read)
+            transports.append(self.reactor_transport)
+
+        self.jobs = Jobs()
+        self._stalls = StallWatch(self.clock.now().ms, tables, transports)
+        self.expiry = Expiry(self.context, self.clock, self.jobs, self._stalls, self.control)
+        self._add_jobs()
+
+    def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
+        """None unless ``journalPath`` names a folder."""
+        config, reactors = self.configuration.journal, self.reactors
+        if not config.journal_path:
+            return None
+        from rocketns.journal.journal import Journal  # a server without a journal starts 10 ms sooner
+
+        ns = config.ns(self.configuration.netty.bind_address, self._bound.getsockname()[1])
+        sources = [] if reactors is None else [lambda: _reactor_lookups(reactors)]
+        kv = kv_config.config_table
+        log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
+        return Journal(config, ns, tables, kv, self.clock.now().epoch_ms, _call_later, sources)
+
+    def _add_jobs(self) -> None:
+        """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
+        config, kv_config = self.configuration, self.context.kv_config
+        scan_ms, journal_ms = config.namesrv.scan_not_active_broker_interval, config.journal.journal_fsync_ms
+        now_ms, add = self.clock.now().ms, self.jobs.add
+
+        add(SCAN, self.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
+        add("printAllPeriodically", kv_config.print_all,
+            first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
+        add("closeIdle", self._close_idle, first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)
+        add("FileWatchService", self.tls.check_files, first_ms=now_ms + WATCH_INTERVAL_MS, every_ms=WATCH_INTERVAL_MS)
+        if self.balancer is not None and self.balancer.balance.count > 1:
+            add("balanceReactors", self.balancer.run,
+                first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)  # fmt: skip
+        if self.journal is not None:
+            add("journal", self._tick_journal, first_ms=now_ms + journal_ms, every_ms=journal_ms)
 
     async def start(self) -> None:
-        """Load the KV file and listen; ``listenPort`` then holds the real port. StartupError where it cannot."""
+        """Load the KV file and serve; ``listenPort`` then shows the real port. StartupError if that is not possible."""
         self._log_configuration()
         for file in (self.context.kv_config.file, self.context.config_file):
             files.remove_leftovers(file.path)
         self.context.kv_config.load()
         self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
-        _fit_connections(self.configuration.limits)
-        self.configuration.netty.listen_port = await self.lane.listen()
-        self._start_journal()
+        await self.tls.start()
+        listen(self._bound)
+        self.configuration.netty.show_port(self._bound.getsockname()[1])
+        if self.journal is not None:
+            self.journal.start()
+        if self.reactor_transport is None:
+            await self.asyncio_transport.accept(self._bound)
+        else:
+            self.reactor_transport.accept(self._bound)
+            self.lookup_switch.update(self.clock.now())
         self._wait_for_jobs()
 
     def boot_line(self) -> str:
-        """What scripts wait for."""
+        """The line that scripts wait for."""
         netty, serialize_type = self.configuration.netty, self.configuration.serialize_type
         address = f"{netty.bind_address}:{netty.listen_port}"
         return f"The Name Server boot success. serializeType={serialize_type}, address {address}"
 
     def run_due_jobs(self) -> None:
-        """Run the periodic jobs whose time has come."""
-        self.control.run_due_jobs()
+        """Run the periodic jobs that are due. If they are late, the server stalled: deadlines are moved first."""
+        now_ms = self.clock.now().ms
+        self._stalls.check(now_ms, self.jobs.next_due_ms())
+        self.jobs.run_due(now_ms)
 
-    def _start_journal(self) -> None:
-        """Where ``journalPath`` names a folder. Nothing was processed yet: control has not had its turn."""
-        config, netty, control = self.configuration.journal, self.configuration.netty, self.control
-        if not config.journal_path:
-            return
-        from rocketns.journal.journal import Journal  # a server without one starts 10 ms sooner
+    def _wait_for_jobs(self) -> None:
+        wait_ms = max(1, self.jobs.next_due_ms() - self.clock.now().ms)
+        self._timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._run_jobs)
 
-        loop, now = asyncio.get_running_loop(), self.clock.now()
-        ns = config.ns(netty.bind_address, netty.listen_port)
-        kv = self.context.kv_config.config_table
-        journal = self.journal = Journal(config, ns, self.context.tables, kv, now.epoch_ms, loop.call_later)
-        log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
-        control.journal = journal.record
-        self.context.lookups = journal.lookups if journal.counts_lookups else None
-        if self.lane.reactors is not None and journal.counts_lookups:
-            journal.add_lookup_source(partial(_reactor_lookups, self.lane.reactors))
-        every_ms = config.journal_fsync_ms
-        control.jobs.add("journal", self._tick_journal, first_ms=now.ms + every_ms, every_ms=every_ms)
-        journal.start()
+    def _run_jobs(self) -> None:
+        self.run_due_jobs()
+        self._wait_for_jobs()
+
+    def _close_idle(self) -> None:
+        if self.reactor_transport is not None:
+            self.reactor_transport.close_idle()
+            self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
+        self.asyncio_transport.close_idle()
 
     def _tick_journal(self) -> None:
         if self.journal is not None:
@@ -107,14 +202,6 @@ class NamesrvController:
         if self.journal is not None:
             self.journal.stop(self.clock.now().epoch_ms)
             await asyncio.to_thread(self.journal.join)
-
-    def _wait_for_jobs(self) -> None:
-        wait_ms = max(1, self.control.jobs.next_due_ms() - self.clock.now().ms)
-        self._timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._run_jobs)
-
-    def _run_jobs(self) -> None:
-        self.run_due_jobs()
-        self._wait_for_jobs()
 
     def _log_configuration(self) -> None:
         for config in (self.configuration.namesrv, self.configuration.netty):
@@ -133,23 +220,23 @@ class NamesrvController:
         log.info("SIGHUP: re-reading the TLS files and the configuration file")
         changed = self.configuration.reread()
         self._log_passed_over()
-        self.lane.tls.reread()
+        self.tls.reread()
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, value)
             self.context.note([ConfigChanged(name, value)])
-        self.control.publish_noted()
+        self.delivery.deliver(self.context.take_events(), self.clock.now())
 
     def counts(self) -> dict[str, int]:
-        """What waits and what is open, for the thread dump; read from another thread, so a moment old."""
-        reactors = self.lane.reactors
+        """The lengths of queues and the numbers of connections, for the thread dump. Read from another thread."""
+        reactors = self.reactors
         journal = 0 if self.journal is None else self.journal.buffer.waiting_bytes
         return {
             "requests in the inbox": self.control.waiting_requests,
             "unregistrations": len(self.context.unregister_queue),
-            "connections of the asyncio loop": len(self.lane.channels),
-            "connections of the reactors, and those handed over": reactors.reactors.connections if reactors else 0,
-            "unsent bytes of the reactors": reactors.reactors.outgoing_bytes if reactors else 0,
-            "bytes of unfinished frames at the reactors": reactors.reactors.incoming_bytes if reactors else 0,
+            "connections of the asyncio loop": len(self.asyncio_transport.connections),
+            "connections of the reactors, and those handed over": reactors.connections if reactors else 0,
+            "unsent bytes of the reactors": reactors.outgoing_bytes if reactors else 0,
+            "bytes of unfinished frames at the reactors": reactors.incoming_bytes if reactors else 0,
             "bytes in the journal's buffer": journal,
         }
 
@@ -157,23 +244,29 @@ class NamesrvController:
         """With ``enableShutdownGracefully``, ask peers to leave for ``shutdownWaitTimeSeconds``, or until ``hurry``."""
         netty = self.configuration.netty
         if netty.enable_shutdown_gracefully:
-            self.control.going_away = True
-            self.control.update_fast_lane()
+            self.context.go_away()
+            self.lookup_switch.update(self.clock.now())
             log.info("answering GO_AWAY for %d s before stopping", netty.shutdown_wait_time_seconds)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(hurry.wait(), netty.shutdown_wait_time_seconds)
 
     async def stop(self) -> None:
-        """Write what was accepted, close everything. Waiting requests and unregistrations are dropped, as in Java."""
+        """Write the accepted changes and close everything. Waiting requests are dropped, as in Java."""
         if self._timer is not None:
             self._timer.cancel()
         self.client.close()
         self.control.stop()
+        self.expiry.stop()
+        counts = self.context.registrations
+        log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)
         began = asyncio.get_running_loop().time()
         written = asyncio.Event()
         self.writer.close(lambda _: written.set())
         await _wait(written, ANSWER_WITHIN_S)
-        await self.lane.stop()
+        if self.reactor_transport is not None:
+            self.reactor_transport.stop()
+        await self.asyncio_transport.stop()
+        self._bound.close()
         await self._stop_journal()
         await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
         if not written.is_set():
@@ -185,26 +278,13 @@ async def _wait(event: asyncio.Event, within_s: float) -> None:
         await asyncio.wait_for(event.wait(), max(0.0, within_s))
 
 
-def _reactor_lookups(lane: ReactorLane) -> list[LookupCount]:
+def _call_later(delay_s: float, step: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_later(delay_s, step)
+
+
+def _reactor_lookups(reactors: Reactors) -> list[LookupCount]:
     """See `LookupCounters.merge`."""
-    from rocketns.journal.record import OVERFLOW  # there is a journal, so it is loaded
+    from rocketns.journal.record import OVERFLOW  # loaded, as there is a journal
 
-    rows, (*_, lookups, misses) = lane.drain_lookups()
+    rows, (*_, lookups, misses) = drain_lookups(reactors)
     return [*rows, (OVERFLOW, OVERFLOW, None, None, lookups, misses)] if lookups else rows
-
-
-def _fit_connections(limits: Limits) -> None:
-    """Raise the soft limit on open files towards what ``connectionsMax`` needs; lower that to what is allowed."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.connections_max + SPARE_DESCRIPTORS
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    if allowed < min(wanted, SPARE_DESCRIPTORS + CONNECTIONS_MIN):
-        raise StartupError(
-            f"`ulimit -n` allows {allowed} open files, but {SPARE_DESCRIPTORS} are needed for the server itself and "
-            f"one for each connection: allow at least {SPARE_DESCRIPTORS + CONNECTIONS_MIN}, better {wanted}"
-        )
-    if soft < allowed:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    if allowed < wanted:
-        limits.connections_max = allowed - SPARE_DESCRIPTORS
-        log.warning("at most %d connections: `ulimit -n` allows %d open files", limits.connections_max, allowed)

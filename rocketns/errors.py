@@ -1,24 +1,25 @@
-"""One root for every error. An error that becomes a reply knows its response code and remark.
+"""All errors of rocketns, with one base class. An error that becomes a reply has its response code and remark.
 
-The codes are written as numbers because this layer imports nothing; `protocol/codes.py` names them.
+The codes are numbers because this layer imports nothing; `protocol/codes.py` has their names.
 """
 
 from __future__ import annotations
 
 
 class RocketnsError(Exception):
-    """Root of all errors that rocketns raises on purpose."""
+    """Base class of all errors that rocketns raises."""
 
 
 class MalformedFrame(RocketnsError):
-    """Bytes that Java's NettyDecoder refuses: the connection is closed and nothing is answered."""
+    """Bytes that Java's NettyDecoder refuses. The connection is closed without an answer."""
 
 
 class RequestError(RocketnsError):
     """A request that is answered with ``response_code`` and a remark instead of a result.
 
-    ``remark`` may be None (Java answers a full unregistration queue so).
-    ``header_made`` says whether Java had created the response header by then, which shows as ``"extFields":{}``.
+    ``remark`` may be None: Java answers without one when the unregistration queue is full.
+    ``header_made`` is true if Java creates the response header before the error; the answer then has
+    ``"extFields":{}``.
     """
 
     response_code = 1  # SYSTEM_ERROR
@@ -30,13 +31,13 @@ class RequestError(RocketnsError):
 
 
 class BodyDecodeError(RequestError):
-    """A request body that Java's decoder refuses. ``java_class`` is what Java throws."""
+    """A request body that Java's decoder refuses. ``java_class`` is the class of Java's exception."""
 
     java_class = "com.alibaba.fastjson2.JSONException"
 
 
 class NullRefused(BodyDecodeError):
-    """A null that Java's concurrent maps refuse."""
+    """A null in a place where Java's ConcurrentHashMap throws."""
 
     java_class = "java.lang.NullPointerException"
 
@@ -82,21 +83,21 @@ class QueryNotFound(RequestError):
 
 
 class GoAway(RequestError):
-    """The server is stopping; peers that understand it connect to another one."""
+    """The server is stopping. Peers that know this code connect to another name server."""
 
     response_code = 1500  # GO_AWAY
 
 
 class TlsError(RocketnsError):
-    """TLS cannot be had as it is configured: connections that want it are closed, the others are served."""
+    """TLS does not work as configured. TLS connections are closed, plain ones are served."""
 
 
 class TlsContentError(TlsError):
-    """A file that TLS needs is there, but does not hold what it should: Java does not start with such a one."""
+    """A file for TLS exists and has invalid content. Java does not start with such a file."""
 
 
 class StartupError(RocketnsError):
-    """The server cannot start. ``exit_status`` is what Java's NamesrvStartup exits with."""
+    """The server cannot start. ``exit_status`` is that of Java's NamesrvStartup."""
 
     def __init__(self, message: str, exit_status: int = 255) -> None:
         super().__init__(message)

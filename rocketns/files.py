@@ -1,4 +1,4 @@
-"""Files that are whole at any moment: written beside, synced, renamed over. MixAll.string2File, made atomic."""
+"""Replaces a file atomically: write a temporary file, sync it, rename it. MixAll.string2File, made atomic."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ log = logging.getLogger("rocketns.files")
 
 
 def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
-    """Replace a file's content, keeping the previous file as ``<path>.bak`` as Java does. OSError if that fails.
+    """Replace a file's content and keep the previous file as ``<path>.bak``, as Java does. OSError if that fails.
 
-    The new content is on disk before it takes the name. ``.bak`` is the previous file itself: nothing is copied.
+    The new content is on disk before the rename. ``.bak`` is the previous file itself, not a copy.
     """
-    path = path.resolve()  # a symbolic link stays one
+    path = path.resolve()  # a symbolic link stays a link
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = _beside(path)
     try:
@@ -34,9 +34,9 @@ def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
 
 
 def _write(beside: Path, chunks: Iterable[bytes], path: Path) -> None:
-    """Write and sync. The lock tells `remove_leftovers` of another process that this one is alive."""
+    """Write and sync. While this process lives, its lock keeps another one's `remove_leftovers` away."""
     with beside.open("wb", buffering=0) as file:
-        with contextlib.suppress(OSError):  # not every file system has locks
+        with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for chunk in chunks:
             _write_all(file.fileno(), chunk)
@@ -52,7 +52,7 @@ def _write_all(descriptor: int, chunk: bytes) -> None:
 
 
 def _back_up(path: Path) -> None:
-    """Give the present file the name ``.bak`` too."""
+    """Give the current file a second name with ``.bak``."""
     backup = path.with_name(path.name + ".bak")
     beside = _beside(backup)
     beside.unlink(missing_ok=True)
@@ -60,7 +60,7 @@ def _back_up(path: Path) -> None:
         _link_or_copy(path, beside)
         beside.replace(backup)
     finally:
-        beside.unlink(missing_ok=True)  # rename does nothing where both names are of one file already
+        beside.unlink(missing_ok=True)  # rename does nothing if both names belong to the same file
 
 
 def _link_or_copy(path: Path, name: Path) -> None:
@@ -83,14 +83,14 @@ def _sync_folder(folder: Path) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files that killed processes left beside a file. A failure is logged only."""
+    """Remove the temporary files that killed processes left in a file's folder. A failure is only logged."""
     path = path.resolve()
     ours = re.compile(rf"\.{re.escape(path.name)}(\.bak)?\.\d+\.tmp")
     try:
         for leftover in list(_matching(path.parent, ours)):
             _remove_if_dead(leftover)
     except OSError as error:
-        log.warning("cannot remove the temporary files beside %s: %s", path, error)
+        log.warning("cannot remove the temporary files of %s: %s", path, error)
 
 
 def _matching(folder: Path, ours: re.Pattern[str]) -> Iterator[Path]:
@@ -100,11 +100,11 @@ def _matching(folder: Path, ours: re.Pattern[str]) -> Iterator[Path]:
 
 
 def _remove_if_dead(leftover: Path) -> None:
-    """Unless the process that writes it still does, and holds its lock."""
+    """Remove the file unless a living process holds its lock."""
     with leftover.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
         leftover.unlink(missing_ok=True)
-    log.info("removed %s, which a killed process left", leftover)
+    log.info("removed %s, a temporary file of a killed process", leftover)

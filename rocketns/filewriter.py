@@ -1,4 +1,4 @@
-"""The thread that writes files beside control, in order. Changes of one file that wait together are one write."""
+"""The thread that writes files in order, so that control does not wait. Waiting changes of one file are one write."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from rocketns.errors import SystemBusy
 
 log = logging.getLogger("rocketns.filewriter")
 
-# Answered in one go on control's thread: about half a millisecond.
+# Answers at a time on control's thread: about half a millisecond.
 DONE_AT_ONCE_MAX = 64
-# What may wait for the disk where the caller does not say otherwise.
+# Default limits of the waiting changes.
 CHANGES_MAX = 10_000
 BYTES_MAX = 16 * 1024 * 1024
 NOT_WRITTEN = "cannot write {}: {}. The change is in effect, but a restart loses it."
 FULL = "[OVERLOAD]system busy, start flow control for a while"
 
-# Called on control's thread: None where the change is on disk, or why it is not.
+# Called on control's thread: with None when the change is on disk, or with the reason why it is not.
 Done = Callable[[str | None], None]
 
 
 class WrittenFile(Protocol):
-    """A file as the writer knows it. ``failure`` begins the log line of a write that failed."""
+    """A file and how to make its content. ``failure`` is the beginning of the log line after a failed write."""
 
     path: Path
     failure: str
@@ -38,20 +38,20 @@ class WrittenFile(Protocol):
 
 
 class WholeFile:
-    """A file each of whose changes is its new content."""
+    """A file that each change replaces as a whole."""
 
     def __init__(self, path: Path, failure: str) -> None:
         self.path = path
         self.failure = failure
 
     def chunks(self, changes: list[bytes]) -> Iterable[bytes]:
-        """The last of them."""
+        """The last change."""
         return changes[-1:]
 
 
 @dataclass(slots=True)
 class _Group:
-    """What one write covers."""
+    """The changes of one write."""
 
     changes: list[Any] = field(default_factory=list)
     done: list[Done] = field(default_factory=list)
@@ -59,9 +59,9 @@ class _Group:
 
 
 class FileWriter:
-    """At most ``changes_max`` changes and about ``bytes_max`` bytes of them wait; `check_room` refuses what comes then.
+    """At most ``changes_max`` changes and about ``bytes_max`` bytes wait; `check_room` refuses further ones.
 
-    The thread starts with the first change. `start` says how to call a function on control's thread.
+    The thread starts with the first change. `start` gets a function that calls another one on control's thread.
     """
 
     def __init__(self, changes_max: int = CHANGES_MAX, bytes_max: int = BYTES_MAX) -> None:
@@ -81,12 +81,12 @@ class FileWriter:
         self._call_on_control = call_on_control
 
     def check_room(self) -> None:
-        """SystemBusy where too much waits for the disk."""
+        """SystemBusy if too much waits for the disk."""
         if self._changes >= self._changes_max or self._bytes >= self._bytes_max:
             raise SystemBusy(FULL)
 
     def submit(self, file: WrittenFile, change: Any, size: int, done: Done) -> None:
-        """Write a file with this change of ``size`` bytes, after all that came before; then call ``done``."""
+        """Write a file with this change of ``size`` bytes after all earlier changes, then call ``done``."""
         with self._wake:
             group = self._waiting.setdefault(file, _Group())
             group.changes.append(change)
@@ -100,7 +100,7 @@ class FileWriter:
             self._thread.start()
 
     def close(self, done: Done) -> None:
-        """No `submit` follows: write what waits, then call ``done``."""
+        """Write the waiting changes, then call ``done``. No `submit` may follow."""
         if self._thread is None:
             done(None)
             return
@@ -110,7 +110,7 @@ class FileWriter:
 
     @property
     def unwritten(self) -> int:
-        """How many changes are not on disk yet."""
+        """The number of changes that are not on disk yet."""
         return self._changes
 
     def _run(self) -> None:
@@ -127,7 +127,7 @@ class FileWriter:
             return None if file is None else (file, self._waiting.pop(file))
 
     def _write(self, file: WrittenFile, changes: list[Any]) -> str | None:
-        """None, or why it failed. What failed is part of the file's next content all the same."""
+        """None, or the reason of the failure. The next write of the file contains these changes too."""
         try:
             files.replace_with_backup(file.path, file.chunks(changes))
         except OSError as error:
@@ -149,11 +149,11 @@ class FileWriter:
         self._done.extend(done)
         try:
             self._call_on_control(self._call_some)
-        except RuntimeError:  # the loop is closed: the server has ended without waiting for this disk
-            log.info("nobody waits for %d written changes any more", len(done))
+        except RuntimeError:  # the loop is closed: the server stopped before this write ended
+            log.info("%d changes were written after the server had stopped", len(done))
 
     def _call_some(self) -> None:
-        """On control's thread: a bounded number of answers, and the rest after what else control has to do."""
+        """On control's thread: a bounded number of answers, then the other work of control, then the next ones."""
         for _ in range(min(DONE_AT_ONCE_MAX, len(self._done))):
             done, reason = self._done.popleft()
             done(reason)

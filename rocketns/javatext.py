@@ -1,4 +1,4 @@
-"""Text as Java sees it: String.trim, parseLong, parseInt, parseBoolean, and the order of a HashMap's keys."""
+"""Java's text functions: String.trim, parseLong, parseInt, parseBoolean, hashCode, and the key order of a HashMap."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHORT_CHARACTERS_MAX = 64
 
 
 def parse_long(text: str, low: int = LONG_MIN, high: int = LONG_MAX) -> int | None:
-    """Long.parseLong: an optional sign and digits of any script, nothing around them; None where Java throws."""
+    """Long.parseLong: an optional sign and digits of any script, without blanks. None where Java throws."""
     if len(text) > _SHORT_CHARACTERS_MAX:
         text = _without_zeros(text)
         if len(text) > _SHORT_CHARACTERS_MAX:
@@ -30,36 +30,36 @@ def parse_long(text: str, low: int = LONG_MIN, high: int = LONG_MAX) -> int | No
 
 @cache
 def _zeros() -> str:
-    """Character.digit, by which Java reads a digit, knows every decimal digit that is one UTF-16 code unit."""
+    """The zero of every script, as Character.digit knows them: those that are one UTF-16 code unit."""
     units = map(chr, range(1 << 16))
     return "".join(unit for unit in units if unit.isdecimal() and unicodedata.decimal(unit) == 0)
 
 
 def _without_zeros(text: str) -> str:
-    """Without leading zeros but one: a number may have millions, and none of them costs a step in Python."""
+    """The text with one leading zero instead of many. A text with millions of zeros costs no Python step for each."""
     sign = text[:1] if text[:1] in ("+", "-") else ""
     digits = text[len(sign) :].lstrip(_zeros())
     return sign + "0" + digits if digits != text[len(sign) :] else text
 
 
 def _with_ascii_digits(text: str) -> str:
-    """Decimal digits of any script as those of ASCII, as far as Java knows them."""
+    """The text with ASCII digits instead of the decimal digits of other scripts that Java knows."""
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() and c <= "\uffff" else c for c in text)
 
 
 def parse_int(text: str) -> int | None:
-    """Integer.parseInt, likewise."""
+    """Integer.parseInt. None where Java throws."""
     return parse_long(text, INT_MIN, INT_MAX)
 
 
 def parse_boolean(text: str | None) -> bool:
-    """Boolean.parseBoolean: ``true`` in any letter case, everything else is false."""
+    """Boolean.parseBoolean: ``true`` in any letter case is true, any other text is false."""
     return text is not None and text.lower() == "true"
 
 
 @lru_cache(maxsize=10_000)
 def string_hash(text: str) -> int:
-    """String.hashCode, as the 32 bits that it has without their sign."""
+    """String.hashCode as an unsigned 32-bit number."""
     units = text.encode("utf-16-be", "surrogatepass")
     code = 0
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -68,10 +68,10 @@ def string_hash(text: str) -> int:
 
 
 def first_of_hash_map(keys: Collection[str]) -> str:
-    """The key that a java.util.HashMap of these keys, put in this order, gives first. There is at least one.
+    """The first key of a java.util.HashMap into which these keys, at least one, were put in this order.
 
-    A map that had more keys once is larger, and may begin with another; so may one with nine keys in one bucket. Of
-    keys longer than `HASHED_CHARACTERS_MAX` only the beginning is looked at.
+    Java's map may begin with another key if it once had more keys, or has nine keys in one bucket. Only the first
+    `HASHED_CHARACTERS_MAX` characters of a key are hashed.
     """
     capacity = 16
     while len(keys) > capacity * 3 // 4:
@@ -81,9 +81,9 @@ def first_of_hash_map(keys: Collection[str]) -> str:
         code = string_hash(key[:HASHED_CHARACTERS_MAX])
         return (code ^ code >> 16) & (capacity - 1)
 
-    return min(keys, key=bucket)  # the first of those in the lowest bucket
+    return min(keys, key=bucket)  # the first key in the lowest bucket
 
 
 def trim(text: str) -> str:
-    """String.trim: without what is U+0020 or below at both ends."""
+    """String.trim: without characters up to U+0020 at both ends."""
     return text.strip(_BLANKS)

@@ -1,8 +1,8 @@
-"""Logging as the Java name server's log reads: GMT+8 times, to standard output or to Java's log files.
+"""Logging in the format of the Java name server: GMT+8 times, to standard output or to Java's log files.
 
-Records wait in a bounded queue for a thread of their own, so that a reader who is slow or gone never holds the
-server, neither while it runs nor when it stops; what does not fit is dropped and counted, as Java's asynchronous
-appenders do.
+Records wait in a bounded queue, and the log thread writes them. So a slow reader of the log, or none, never delays the
+server, not even when it stops. Records that find the queue full are dropped and counted, as by Java's asynchronous
+appenders.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _gmt_8(seconds: float | None) -> time.struct_time:
 
 
 class LogWriter:
-    """Writes records in a daemon thread. ``put`` never waits, and ``stop`` not for long."""
+    """Writes records in a daemon thread. ``put`` never waits; ``stop`` waits at most STOP_SECONDS_MAX."""
 
     REOPEN = logging.LogRecord("rocketns.logs", logging.INFO, "", 0, "", None, None)
 
@@ -47,7 +47,7 @@ class LogWriter:
         self._thread.start()
 
     def put(self, record: logging.LogRecord) -> None:
-        """Queue a record whose message is complete, or count it as dropped."""
+        """Queue a record with a complete message, or drop and count it."""
         with self._lock:
             characters = self._characters + _characters(record)
             if self._records >= WAITING_RECORDS_MAX or characters > WAITING_CHARACTERS_MAX:
@@ -57,12 +57,12 @@ class LogWriter:
         self._waiting.put(record)
 
     def stop(self) -> None:
-        """Write out what waits, as far as the reader takes it within STOP_SECONDS_MAX."""
+        """Write the waiting records, for at most STOP_SECONDS_MAX."""
         self._waiting.put(None)
         self._thread.join(STOP_SECONDS_MAX)
 
     def reopen(self) -> None:
-        """Go on in a new file where the old one was renamed: SIGHUP, as logrotate sends it."""
+        """Open the log file again: at SIGHUP, which logrotate sends after it renamed the file."""
         self._waiting.put(self.REOPEN)
 
     def _reopen(self) -> None:
@@ -72,7 +72,7 @@ class LogWriter:
 
     @property
     def waiting(self) -> int:
-        """Records that are not written yet."""
+        """The number of records that are not written yet."""
         return self._records
 
     def _run(self) -> None:
@@ -86,15 +86,15 @@ class LogWriter:
             self._emit(record)
 
     def _taken(self, record: logging.LogRecord) -> int:
-        """Make room; the number of records dropped since the last call."""
+        """Remove a record from the queue's size; return how many were dropped since the last call."""
         with self._lock:
             self._records, self._characters = self._records - 1, self._characters - _characters(record)
             dropped, self._dropped = self._dropped, 0
         return dropped
 
     def _emit(self, record: logging.LogRecord) -> None:
-        # Not `handle`, whose lock would stay held while a reader is waited for, and then hold up the exit.
-        with contextlib.suppress(OSError):  # nobody reads, or the disk is full: there is nowhere to say so
+        # Not `handle`: it would hold its lock while it waits for a reader, and delay the exit.
+        with contextlib.suppress(OSError):  # no reader, or a full disk: there is no place to report it
             self._handler.emit(record)
 
 
@@ -113,7 +113,7 @@ class _ToWriter(QueueHandler):
         self._writer = writer
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        """Complete the message, which keeps no object alive then. No other handler has the record."""
+        """Format the message, so that the record keeps no object alive. No other handler gets the record."""
         record.msg, record.args = one_line(record.getMessage()), None
         if record.exc_info and record.exc_info[1] is not None:
             record.exc_text, record.exc_info = stack_lines(record.exc_info[1]), None
@@ -124,7 +124,7 @@ class _ToWriter(QueueHandler):
 
 
 class _DescriptorHandler(logging.Handler):
-    """Whole lines straight to a descriptor: a buffer that waits for its reader would be flushed, and wait, at exit."""
+    """Writes whole lines to a descriptor, without a buffer: Python would flush the buffer at exit and wait there."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -137,12 +137,12 @@ class _DescriptorHandler(logging.Handler):
 
 
 def log_folder(home: Path) -> Path:
-    """Where Java's name server logs."""
+    """The folder of the Java name server's log files."""
     return home / "logs" / "rocketmqlogs"
 
 
 def start_logging(level: str, files_under: Path | None = None) -> LogWriter:
-    """Log to standard output, or to ``files_under``/namesrv.log. Stop the writer to write out the rest.
+    """Log to standard output, or to ``files_under``/namesrv.log. The caller stops the writer at the end.
 
     OSError if the log file cannot be written.
     """
@@ -159,7 +159,7 @@ def start_logging(level: str, files_under: Path | None = None) -> LogWriter:
 
 
 def _stdout_handler() -> logging.Handler:
-    if sys.stdout is None:  # closed before the start; its descriptor may be anything by now
+    if sys.stdout is None:  # closed before the start; its descriptor may be another file by now
         return logging.NullHandler()
     return _DescriptorHandler(sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""Text of peers in log lines: it cannot end a line, steer a terminal, or fill the disk."""
+"""Makes text of peers safe for the log: it cannot end a line, control a terminal, or fill the disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import TracebackType
 
 LINE_CHARACTERS_MAX = 8 * 1024
 STACK_CHARACTERS_MAX = 64 * 1024
-# C0, DEL and C1, the separators of lines and paragraphs, and what changes the direction of writing.
+# C0, DEL and C1; line and paragraph separators; characters that change the direction of writing.
 HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 FRAME = "  File "
@@ -18,7 +18,7 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tupl
 
 
 def escape(text: str) -> str:
-    """The text as one line of visible characters, in the order in which they are."""
+    """The text as one line, with escapes for control characters and for changes of direction."""
     return HOSTILE.sub(_escaped, text)
 
 
@@ -28,7 +28,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Escaped, and cut at LINE_CHARACTERS_MAX; of what is cut the length is said."""
+    """Escaped and cut at LINE_CHARACTERS_MAX. A cut line ends with the length of the whole text."""
     line = escape(text[:LINE_CHARACTERS_MAX])
     if len(text) <= LINE_CHARACTERS_MAX and len(line) <= LINE_CHARACTERS_MAX:
         return line
@@ -36,7 +36,7 @@ def one_line(text: str) -> str:
 
 
 def stack_lines(error: BaseException) -> str:
-    """A traceback with line breaks of its own only: messages of exceptions are one line each."""
+    """A traceback in which each message of an exception is one line."""
     parts = traceback.format_exception(error)
     text = "\n".join(line for part in parts for line in _lines_of(part))
     if len(text) <= STACK_CHARACTERS_MAX:
@@ -45,14 +45,14 @@ def stack_lines(error: BaseException) -> str:
 
 
 def _lines_of(part: str) -> list[str]:
-    """An element of `traceback.format_exception`: stack frames, a fixed sentence, or a message."""
+    """The lines of one element of `traceback.format_exception`: stack frames, a fixed sentence, or a message."""
     text = part.removesuffix("\n")
     is_own = text.startswith((FRAME, "\n"))  # a message begins with the name of its class
     return [one_line(line) for line in (text.split("\n") if is_own else [text])]
 
 
 class LineFormatter(logging.Formatter):
-    """Escapes the line of every record; a traceback follows it, escaped by `stack_lines`."""
+    """Escapes the line of every record. The traceback after it is escaped by `stack_lines`."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         return escape(super().formatMessage(record))

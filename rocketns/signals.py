@@ -1,4 +1,4 @@
-"""Signals: SIGTERM and SIGINT stop, SIGQUIT prints what all threads do, SIGHUP re-reads files, the rest do nothing."""
+"""SIGQUIT prints the stacks of all threads, SIGHUP re-reads files, other signals do nothing. `__main__` has SIGTERM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocketns.logtext import one_line
 
 log = logging.getLogger("rocketns.signals")
 
-# Their default is to end the process. Python ignores SIGPIPE and SIGXFSZ already: the writes fail instead.
+# By default these end the process. Without SIGPIPE and SIGXFSZ the write fails instead.
 IGNORED = (
     signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGIO, signal.SIGPIPE, signal.SIGXFSZ,
 )  # fmt: skip
@@ -25,14 +25,14 @@ STACK_FRAMES_MAX = 100
 
 
 def ignore_others() -> None:
-    """Before any thread starts: SIGQUIT is left to `print_stacks_at_sigquit`, and what has no meaning does nothing."""
+    """Ignore the signals without meaning, and block SIGQUIT for its own thread. Call this before any thread starts."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGQUIT})
 
 
 def print_stacks_at_sigquit(counts: Callable[[], dict[str, int]]) -> None:
-    """In a thread of its own, which also works while control is busy, and which alone waits for a full pipe."""
+    """Start the thread that prints the stacks. It works while control is busy, and only it waits for a full pipe."""
     threading.Thread(target=_wait_for_sigquit, args=(counts,), name="signal-dispatcher", daemon=True).start()
 
 
@@ -46,8 +46,8 @@ def _wait_for_sigquit(counts: Callable[[], dict[str, int]]) -> None:
 
 
 def thread_dump(counts: dict[str, int]) -> str:
-    """The stacks of all threads, and how much waits where."""
-    now = time.strftime("%Y-%m-%d %H:%M:%S")
+    """The stacks of all threads and the lengths of all queues. The time is local, as in a JVM's dump."""
+    now = time.strftime("%Y-%m-%d %H:%M:%S %z")
     parts = [f"{now}\nFull thread dump rocketns {__version__}, process {os.getpid()}:\n"]
     names = {thread.ident: thread for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():
@@ -61,22 +61,22 @@ def thread_dump(counts: dict[str, int]) -> str:
 
 
 def _write(text: str) -> None:
-    """To standard output, where Java prints it, whatever the log is written to."""
+    """Write to standard output, as a JVM does, even if the log goes to a file."""
     data = memoryview(text.encode("utf-8", "backslashreplace"))
     while data and sys.stdout is not None:
         try:
             data = data[os.write(sys.stdout.fileno(), data) :]
-        except OSError:  # nobody reads it
+        except OSError:  # there is no reader
             return
 
 
 def reread_at_sighup(reread: Callable[[], None]) -> None:
-    """``reread`` runs on the event loop; what goes wrong there is logged."""
+    """Call ``reread`` on the event loop at each SIGHUP. Its exceptions are logged."""
 
     def on_hangup() -> None:
         try:
             reread()
         except Exception:
-            log.exception("what SIGHUP asks for failed")
+            log.exception("re-reading the files after SIGHUP failed")
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, on_hangup)

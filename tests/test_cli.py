@@ -12,7 +12,9 @@ from rocketns import __version__, cli
 from rocketns.__main__ import main
 from rocketns.cli import Options
 from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, properties
-from rocketns.config.limits import FRAME_MAX_LENGTH, PREFIX
+from rocketns.config.limits import PREFIX
+from rocketns.config.system import SYSTEM_PROPERTIES
+from rocketns.config.tls import TLS_PROPERTIES
 
 
 @pytest.mark.parametrize(
@@ -60,10 +62,13 @@ def test_help_names_every_property_with_its_default(option: str, capsys: pytest.
     for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), (Limits, PREFIX), (JournalConfig, "")):
         for name, declaration in properties.declared(kind).items():
             default = properties.show(declaration.default) or "-"
-            bounds = properties.bounds_text(declaration)
-            said = f"{declaration.metadata['doc']}; {bounds}{'; ' if bounds else ''}felt "
-            assert f"  {prefix}{name} ({default})  {said}" in shown
-    assert FRAME_MAX_LENGTH in shown
+            line = next(line for line in shown.splitlines() if line.startswith(f"  {prefix}{name} ({default})  "))
+            for part in ("doc", "unit", "at_limit"):
+                assert declaration.metadata[part] in line
+            assert properties.bounds_text(declaration) in line
+            assert declaration.metadata["effect"].value in line
+    for one in (*SYSTEM_PROPERTIES, *TLS_PROPERTIES):
+        assert f"  {one.name} ({one.default or '-'})  {one.doc}\n" in shown
 
 
 def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -184,7 +184,7 @@ def test_a_file_larger_than_the_bound_is_served_and_may_shrink(path: Path, caplo
     path.write_text(json.dumps({"configTable": {"ns": {"k": "v" * 5_000}}}))
     manager = bounded(path)
     manager.load()
-    assert "more than rocketns.kvBytesMax=1000" in caplog.text
+    assert "over the limit rocketns.kvBytesMax=1000" in caplog.text
     with pytest.raises(RequestError, match="kvBytesMax"):
         manager.put("ns", "new", "")
     manager.put("ns", "k", "w" * 500)

@@ -1,1 +1,1 @@
-"""What ``rocketns audit`` costs as its journal grows, and what DuckDB takes for a part of the same work."""
+"""The cost of ``rocketns audit`` for growing journals, and DuckDB's cost for a part of the same work."""

@@ -1,5 +1,5 @@
-"""``python -m benchmarks.audit [MILLIONS …]``: for each size the journal of an invented fleet is made, ``rocketns audit
-run`` reads it, and then Spark and DuckDB do the same part of the work, each in a process of its own.
+"""``python -m benchmarks.audit [MILLIONS …]``: make a journal of each size, and run ``rocketns audit run`` on it.
+Then Spark and DuckDB do the same part of the work, each in a process of its own.
 
 Nothing else should run meanwhile. 17 million events take about ten minutes and 10 GB of disk.
 """
@@ -48,7 +48,7 @@ def main() -> None:
 def measured(millions: float, folder: Path, say: Progress) -> dict[str, Any]:
     """One size."""
     spec = FleetSpec.of_events(round(millions * 1e6))
-    spec = replace(spec, faults=spec.faults._replace(corrupt_lines=0))  # the SQL reads whole lines only
+    spec = replace(spec, faults=spec.faults._replace(corrupt_lines=0))  # DuckDB's SQL cannot read corrupt lines
     truth = make_fleet(spec, folder / "journal", say)
     events = sum(server["records"] for server in truth["name_servers"])
     load = load_average()

@@ -1,5 +1,5 @@
 """``python -m benchmarks.audit.engines ENGINE JOURNAL T0 T1``: reading, state and windows of a journal by Spark or by
-DuckDB, whose SQL is the second version of these jobs that the tests compare with. Prints how many windows there are."""
+DuckDB. DuckDB's SQL is the second version of these jobs, which the tests compare with. Prints the number of windows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def by_spark(journal: str, seen: Observation) -> int:
 
 
 def by_duckdb(journal: str, seen: Observation) -> int:
-    """With its defaults, in a database file, so that it may put aside what has no room in memory."""
+    """With its defaults, in a database file, so that it can spill to disk."""
     with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as out:
         db = duckdb.connect(f"{out}/journal.duckdb")
         db.execute(f"create table all_events as {select_events(Path(journal))}")

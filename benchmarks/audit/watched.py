@@ -1,4 +1,4 @@
-"""A command, and what its process tree took."""
+"""Runs a command and measures its process tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AUDIT_STATUSES = (0, 1, 3)  # nothing found, findings, incomplete input
 
 
 class Cost(NamedTuple):
-    """CPU and wall time; the most memory that was resident in the Java process and in all of them."""
+    """CPU and wall time; the maximum of resident memory in the Java process, and in all processes."""
 
     cpu_s: float
     wall_s: float
@@ -22,7 +22,7 @@ class Cost(NamedTuple):
 
 
 class Watched:
-    """Runs a command of the audit to its end. RuntimeError where it failed."""
+    """Runs a command of the audit to its end. RuntimeError if it fails."""
 
     def __init__(self, *command: str) -> None:
         self._cpu: dict[int, float] = {}
@@ -39,12 +39,12 @@ class Watched:
         self.cost = Cost(round(sum(self._cpu.values()), 1), round(took, 1), round(self._java), round(self._all))
 
     def second_of(self, text: str) -> float:
-        """When the line of the progress with this text came, by its own clock."""
+        """The time in the progress line with this text, by the command's own clock."""
         line = next(line for line in self.err.splitlines() if text in line)
         return float(line.split()[0])
 
     def _look(self, pid: int) -> None:
-        """Between two looks a process may be gone; what it took until the last one counts."""
+        """Sample the process tree. If a process ends between two samples, its last sample counts."""
         java = every = 0.0
         try:
             root = psutil.Process(pid)

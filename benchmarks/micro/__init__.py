@@ -1,1 +1,1 @@
-"""The parts of rocketns in one process, by pytest-benchmark. `make test` runs each once, without its limits."""
+"""Parts of rocketns in one process, by pytest-benchmark. `make test` runs each once, without its limits."""

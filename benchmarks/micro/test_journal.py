@@ -1,8 +1,8 @@
-"""What the journal costs the control thread: CPU for one event, look-ups counted, and one step of a snapshot.
+"""The journal's cost for the control thread: CPU for one event, for counting a lookup, and for a step of a snapshot.
 
-Time is the thread's own CPU time (`time.thread_time`), so neither the writer's thread nor other processes count.
-Events come one to a call, as each request brings them, and are what the route tables made of real registrations; the
-clock moves on between two of them. Records go to a writer with real files, flushed every 1,000 events.
+Time is the thread's own CPU time (`time.thread_time`), so the writer's thread and other processes do not count.
+Each call records the events of one request. The route tables made these events from real registrations. The clock
+moves between two calls. Records go to a writer with real files, flushed every 1,000 events.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def brokers() -> list[Broker]:
 
 
 def batches(manager: Manager, act: Callable[[Broker], object]) -> list[list[Event]]:
-    """What each broker's act made happen, one batch a request."""
+    """The events of each broker's act, one batch for each request."""
     found = []
     for broker in brokers():
         manager.events.clear()
@@ -85,7 +85,7 @@ def measure(benchmark: BenchmarkFixture, journal: Journal, made: list[list[Event
 
 
 def median_s(benchmark: BenchmarkFixture) -> float:
-    """Nothing was timed with --benchmark-disable: then only the work is checked."""
+    """The median; 0 with --benchmark-disable, where only the results are checked."""
     return 0.0 if benchmark.disabled else benchmark.stats.stats.median
 
 
@@ -102,7 +102,7 @@ def test_a_heartbeat(benchmark: BenchmarkFixture, manager: Manager, journal: Jou
 
 
 def test_10000_topics_put(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
-    """One registration with as many new topics; the figure is for one topic."""
+    """One registration with 10,000 new topics; the figure is for one topic."""
     manager.register(brokers()[0], table_of(*(f"BenchmarkTopic-{number}" for number in range(10_000))))
     put, before = [manager.events[0]], journal.buffer.seq
     benchmark.pedantic(
@@ -115,7 +115,7 @@ def test_10000_topics_put(benchmark: BenchmarkFixture, manager: Manager, journal
 
 
 def test_a_step_of_a_snapshot(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
-    """Of 50 brokers with 2,000 topics each: what control does at once, at the most."""
+    """50 brokers with 2,000 topics each. A step is the longest time that control works on a snapshot without pause."""
     table = table_of(*(f"BenchmarkTopic-{number}" for number in range(2_000)))
     for broker in brokers()[:50]:
         manager.register(broker, table)
@@ -133,7 +133,7 @@ def test_a_step_of_a_snapshot(benchmark: BenchmarkFixture, manager: Manager, jou
 
 
 def test_count_a_look_up(benchmark: BenchmarkFixture) -> None:
-    """Beside about 100 us that the Python lane takes for one."""
+    """The Python lane takes about 100 us for a lookup; counting it may take 1 us."""
     counters = LookupCounters(20_000, by_client=False)
 
     def count() -> None:

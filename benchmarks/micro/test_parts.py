@@ -1,6 +1,6 @@
-"""The parts of rocketns in one process: what a frame costs from its bytes to the bytes of its answer.
+"""Parts of rocketns in one process: the cost of a frame, from its bytes to the bytes of its answer.
 
-Each part is checked to have done its work, so that a broken one cannot look fast.
+Each test checks the result of its part, so that a broken part cannot look fast.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks.fleet import Shape
+from benchmarks.brokers import Shape
 from benchmarks.plan import BROKERS, MANY_TOPICS, TOPICS, WIDTH
 from benchmarks.registrations import registration, topic
 from interop.harness import codes
@@ -22,7 +22,7 @@ from rocketns.config import Configuration
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
-from rocketns.protocol.body.registration import decode_register_broker_body
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import Reply, decode
 from rocketns.protocol.encoding import encode_reply
@@ -34,7 +34,7 @@ NOW = Now(ms=1_000, epoch_ms=1_700_000_000_000)
 
 
 class Peer:
-    """A connection, known by identity."""
+    """A connection; compared by identity."""
 
     address = "127.0.0.1:1"
 
@@ -63,15 +63,15 @@ def answered(context: NamesrvContext, request: bytes) -> Reply:
 
 
 @pytest.fixture
-def fleet(context: NamesrvContext) -> NamesrvContext:
-    """The state with the brokers of the route lookups over sockets."""
+def brokers(context: NamesrvContext) -> NamesrvContext:
+    """The context with the same brokers as the route lookups over sockets."""
     for number in range(BROKERS):
         answered(context, SHAPE.frame(number))
     return context
 
 
-def test_the_answer_of_the_simple_c_server_is_a_real_one(fleet: NamesrvContext) -> None:
-    reply = answered(fleet, frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, FIELDS | {"topic": topic(0)})))
+def test_the_answer_of_the_simple_c_server_is_a_real_one(brokers: NamesrvContext) -> None:
+    reply = answered(brokers, frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, FIELDS | {"topic": topic(0)})))
     assert reply.body == SHAPE.body()
 
 
@@ -88,9 +88,9 @@ def test_decode_a_route_lookup(benchmark: BenchmarkFixture, encoding: str) -> No
 
 
 @pytest.mark.parametrize("version", [513, 400], ids=["standard JSON", "default JSON"])
-def test_process_a_route_lookup(benchmark: BenchmarkFixture, fleet: NamesrvContext, version: int) -> None:
+def test_process_a_route_lookup(benchmark: BenchmarkFixture, brokers: NamesrvContext, version: int) -> None:
     command = decode(frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic(7)}, version=version)))
-    reply = benchmark(dispatch.process, fleet, command, PEER, NOW)
+    reply = benchmark(dispatch.process, brokers, command, PEER, NOW)
     assert reply.body.count(b'"brokerAddrs"') == WIDTH
 
 
@@ -115,7 +115,7 @@ def test_process_a_registration_of_10000_topics_unchanged(benchmark: BenchmarkFi
 def test_process_a_registration_of_10000_topics_changed(benchmark: BenchmarkFixture, context: NamesrvContext) -> None:
     bodies = (register_body(MANY, data_version(counter)) for counter in itertools.count(1))
     requests = [registration("broker-many", "10.0.1.1", body) for body in itertools.islice(bodies, 4)]
-    # Versions take turns, so that each differs from the one before.
+    # Versions alternate, so that each differs from the one before.
     turns = itertools.cycle(requests)
     benchmark(lambda: answered(context, next(turns)))
     assert len(context.tables.topic_queue_table) == MANY_TOPICS

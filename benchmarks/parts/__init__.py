@@ -1,1 +1,1 @@
-"""What is measured: one module a part, each with a ``PART``."""
+"""The parts of the benchmarks: one module a part, each with a ``PART``."""

@@ -1,14 +1,15 @@
-"""The default beside ``--reactors 1``: at a part of what one reactor can answer, and at all of it."""
+"""The default beside ``--reactors 1``, at a part and at all of the load that one reactor can answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 from benchmarks.bench import Bench, failing, having, measure_lookups, measure_paced
+from benchmarks.brokers import Brokers, with_brokers
 from benchmarks.failures import CellFailed
-from benchmarks.fleet import Fleet, fleets
 from benchmarks.kinds import DEFAULT, REACTORS_1
 from benchmarks.load import lookups
 from benchmarks.parts.lookups import SHAPE
@@ -24,7 +25,7 @@ CAPACITY = "what --reactors 1 answers, {connections:,} connections, 1 outstandin
 
 @dataclass(frozen=True)
 class Load:
-    """One cell. ``depth`` 0: at ``share`` of the capacity, else a closed loop with so many outstanding."""
+    """One cell. ``depth`` 0: paced at ``share`` of the capacity. Else: a closed loop with ``depth`` outstanding."""
 
     connections: int
     share: float
@@ -33,7 +34,7 @@ class Load:
 
     @property
     def what(self) -> str:
-        """What it is called in the tables."""
+        """The row of this cell."""
         outstanding = f", {self.depth} outstanding" if self.depth else ""
         return f"{self.share:.0%} load, {self.loop} loop, {self.connections:,} connections{outstanding}"
 
@@ -53,23 +54,19 @@ def run(bench: Bench, record: Record) -> None:
     plan = bench.plan
     with (
         running(bench.choose(DEFAULT, REACTORS_1), bench.folder, Needs(), record.failed) as all_servers,
-        fleets(all_servers, SHAPE, plan.register_s, failing(record)) as found,
+        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
     ):
         servers = having(all_servers, found)
         warm_lookups(bench, record, servers, TOPICS)
         capacity = {connections: _capacity(bench, record, servers, connections) for connections in (FEW, MANY)}
-        for number, order in bench.turns(record, plan.default_rounds, servers):
-            for load in CELLS:
-                bench.say(f"round {number + 1} of {plan.default_rounds}: {load.what}")
-                for server in order:
-                    key = server.kind.key
-                    if not record.is_hopeless(key, load.what):
-                        with record.cell(key, number, load.what) as cell:
-                            _measure(cell, server, found[key], load, capacity[load.connections], plan)
+        bench.measure(record, plan.default_rounds, found, {
+            load.what: partial(_measure, load=load, capacity=capacity[load.connections], plan=plan) for load in CELLS
+        })  # fmt: skip
 
 
 def _capacity(bench: Bench, record: Record, servers: list[Server], connections: int) -> float:
-    """What 100 % is: the median of some closed loops against one reactor, or the default where that is missing."""
+    """The load that counts as 100 %: the median of some closed loops against one reactor, or against the default if
+    that server is missing."""
     server = next((one for one in servers if one.kind.key == REACTORS_1), servers[0])
     found = []
     for number in range(CALIBRATIONS):
@@ -83,12 +80,12 @@ def _capacity(bench: Bench, record: Record, servers: list[Server], connections: 
     return median(found)
 
 
-def _measure(cell: Cell, server: Server, fleet: Fleet, load: Load, capacity: float, plan: Plan) -> None:
+def _measure(cell: Cell, brokers: Brokers, *, load: Load, capacity: float, plan: Plan) -> None:
     if load.depth:
-        measure_lookups(cell, server, fleet, connections=load.connections, depth=load.depth, encoding="json",
+        measure_lookups(cell, brokers, connections=load.connections, depth=load.depth, encoding="json",
                         topics=TOPICS, seconds=plan.default_s)  # fmt: skip
     else:
-        measure_paced(cell, server, fleet, connections=load.connections, rate=load.share * capacity, loop=load.loop,
+        measure_paced(cell, brokers, connections=load.connections, rate=load.share * capacity, loop=load.loop,
                       topics=TOPICS, seconds=plan.default_s, warm_s=plan.default_warm_s)  # fmt: skip
 
 
@@ -97,8 +94,9 @@ def method(plan: Plan) -> str:
     return (
         f"100 % is what one reactor answers in a closed loop with 1 outstanding (median of {CALIBRATIONS}), for "
         f"{FEW} and for {MANY:,} connections. Closed loop below 100 %: each connection is a client that pauses "
-        "between its requests. Open loop: as the paced lookups above. At 100 % open the load generator works at its "
-        f"own limit, too. {plan.default_s:g} s a cell and round. The default has as many reactors as it decides for."
+        "between its requests. Open loop: as the paced lookups above. At 100 % in an open loop the load generator also "
+        f"works at its limit. {plan.default_s:g} s a cell and round. The default decides itself how many reactors it "
+        "uses."
     )
 
 

@@ -1,9 +1,9 @@
-"""Resident memory with some and with many topics."""
+"""Resident memory with few and with many topics."""
 
 from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having
-from benchmarks.fleet import Shape, fleets
+from benchmarks.brokers import Shape, with_brokers
 from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, RUST
 from benchmarks.load import lookups
 from benchmarks.parts.part import Part
@@ -14,12 +14,12 @@ from benchmarks.running import Needs, running
 
 
 def name(topics: int) -> str:
-    """What a size is called in the tables."""
+    """The row of memory with so many topics."""
     return f"resident memory with {topics:,} topics"
 
 
 def run(bench: Bench, record: Record) -> None:
-    """New servers for each size: memory once used is not always given back."""
+    """New servers for each size, because a process does not always give memory back."""
     plan = bench.plan
     for topics in plan.memory_topics:
         bench.say(name(topics))
@@ -27,7 +27,7 @@ def run(bench: Bench, record: Record) -> None:
         kinds = [kind for kind in bench.choose(DEFAULT, ASYNCIO, *JAVAS, RUST) if kind.key not in record.failed]
         with (
             running(kinds, bench.folder / str(topics), Needs(), record.failed) as servers,
-            fleets(servers, shape, plan.register_s, failing(record)) as found,
+            with_brokers(servers, shape, plan.register_s, failing(record)) as found,
         ):
             for server in having(servers, found):
                 with record.cell(server.kind.key, 0, name(topics)) as cell:
@@ -39,8 +39,8 @@ def run(bench: Bench, record: Record) -> None:
 def method(plan: Plan) -> str:
     """For the report."""
     return (
-        f"New servers; {BROKERS} brokers, each topic on {WIDTH} of them; each topic was asked for once in each header "
-        f"encoding before VmRSS was read. MB are of 1,000,000 bytes. One measurement at each of "
+        f"New servers. {BROKERS} brokers, each topic on {WIDTH} of them. Each topic is looked up once in each header "
+        "encoding; then VmRSS is read. 1 MB is 1,000,000 bytes. One measurement each at "
         f"{', '.join(f'{topics:,}' for topics in plan.memory_topics)} topics."
     )
 

@@ -1,4 +1,4 @@
-"""What a part of the benchmarks is."""
+"""A part of the benchmarks: one question, measured on all servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.record import Record
 
 @dataclass(frozen=True)
 class Part:
-    """``method`` says how it is measured, for the report."""
+    """``method`` is the report's text about how the part is measured."""
 
     name: str
     title: str

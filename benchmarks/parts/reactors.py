@@ -1,9 +1,11 @@
-"""What a second reactor adds: the most that one and two of them can answer."""
+"""The gain of a second reactor: the most that one and two of them can answer."""
 
 from __future__ import annotations
 
-from benchmarks.bench import Bench, failing, having
-from benchmarks.fleet import Fleet, fleets
+from functools import partial
+
+from benchmarks.bench import Bench, failing
+from benchmarks.brokers import Brokers, with_brokers
 from benchmarks.kinds import DEFAULT, REACTORS_1, REACTORS_2
 from benchmarks.load import bulk
 from benchmarks.parts.lookups import SHAPE
@@ -11,7 +13,7 @@ from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, TOPICS, Plan
 from benchmarks.process import cpu_s, settle, thread_cpu_s
 from benchmarks.record import Cell, Record
-from benchmarks.running import Needs, Server, running
+from benchmarks.running import Needs, running
 
 DEPTH = 256
 WHAT = f"route lookup, {FEW} connections, {DEPTH} outstanding, saturating"
@@ -19,22 +21,19 @@ CAPACITY, WALL = "requests/s of the busiest thread's CPU", "requests/s by the cl
 
 
 def run(bench: Bench, record: Record) -> None:
-    """One reactor, two, and what the default chooses, in turn."""
+    """One reactor, two, and as many as the default uses, in turn."""
     plan = bench.plan
     with (
         running(bench.choose(DEFAULT, REACTORS_1, REACTORS_2), bench.folder, Needs(), record.failed) as all_servers,
-        fleets(all_servers, SHAPE, plan.register_s, failing(record)) as found,
+        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
     ):
-        for number, order in bench.turns(record, plan.rounds, having(all_servers, found)):
-            bench.say(f"round {number + 1} of {plan.rounds}: {WHAT}")
-            for server in order:
-                with record.cell(server.kind.key, number, WHAT) as cell:
-                    _saturate(cell, server, found[server.kind.key], 2 * plan.route_s)
+        bench.measure(record, plan.rounds, found, {WHAT: partial(_saturate, seconds=2 * plan.route_s)})
 
 
-def _saturate(cell: Cell, server: Server, fleet: Fleet, seconds: float) -> None:
+def _saturate(cell: Cell, brokers: Brokers, *, seconds: float) -> None:
+    server = brokers.server
     server.check_alive()
-    fleet.keep_alive()
+    brokers.keep_alive()
     all_before, before = cpu_s(server.pid), thread_cpu_s(server.pid)
     load = bulk(server, connections=FEW, depth=DEPTH, encoding="json", topics=TOPICS, seconds=seconds)
     after, spent = thread_cpu_s(server.pid), cpu_s(server.pid) - all_before
@@ -51,12 +50,12 @@ def _saturate(cell: Cell, server: Server, fleet: Fleet, seconds: float) -> None:
 def method(plan: Plan) -> str:
     """For the report."""
     return (
-        f"Load that saturates: {FEW} connections, {DEPTH} requests outstanding on each, {2 * plan.route_s:g} s, by a "
-        "client that counts answers by their bytes and never copies them. It still needs a part of the cores that the "
-        "reactors would use, so requests a second by the clock cannot double on two cores. What the reactors can do "
-        "where they have a core each is the requests answered for each second of CPU time of the busiest thread "
-        "(/proc/PID/task/*/schedstat): a reactor that waits for a lock or works more because of the other one answers "
-        "fewer, and one that gets more than its half of the connections is the bound."
+        f"Saturating load: {FEW} connections, {DEPTH} requests outstanding on each, {2 * plan.route_s:g} s, by a "
+        "client that counts answers by their bytes and never copies them. It needs a part of the cores that the "
+        "reactors would use, so requests a second by the clock cannot double on two cores. The capacity with one core "
+        "for each reactor is the number of requests answered for each second of CPU time of the busiest thread "
+        "(/proc/PID/task/*/schedstat). A reactor that waits for a lock, or works more because of the other one, "
+        "answers fewer. A reactor with more than half of the connections limits the capacity."
     )
 
 

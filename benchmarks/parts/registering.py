@@ -1,10 +1,10 @@
-"""Registrations of one broker with very many topics: new, changed, unchanged, compressed."""
+"""Registrations of one broker with 10,000 topics: new, changed, unchanged, compressed."""
 
 from __future__ import annotations
 
 from benchmarks.bench import Bench
+from benchmarks.brokers import send
 from benchmarks.failures import CellFailed
-from benchmarks.fleet import send
 from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.part import Part
 from benchmarks.plan import MANY_TOPICS, Plan
@@ -19,12 +19,12 @@ KINDS = ("new", "changed", "unchanged", "changed, compressed")
 
 
 def name(kind: str) -> str:
-    """What a kind of registration is called in the tables."""
+    """The row of a kind of registration."""
     return f"registration of {MANY_TOPICS:,} topics, {kind}"
 
 
 def run(bench: Bench, record: Record) -> None:
-    """In each round a broker appears, changes, repeats itself, changes compressed, and leaves."""
+    """In each round a broker registers, changes, repeats its topics, changes again (compressed), and leaves."""
     plan = bench.plan
     bench.say("making the registrations")
     frames = ManyTopics.make(plan.registrations)
@@ -40,15 +40,15 @@ def run(bench: Bench, record: Record) -> None:
 
 
 def _warm(plan: Plan, record: Record, server: Server, frames: ManyTopics) -> None:
-    """Whole rounds, which are thrown away."""
+    """Whole rounds whose figures are discarded."""
     costs: list[float] = []
     while len(costs) < (plan.warm_up_registration_rounds if server.kind.compiles_itself else 1) and not is_warm(costs):
-        thrown_away = Record("", "")
-        _round(thrown_away, server, 0, frames)
-        row = thrown_away.find(name("changed"), "CPU ms")
+        discarded = Record("", "")
+        _round(discarded, server, 0, frames)
+        row = discarded.find(name("changed"), "CPU ms")
         cost = row.middle(server.kind.key) if row else None
         if cost is None:
-            return  # it fails again where it is measured, and is noted there
+            return  # it fails again in the measurement, where it is noted
         costs.append(cost)
     if server.kind.compiles_itself:
         record.note(said(server.kind.label, "changed registrations", costs, "CPU ms"))
@@ -88,13 +88,13 @@ def _leave(server: Server) -> None:
 def method(plan: Plan) -> str:
     """For the report."""
     return (
-        f"One broker with {MANY_TOPICS:,} topics (1.7 MB of JSON), {plan.registrations} registrations of a kind (one "
-        'of "new") and round on one connection, one at a time, so registrations a second are those of one broker. p99 '
-        f"is the greatest of a round's {plan.registrations}. Warm-up: whole rounds, for Java until they get no faster, "
-        f'at most {plan.warm_up_registration_rounds}; one for the others. "changed": a new data version and two topics '
-        'differ from the one before; "unchanged": the same topics and versions again, as brokers send them every 30 s, '
-        "with the current time in mappingDataVersion as 5.x brokers have it. The simple C server receives the bytes, "
-        "does not look at them and says yes."
+        f"One broker with {MANY_TOPICS:,} topics (1.7 MB of JSON) sends {plan.registrations} registrations of a kind "
+        '(one of "new") in a round, on one connection, one at a time; registrations a second are those of one broker. '
+        f"p99 is the greatest of a round's {plan.registrations}. Warm-up: whole rounds, for Java until they get no "
+        f'faster, at most {plan.warm_up_registration_rounds}; one for the others. "changed": a new data version, and '
+        'two topics differ from the registration before. "unchanged": the same topics and versions as before, as '
+        "brokers send them every 30 s. Only the time in mappingDataVersion differs, as with 5.x brokers. The simple C "
+        "server receives the bytes and answers success without reading them."
     )
 
 

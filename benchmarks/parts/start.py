@@ -1,4 +1,4 @@
-"""Start to first answer, and memory right after it."""
+"""The time from start to the first answer, and memory right after it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ def run(bench: Bench, record: Record) -> None:
 
 def method(plan: Plan) -> str:
     """For the report."""
-    return f"From exec to the answer of the first request (GET_BROKER_CLUSTER_INFO), polled every 2 ms; {plan.starts} \
-starts each."
+    return (
+        "From exec to the answer of the first request (GET_BROKER_CLUSTER_INFO), which is tried every 2 ms. "
+        f"{plan.starts} starts each."
+    )
 
 
 PART = Part("start", "Start", method, run)

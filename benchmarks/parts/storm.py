@@ -1,4 +1,4 @@
-"""What clients wait for routes while brokers with very many topics register."""
+"""The latency of route lookups while brokers with 10,000 topics register."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from subprocess import Popen
 
 from benchmarks.bench import Bench, add_delays, failing, having
+from benchmarks.brokers import Brokers, Shape, send, with_brokers
 from benchmarks.cores import apart, pin
-from benchmarks.fleet import Fleet, Shape, fleets, send
 from benchmarks.kinds import DEFAULT, JAVAS, RUST
 from benchmarks.load import Paced, finish_paced, start_paced
 from benchmarks.parts.part import Part
@@ -23,9 +23,9 @@ from benchmarks.running import Needs, Server, running
 from benchmarks.warm import is_warm, said, warm_lookups
 
 BROKERS, VERSIONS, CHANGED_EVERY = 10, 3, 100
-# Lookups a second: those of 6,000 clients with 10 topics. Many enough for a p99, too few to load a core by themselves.
+# Lookups a second, as of 6,000 clients with 10 topics: enough for a p99, too few to load a core by themselves.
 LOOKUP_RATE = 2000
-# What the Java server took in a storm without pause on two cores: the rate at which servers are compared.
+# What the Java server accepted in a storm without pause on two cores. Servers are compared at this rate.
 JAVAS_RATE = 99.0
 SHAPE = Shape(BROKERS, MANY_TOPICS, BROKERS)
 RATIO, RATIO_SENT = "storm p99 / quiet p99", "storm p99 / quiet p99, from sent"
@@ -35,7 +35,7 @@ RATES = {QUIET: 0.0, AT_JAVAS_RATE: JAVAS_RATE, FULL_RATE: float("inf")}
 
 
 def name(rate: str, place: str) -> str:
-    """What a cell is called in the tables."""
+    """The row of a cell."""
     return f"route lookup, {rate}, {place}"
 
 
@@ -44,7 +44,7 @@ ANYWHERE, PINNED = PLACES
 
 @dataclass(frozen=True)
 class Storm:
-    """All brokers' registrations, in some versions, and where the brokers are in them."""
+    """All brokers' registrations in several versions. ``turn`` counts the registrations sent so far."""
 
     frames: list[list[bytes]]
     turn: Iterator[int]
@@ -54,11 +54,11 @@ class Storm:
         return cls([[_frame(broker, version) for broker in range(BROKERS)] for version in range(VERSIONS)],
                    itertools.count())  # fmt: skip
 
-    def register(self, fleet: Fleet) -> float:
-        """The next broker's registration; CPU seconds of the server."""
+    def register(self, brokers: Brokers) -> float:
+        """Send the next broker's registration; the server's CPU seconds."""
         count = next(self.turn)
         frame = self.frames[count // BROKERS % VERSIONS][count % BROKERS]
-        return send(fleet.server, fleet.clients[count % BROKERS], frame).cpu_s
+        return send(brokers.server, brokers.clients[count % BROKERS], frame).cpu_s
 
 
 def _frame(broker: int, version: int) -> bytes:
@@ -69,13 +69,13 @@ def _frame(broker: int, version: int) -> bytes:
 
 
 def run(bench: Bench, record: Record) -> None:
-    """In each round every server is measured quiet, at Java's rate and at full rate; on any core, then pinned."""
+    """In each round every server is measured quiet, at Java's rate and at full rate: on any core, then pinned."""
     plan = bench.plan
     bench.say("making the registrations")
     storm, kinds = Storm.make(), bench.choose(DEFAULT, *JAVAS, RUST)
     with (
         running(kinds, bench.folder, Needs(), record.failed) as all_servers,
-        fleets(all_servers, SHAPE, plan.register_s, failing(record)) as found,
+        with_brokers(all_servers, SHAPE, plan.register_s, failing(record)) as found,
     ):
         servers = having(all_servers, found)
         warm_lookups(bench, record, servers, MANY_TOPICS)
@@ -91,16 +91,16 @@ def run(bench: Bench, record: Record) -> None:
                         _measure(record, number, found, server, storm, place, core, plan.storm_s)
 
 
-def _warm(plan: Plan, record: Record, fleet: Fleet, storm: Storm) -> None:
+def _warm(plan: Plan, record: Record, brokers: Brokers, storm: Storm) -> None:
     costs: list[float] = []
-    most = 4 * plan.warm_up_registration_rounds if fleet.server.kind.compiles_itself else 1
+    most = 4 * plan.warm_up_registration_rounds if brokers.server.kind.compiles_itself else 1
     while len(costs) < most and not is_warm(costs):
-        costs.append(sum(storm.register(fleet) for _ in range(BROKERS)) * 1e3 / BROKERS)
-    if fleet.server.kind.compiles_itself:
-        record.note(said(fleet.server.kind.label, "registrations", costs, "CPU ms a registration"))
+        costs.append(sum(storm.register(brokers) for _ in range(BROKERS)) * 1e3 / BROKERS)
+    if brokers.server.kind.compiles_itself:
+        record.note(said(brokers.server.kind.label, "registrations", costs, "CPU ms a registration"))
 
 
-def _measure(record: Record, number: int, found: dict[str, Fleet], server: Server, storm: Storm, place: str,
+def _measure(record: Record, number: int, found: dict[str, Brokers], server: Server, storm: Storm, place: str,
              core: int | None, seconds: float) -> None:  # fmt: skip
     """One server, quiet and in both storms."""
     quiet: Paced | None = None
@@ -108,23 +108,23 @@ def _measure(record: Record, number: int, found: dict[str, Fleet], server: Serve
         what = name(rate, place)
         if record.is_hopeless(server.kind.key, what):
             return
-        for fleet in found.values():
-            settle(fleet.server.pid)  # what it still does of its own storm would be this one's
+        for brokers in found.values():
+            settle(brokers.server.pid)  # what is left of its own storm would disturb this one
         with record.cell(server.kind.key, number, what) as cell:
-            fleet = found[server.kind.key]
+            brokers = found[server.kind.key]
             server.check_alive()
-            fleet.keep_alive()
-            paced = _one(cell, fleet, storm, rate, seconds, core)
+            brokers.keep_alive()
+            paced = _one(cell, brokers, storm, rate, seconds, core)
             if quiet:
                 cell.add(RATIO, paced.p99_us / quiet.p99_us)
                 cell.add(RATIO_SENT, paced.sent_p99_us / quiet.sent_p99_us)
             quiet = quiet or paced
 
 
-def _one(cell: Cell, fleet: Fleet, storm: Storm, rate: str, seconds: float, core: int | None) -> Paced:
+def _one(cell: Cell, brokers: Brokers, storm: Storm, rate: str, seconds: float, core: int | None) -> Paced:
     if rate != QUIET:
-        storm.register(fleet)  # the storm is there when the lookups begin
-    server, cpu, began = fleet.server, cpu_s(fleet.server.pid), time.perf_counter()
+        storm.register(brokers)  # the storm is there when the lookups begin
+    server, cpu, began = brokers.server, cpu_s(brokers.server.pid), time.perf_counter()
     load = start_paced(server, connections=FEW, rate=LOOKUP_RATE, topics=MANY_TOPICS, seconds=seconds)
     pin(load.pid, core)
     registrations = 0
@@ -132,7 +132,7 @@ def _one(cell: Cell, fleet: Fleet, storm: Storm, rate: str, seconds: float, core
         if rate == QUIET:
             load.wait()
         else:
-            registrations = _register_while(load, fleet, storm, RATES[rate])
+            registrations = _register_while(load, brokers, storm, RATES[rate])
     finally:
         paced = finish_paced(server, load)
     took = time.perf_counter() - began
@@ -142,14 +142,14 @@ def _one(cell: Cell, fleet: Fleet, storm: Storm, rate: str, seconds: float, core
     return paced
 
 
-def _register_while(load: Popen[str], fleet: Fleet, storm: Storm, rate: float) -> int:
-    """Registrations at a rate, one at a time, until the lookups are over; how many. One that is late is not skipped."""
+def _register_while(load: Popen[str], brokers: Brokers, storm: Storm, rate: float) -> int:
+    """Send registrations at a rate, one at a time, until the lookups are over. Late ones are not skipped. How many."""
     began, count = time.perf_counter(), 0
     while load.poll() is None:
         ahead = began + count / rate - time.perf_counter()
         if ahead > 0:
             time.sleep(ahead)
-        storm.register(fleet)
+        storm.register(brokers)
         count += 1
     return count
 
@@ -169,12 +169,12 @@ def method(plan: Plan) -> str:
         f"{BROKERS} brokers with the same {MANY_TOPICS:,} topics. {LOOKUP_RATE:,} lookups a second in an open loop "
         f"over {FEW} connections for {plan.storm_s:g} s; latencies count from the time a lookup was due. First "
         f"with nothing else going on, then while the brokers register one after the other {JAVAS_RATE:g} times a "
-        "second (a server that cannot take as many gets what it takes; see registrations/s), then without pause, "
-        f"each time with a new data version and {200 // CHANGED_EVERY} % of its topics changed. All that twice: "
-        "first every process runs where the system puts it, then the brokers have the last core to themselves, "
-        "and server and lookups the first. No process has a raised priority. CPU is that of the whole server as "
-        "busy cores, for it does both. A ratio is of one round of one server; it is given for latencies counted from "
-        "when a lookup was due and from when it was sent, which leaves the load generator's wait for a core out."
+        "second (a slower server gets as many as it accepts; see registrations/s), then without pause, "
+        f"each time with a new data version and {200 // CHANGED_EVERY} % of its topics changed. All of this is done "
+        "twice: first every process runs on any core, then the brokers have the last core to themselves, and server "
+        "and lookups share the first. No process has a raised priority. CPU is that of the whole server, in busy "
+        "cores, because it serves both. A ratio is of one round of one server. It is given for latencies from the time "
+        "a lookup was due, and from the time it was sent, which leaves out the load generator's wait for a core."
     )
 
 

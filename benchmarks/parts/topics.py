@@ -1,56 +1,56 @@
-"""What lookups, registrations and memory cost as topics grow."""
+"""The cost of lookups and registrations, and memory, for a growing number of topics."""
 
 from __future__ import annotations
 
-from benchmarks.bench import Bench, failing, having, measure_lookups
-from benchmarks.fleet import Fleet, Shape, register_all
+from benchmarks.bench import Bench, add_memory, failing, having, measure_lookups
+from benchmarks.brokers import Brokers, Shape, register_all
 from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST
 from benchmarks.parts.part import Part
 from benchmarks.plan import DEPTHS, FEW, Plan
-from benchmarks.process import resident_mb, settle
+from benchmarks.process import settle
 from benchmarks.record import Record
 from benchmarks.running import Needs, Server, running
 from benchmarks.warm import warm_lookups, warm_registrations
 
-# So many that a broker's share of a million topics fits into one frame (16 MiB).
+# Enough brokers that each one's share of a million topics fits into one frame (16 MiB).
 BROKERS, WIDTH = 40, 2
 JAVA_HEAP_MB = 4000
 
 
 def lookup(topics: int, depth: int) -> str:
-    """What lookups at a size are called in the tables."""
+    """The row of lookups with so many topics."""
     return f"{topics:,} topics: route lookup, {FEW} connections, {depth} outstanding"
 
 
 def registering(topics: int) -> str:
-    """What registrations at a size are called."""
+    """The row of registrations with so many topics."""
     return f"{topics:,} topics: registration, each topic of each broker"
 
 
 def memory(topics: int) -> str:
-    """What memory at a size is called."""
+    """The row of memory with so many topics."""
     return f"{topics:,} topics: resident memory"
 
 
 def run(bench: Bench, record: Record) -> None:
-    """The same servers all along; at each size all brokers register again with all their topics."""
+    """The same servers at every size. At each size all brokers register again with all their topics."""
     kinds = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST)
     needs = Needs(java_heap_mb=JAVA_HEAP_MB)
     with running(kinds, bench.folder, needs, record.failed) as servers:
         warm_registrations(bench, record, servers, bench.plan.growing_topics[0])
-        found = {server.kind.key: Fleet(server) for server in servers}
+        found = {server.kind.key: Brokers(server) for server in servers}
         try:
             for topics in bench.plan.growing_topics:
                 _grow(bench, record, servers, found, topics)
         finally:
-            for fleet in found.values():
-                fleet.close()
+            for brokers in found.values():
+                brokers.close()
 
 
-def _grow(bench: Bench, record: Record, all_servers: list[Server], found: dict[str, Fleet], topics: int) -> None:
+def _grow(bench: Bench, record: Record, all_servers: list[Server], found: dict[str, Brokers], topics: int) -> None:
     shape, plan = Shape(BROKERS, topics, WIDTH), bench.plan
     bench.say(f"{topics:,} topics: registering")
-    before = {key: fleet.cpu_s for key, fleet in found.items()}
+    before = {key: brokers.cpu_s for key, brokers in found.items()}
     register_all(found, shape, plan.register_s, failing(record))
     servers = having(all_servers, found)
     for server in servers:
@@ -65,11 +65,9 @@ def _grow(bench: Bench, record: Record, all_servers: list[Server], found: dict[s
         for server in order:
             for depth in DEPTHS:
                 with record.cell(server.kind.key, number, lookup(topics, depth)) as cell:
-                    measure_lookups(cell, server, found[server.kind.key], connections=FEW, depth=depth,
+                    measure_lookups(cell, found[server.kind.key], connections=FEW, depth=depth,
                                     encoding="json", topics=topics, seconds=plan.route_s)  # fmt: skip
-    for server in servers:
-        with record.cell(server.kind.key, 0, memory(topics)) as cell:
-            cell.add("MB", resident_mb(server.pid))
+    add_memory(record, servers, memory(topics))
 
 
 def method(plan: Plan) -> str:
@@ -77,8 +75,8 @@ def method(plan: Plan) -> str:
     return (
         f"{BROKERS} brokers, each topic on {WIDTH} of them, JSON headers. The same servers at every size: all brokers "
         f"register again, with all their topics, in frames of up to 8 MB. A server that needs more than "
-        f"{plan.register_s:g} s of that for one size is left out from there on. Both small heaps of Java have "
-        f"-Xmx{JAVA_HEAP_MB}m here. Registrations are warmed with a broker of {plan.growing_topics[0]:,} topics."
+        f"{plan.register_s:g} s for one size is left out from there on. Both small heaps of Java have "
+        f"-Xmx{JAVA_HEAP_MB}m here. The warm-up of registrations uses a broker of {plan.growing_topics[0]:,} topics."
     )
 
 

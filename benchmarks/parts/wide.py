@@ -1,46 +1,46 @@
-"""Very many brokers that all have the same topics: what it costs to take them all, and to answer with all of them."""
+"""Very many brokers with the same topics: the cost of their registrations, and of answers that name all of them."""
 
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 
-from benchmarks.bench import Bench, failing, having, measure_lookups
-from benchmarks.fleet import Fleet, Shape, fleets
+from benchmarks.bench import Bench, add_memory, failing, having, measure_lookups
+from benchmarks.brokers import Brokers, Shape, with_brokers
 from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, MANY_TOPICS, Plan
-from benchmarks.process import resident_mb
 from benchmarks.record import Record, quantile
-from benchmarks.running import Needs, Server, running
+from benchmarks.running import Needs, running
 from benchmarks.warm import warm_lookups, warm_registrations
 
-# A third of it is used; less makes the collector work more.
+# Java uses a third of it; with less its collector works more.
 JAVA_HEAP_MB = 3000
 
 
 def registering(brokers: int) -> str:
-    """What it is called in the tables to take all registrations."""
+    """The row of all registrations."""
     return f"{brokers} brokers with {MANY_TOPICS:,} topics: registering all"
 
 
 def lookup(brokers: int) -> str:
-    """What the lookups are called."""
+    """The row of the lookups."""
     return f"{brokers} brokers with {MANY_TOPICS:,} topics: route lookup, {FEW} connections, 1 outstanding"
 
 
 def registered(brokers: int) -> str:
-    """What memory is called after the registrations."""
+    """The row of memory after the registrations."""
     return f"{brokers} brokers with {MANY_TOPICS:,} topics: resident memory"
 
 
 def asked(brokers: int) -> str:
-    """What memory is called after the lookups, too."""
+    """The row of memory after the lookups."""
     return f"{brokers} brokers with {MANY_TOPICS:,} topics: resident memory after the lookups"
 
 
 def run(bench: Bench, record: Record) -> None:
-    """Register all with each server, then lookups in turns."""
-    plan, what = bench.plan, lookup(bench.plan.wide_brokers)
+    """Register all brokers with each server; then measure lookups in turns."""
+    plan = bench.plan
     shape = Shape(plan.wide_brokers, MANY_TOPICS, plan.wide_brokers)
     kinds = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST, C)
     bench.say(f"{plan.wide_brokers} brokers with {MANY_TOPICS:,} topics: registering with {len(kinds)} servers")
@@ -48,43 +48,35 @@ def run(bench: Bench, record: Record) -> None:
         needs = Needs(shape.body(), JAVA_HEAP_MB)
         all_servers = stack.enter_context(running(kinds, bench.folder, needs, record.failed))
         warm_registrations(bench, record, all_servers, MANY_TOPICS)
-        found = stack.enter_context(fleets(all_servers, shape, plan.register_s, failing(record)))
+        found = stack.enter_context(with_brokers(all_servers, shape, plan.register_s, failing(record)))
         servers = having(all_servers, found)
         for server in servers:
-            _registered(record, server, found[server.kind.key], plan.wide_brokers)
+            _add_registrations(record, found[server.kind.key], plan.wide_brokers)
         warm_lookups(bench, record, servers, MANY_TOPICS)
-        for number, order in bench.turns(record, plan.growing_rounds, servers):
-            bench.say(f"round {number + 1} of {plan.growing_rounds}: {what}")
-            for server in order:
-                key = server.kind.key
-                if not record.is_hopeless(key, what):
-                    with record.cell(key, number, what) as cell:
-                        measure_lookups(cell, server, found[key], connections=FEW, depth=1, encoding="json",
-                                        topics=MANY_TOPICS, seconds=plan.route_s)  # fmt: skip
-        for server in servers:
-            with record.cell(server.kind.key, 0, asked(plan.wide_brokers)) as cell:
-                cell.add("MB", resident_mb(server.pid))
+        measure = partial(measure_lookups, connections=FEW, depth=1, encoding="json", topics=MANY_TOPICS,
+                          seconds=plan.route_s)  # fmt: skip
+        bench.measure(record, plan.growing_rounds, found, {lookup(plan.wide_brokers): measure})
+        add_memory(record, servers, asked(plan.wide_brokers))
 
 
-def _registered(record: Record, server: Server, fleet: Fleet, brokers: int) -> None:
-    with record.cell(server.kind.key, 0, registering(brokers)) as cell:
-        cell.add("registrations/s", brokers / fleet.took_s)
-        cell.add("p50 ms", quantile(fleet.waits_s, 0.5) * 1e3)
-        cell.add("p99 ms", quantile(fleet.waits_s, 0.99) * 1e3)
-        cell.add("CPU ms", fleet.cpu_s * 1e3 / brokers)
-        cell.add("CPU s", fleet.cpu_s)
-    with record.cell(server.kind.key, 0, registered(brokers)) as cell:
-        cell.add("MB", resident_mb(server.pid))
+def _add_registrations(record: Record, brokers: Brokers, count: int) -> None:
+    with record.cell(brokers.server.kind.key, 0, registering(count)) as cell:
+        cell.add("registrations/s", count / brokers.took_s)
+        cell.add("p50 ms", quantile(brokers.waits_s, 0.5) * 1e3)
+        cell.add("p99 ms", quantile(brokers.waits_s, 0.99) * 1e3)
+        cell.add("CPU ms", brokers.cpu_s * 1e3 / count)
+        cell.add("CPU s", brokers.cpu_s)
+    add_memory(record, [brokers.server], registered(count))
 
 
 def method(plan: Plan) -> str:
     """For the report."""
     return (
         f"{plan.wide_brokers} brokers, each with the same {MANY_TOPICS:,} topics "
-        f"({plan.wide_brokers * MANY_TOPICS:,} entries), registered once, one after the other; a server that needs "
-        f"more than {plan.register_s:g} s for it is left out. Then lookups in a closed loop; an answer names all "
-        f"{plan.wide_brokers} brokers. Both small heaps of Java have -Xmx{JAVA_HEAP_MB}m here, for its tables do not "
-        f"fit into 512 MB. Registrations are warmed with one broker of {MANY_TOPICS:,} topics."
+        f"({plan.wide_brokers * MANY_TOPICS:,} entries), registered once, one after the other. A server that needs "
+        f"more than {plan.register_s:g} s for it is left out. Then lookups run in a closed loop; an answer names all "
+        f"{plan.wide_brokers} brokers. Both small heaps of Java have -Xmx{JAVA_HEAP_MB}m here, because its tables do "
+        f"not fit into 512 MB. The warm-up of registrations uses one broker of {MANY_TOPICS:,} topics."
     )
 
 

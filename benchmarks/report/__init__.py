@@ -1,1 +1,1 @@
-"""From what was measured to what is read: JSON, Markdown, plots, and the table in the README."""
+"""Reports from the results: JSON, Markdown, plots, and the table in the README."""

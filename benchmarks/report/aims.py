@@ -1,4 +1,4 @@
-"""What rocketns should reach beside the others, and whether it did."""
+"""The figures that rocketns should reach beside the other servers, and whether it did."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from benchmarks.report.figures import NONE, best, best_java, figure, quartiles, 
 from benchmarks.report.store import Results
 
 ROCKETNS = (DEFAULT,)
-# What "never worse by more than 3 %" comes to as a ratio of costs, and of throughput.
+# "Never worse by more than 3 %", as a ratio of costs or of throughput.
 WORSE_MAX = 1.03
 YES, NO, UNSURE, UNMEASURED = "yes", "no", "not shown", "not measured"
 
 
 @dataclass(frozen=True)
 class Aim:
-    """A figure of ``over``, or the ratio of ``over`` to ``under``, and its limit. Of several servers the one counts
-    that does best in the row."""
+    """A figure of ``over``, or the ratio of ``over`` to ``under``, and its limit. If several servers are named, the one
+    that does best in the row counts."""
 
     text: str
     part: str
@@ -35,7 +35,7 @@ class Aim:
     at_least: bool = False
 
     def values(self, record: Record) -> list[float]:
-        """One a round, sorted."""
+        """One value for each round, sorted."""
         row = record.find(self.what, self.unit)
         if row is None:
             return []
@@ -55,8 +55,8 @@ class Aim:
         return lower if self.at_least else upper
 
     def verdict(self, values: Sequence[float]) -> str:
-        """Reached only where the median and the worse quartile both reach it; where just the median does, it is not
-        shown by these rounds."""
+        """Reached if the median and the worse quartile both reach it. If only the median does, these rounds do not
+        show it."""
         if not values:
             return UNMEASURED
         if not self._reaches(median(values)):
@@ -79,7 +79,7 @@ def _lookup_aims() -> Iterator[Aim]:
 
 
 def _default_aims() -> Iterator[Aim]:
-    """Throughput where the load is as much as the server takes; elsewhere it is what was asked for."""
+    """Throughput only at full load; at a lower load it is the given rate."""
     for load in default.CELLS:
         where, text = ("default", load.what), f"{load.what}: default / one reactor"
         if load.share == 1:
@@ -96,8 +96,8 @@ def _registration_aims() -> Iterator[Aim]:
 
 
 def _storm_aims() -> Iterator[Aim]:
-    """At full rate with cores of their own as since the first storm; at Java's rate wherever processes run. Counted
-    from when a lookup was due, and from when it was sent: the difference is the load generator's wait for a core."""
+    """At full rate with pinned processes only; at Java's rate also on any core. Latencies count from the time a lookup
+    was due, and from the time it was sent; the difference is the load generator's wait for a core."""
     for rate, place in ((storm.AT_JAVAS_RATE, storm.ANYWHERE), (storm.AT_JAVAS_RATE, storm.PINNED),
                         (storm.FULL_RATE, storm.PINNED)):  # fmt: skip
         for unit, since in ((storm.RATIO, "due"), (storm.RATIO_SENT, "sent")):

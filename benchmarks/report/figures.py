@@ -21,7 +21,7 @@ def figure(value: float | None) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Median, and in brackets the least and the greatest where there is more than one round."""
+    """The median; for more than one round also the least and the greatest, in brackets."""
     if not values:
         return NONE
     middle = figure(median(values))
@@ -29,17 +29,17 @@ def spread(values: Sequence[float]) -> str:
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float]:
-    """The lower and the upper one: of few values rather the least and the greatest, never one between two."""
+    """The lower and the upper quartile. Of few values: the least and the greatest, never a value between two."""
     return quantile(values, 0.25), -quantile([-value for value in values], 0.25)
 
 
 def more_is_better(unit: str) -> bool:
-    """Throughput, as against costs and times."""
+    """True for throughput, false for costs and times."""
     return "/s" in unit
 
 
 def times_better(row: Row, base: str, other: str) -> list[float]:
-    """How many times better ``base`` is than ``other``, one for each round that has both, sorted."""
+    """How many times better ``base`` is than ``other``, for each round that has both, sorted."""
     return row.ratios(base, other) if more_is_better(row.unit) else row.ratios(other, base)
 
 
@@ -49,7 +49,7 @@ def times_the_cost(row: Row, base: str, other: str) -> list[float]:
 
 
 def best(row: Row, keys: Sequence[str]) -> str:
-    """Which of these servers has the best median in a row; the first if none was measured."""
+    """The server with the best median in a row; the first of them if none was measured."""
     found = {key: middle for key in keys if (middle := row.middle(key)) is not None}
     if not found:
         return keys[0]
@@ -57,11 +57,11 @@ def best(row: Row, keys: Sequence[str]) -> str:
 
 
 def best_java(row: Row) -> str:
-    """The Java that does best in this row: rocketns is compared with that one."""
+    """The Java that does best in this row; rocketns is compared with it."""
     return best(row, JAVAS)
 
 
 def table(head: list[str], words: int, rows: list[list[str]]) -> list[str]:
-    """Lines of a Markdown table, the first ``words`` columns to the left, the others to the right."""
+    """Lines of a Markdown table. The first ``words`` columns are aligned left, the others right."""
     rule = ["---"] * words + ["---:"] * (len(head) - words)
     return [f"| {' | '.join(row)} |" for row in [head, rule, *rows]]

@@ -13,14 +13,14 @@ from benchmarks.report.store import FOLDER, Results
 
 INTRODUCTION = """\
 Made by `make bench` (`python -m benchmarks`): one command, one commit, one run. All servers and the load generator run
-on the same machine and take turns, round by round, each round in another order; a ratio is of one round. Figures are
-medians over the rounds, ratios are given as median (least-greatest). The column "rocketns" is the default
-configuration, and ratios are of it: "better than Java" and "better than Rust" say how many times less rocketns needs,
-or how many times more it answers; less than 1.00 means that it is worse. Java is the one of the three that does best in
-the row. "times the C server" is the cost over that of a simple C server that looks nothing up.
+on the same machine. They take turns, round by round, and each round has another order. A ratio is of one round. Figures
+are medians of the rounds; ratios are given as median (least-greatest). The column "rocketns" is the default
+configuration, and all ratios refer to it. "better than Java" and "better than Rust" say how many times less rocketns
+needs, or how many times more it answers; below 1.00 it is worse. Java is the one of the three that does best in the
+row. "times the C server" is the cost divided by that of a simple C server, which holds no routes.
 
-An aim is reached ("yes") where the median and the worse quartile of the rounds reach it; "not shown" means that only
-the median does. Few rounds have the least or the greatest value as their quartile."""
+An aim is reached ("yes") if the median and the worse quartile of the rounds reach it. "not shown" means that only the
+median does. The quartiles of few rounds are their least and greatest values."""
 
 
 RATIOS: dict[str, Callable[[list[str]], bool]] = {
@@ -35,7 +35,7 @@ def text(results: Results) -> str:
     plots = [f"- [{path.stem}]({path.name})" for path in sorted(FOLDER.glob("*.svg"))] if results.plan == "full" else []
     lines = [f"# Name servers side by side, {results.plan} run", "", INTRODUCTION, ""]
     lines += [f"**The machine was busy**: {why}." for why in results.busy]
-    lines += ["", "## What is aimed at", "", *aims_table(results), "", "## Machine and versions", ""]
+    lines += ["", "## Aims", "", *aims_table(results), "", "## Machine and versions", ""]
     lines += [f"- rocketns: commit {results.commit}"]
     lines += [f"- {name}: {value}" for name, value in results.machine.items()]
     lines += [f"- {LABELS[key]} was not measured: {why}" for key, why in results.unavailable.items()]
@@ -70,7 +70,7 @@ def _row(row: Row, servers: list[str], ratios: list[str]) -> list[str]:
 
 
 def _missing(record: Record) -> list[str]:
-    """Why cells are empty."""
+    """The reasons for empty cells."""
     lines = [f"- {LABELS[key]} is missing: {why}" for key, why in record.failed.items()]
     for what, whys in record.missing.items():
         lines += [f"- {LABELS[key]}, {what}: {why}" for key, why in whys.items()]

@@ -19,7 +19,7 @@ from benchmarks.kinds import (
     C,
 )
 from benchmarks.parts import connections, lookups, paced, registering, storm, topics
-from benchmarks.plan import DEPTHS, ENCODINGS, FEW, Plan
+from benchmarks.plan import CLIENTS, DEPTHS, ENCODINGS, FEW, Plan
 from benchmarks.record import Record
 from benchmarks.report.figures import figure
 from benchmarks.report.store import FOLDER, Results
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Told apart also by readers who see few colours.
+# Colours that colour-blind readers can tell apart.
 COLOURS = {DEFAULT: "#0072B2", REACTORS_1: "#56B4E9", REACTORS_2: "#004466", ASYNCIO: "#999999", JAVA: "#D55E00",
            JAVA_G1: "#CC79A7", JAVA_SCRIPT: "#882255", RUST: "#E69F00", C: "#009E73"}  # fmt: skip
 STYLE: dict[Any, Any] = {"svg.hashsalt": "rocketns", "svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
@@ -37,7 +37,7 @@ STYLE: dict[Any, Any] = {"svg.hashsalt": "rocketns", "svg.fonttype": "none", "fo
 
 
 def draw(results: Results, plan: Plan) -> list[Path]:
-    """All plots whose part was measured. ImportError where matplotlib is not installed."""
+    """Draw all plots whose part was measured. ImportError without matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -66,7 +66,7 @@ def _save(name: str, record: Record, plan: Plan, plot: Callable[[Figure, Record,
 
 
 def _bars(axes: Axes, record: Record, groups: dict[str, tuple[str, str]]) -> None:
-    """Groups of bars, a bar for each server; ``groups``: by label what and its unit. Logarithmic, figures on top."""
+    """Groups of bars with one bar for each server. ``groups``: row and unit by label. Logarithmic, figures on top."""
     rows = {label: record.find(*key) for label, key in groups.items()}
     servers = [key for key in LABELS if any(row and row.middle(key) is not None for row in rows.values())]
     width = 0.84 / max(1, len(servers))
@@ -81,7 +81,7 @@ def _bars(axes: Axes, record: Record, groups: dict[str, tuple[str, str]]) -> Non
 
 
 def _lines(axes: Axes, record: Record, points: dict[int, tuple[str, str]]) -> None:
-    """A line for each server over sizes; ``points``: by size what and its unit. Both axes logarithmic."""
+    """One line for each server. ``points``: row and unit by size. Both axes are logarithmic."""
     rows = {size: row for size, key in points.items() if (row := record.find(*key))}
     for key in LABELS:
         found = [(size, middle) for size, row in rows.items() if (middle := row.middle(key)) is not None]
@@ -93,7 +93,7 @@ def _lines(axes: Axes, record: Record, points: dict[int, tuple[str, str]]) -> No
 
 
 def _logarithmic(axis: Axis, set_scale: Callable[[str], None]) -> None:
-    """Powers of ten written out; between them 2 and 5 have marks without text."""
+    """Powers of ten as text; 2 and 5 between them as marks without text."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     set_scale("log")
@@ -117,7 +117,7 @@ def _paced(drawing: Figure, record: Record, _plan: Plan) -> None:
               for count, rate in paced.CELLS}  # fmt: skip
     _bars(axes, record, groups)
     axes.set_ylabel("p99 from due to answered, µs")
-    axes.set_title("Route lookups at a fleet's rate, open loop (less is better)", fontsize=9)
+    axes.set_title(f"Route lookups at the rate of {CLIENTS:,} clients, open loop (less is better)", fontsize=9)
 
 
 def _registrations(drawing: Figure, record: Record, _plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""The table and the plot in the README, between two marks."""
+"""Writes the benchmarks' section of the README, between two marks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 from benchmarks.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, REACTORS_1, RUST, C
 from benchmarks.parts import lookups, paced, registering, start, storm, topics, wide
 from benchmarks.parts.memory import name as memory_of
-from benchmarks.plan import FEW, FLEET_CLIENTS, FULL, MANY, TOPICS
+from benchmarks.plan import CLIENTS, FEW, FULL, MANY, TOPICS
 from benchmarks.record import Row
 from benchmarks.report import markdown
 from benchmarks.report.aims import AIMS, UNMEASURED, YES
@@ -28,14 +28,14 @@ REGISTRATION_UNITS = ("registrations/s", "p50 ms", "p99 ms", "CPU ms")
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that was measured, with all its figures: a row of the table for each unit."""
+    """One measurement with several figures; the table has a row for each unit."""
 
     part: str
     what: str
     units: Sequence[str]
 
     def rows(self, results: Results) -> Iterator[Row]:
-        """A figure that was not measured has a row without values."""
+        """A row for each unit. If a figure was not measured, its row has no values."""
         record = results.find(self.part)
         for unit in self.units:
             yield (record.find(self.what, unit) if record else None) or Row(self.what, unit)
@@ -58,29 +58,29 @@ def _lines() -> Iterator[Line]:
 
 
 LINES = list(_lines())
-# A load at a given rate has about that throughput on every server that keeps up.
+# At a given rate, the throughput of all servers that keep up is about the same.
 BEHIND = 0.99
 TEXT = """\
-One run of `make bench` on commit {commit}: all servers on the same machine ({machine}), the same load on each in turn,
+One run of `make bench` on commit {commit}: all servers on the same machine ({machine}), with the same load in turn;
 rocketns in its default configuration{busy}. Java is RocketMQ 5.5.0's NameServer with three settings of its virtual
-machine, Rust is rocketmq-namesrv 1.0.0; the simple C server holds no routes. Lookups are of {topics:,} topics unless a
-row says otherwise. Figures are medians of the rounds; "better than Java" is the median (least-greatest) against the
-Java that does best in the row, and below 1.00 rocketns is worse. Of {measured} aims {reached} are reached with the
-worse quartile of the rounds. [benchmarks/results/full.md](benchmarks/results/full.md) has all figures, aims, methods,
-and what is missing and why.
+machine. Rust is rocketmq-namesrv 1.0.0. The simple C server holds no routes. Lookups use {topics:,} topics unless a row
+says otherwise. Figures are medians of the rounds. "better than Java" is the median (least-greatest) compared with the
+Java that does best in the row; below 1.00 rocketns is worse. {reached} of {measured} aims are reached with the worse
+quartile of the rounds. [benchmarks/results/full.md](benchmarks/results/full.md) has all figures, aims and methods, and
+says what is missing and why.
 
-Not measured: a network (everything is on loopback, and the load generators share the cores with the server), more than
-{cores} cores, {clients:,} connections (a fleet's rate comes over {few} and {many:,}), TLS, real brokers and clients,
-and more than some seconds of one load."""
+Not measured: a network (everything runs on loopback, and the load generators share the cores with the server), more
+than {cores} cores, {clients:,} connections (the rate of so many clients uses {few} and {many:,}), TLS, real brokers and
+clients, and more than some seconds of one load."""
 
 
 def section(results: Results) -> str:
-    """What stands between the marks."""
+    """The text between the marks."""
     cores = results.machine.get("cores", "?")
     machine = ", ".join(word for word in (results.machine.get("processor"), f"{cores} cores") if word)
     verdicts = [aim.verdict(aim.values(record) if (record := results.find(aim.part)) else []) for aim in AIMS]
     text = TEXT.format(
-        commit=results.commit, machine=machine, topics=TOPICS, cores=cores, clients=FLEET_CLIENTS, few=FEW, many=MANY,
+        commit=results.commit, machine=machine, topics=TOPICS, cores=cores, clients=CLIENTS, few=FEW, many=MANY,
         busy="; the machine was busy" if results.busy else "", reached=verdicts.count(YES),
         measured=len(verdicts) - verdicts.count(UNMEASURED),
     )  # fmt: skip
@@ -94,7 +94,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def behind(results: Results) -> str:
-    """Where another server is better by the median, and by more than noise in a rate."""
+    """The rows in which another server's median is better by more than the noise in a rate."""
     found: dict[str, list[str]] = {}
     for line in LINES:
         for row in line.rows(results):
@@ -110,7 +110,7 @@ def behind(results: Results) -> str:
 
 
 def replaced(readme: str, new: str) -> str:
-    """The README with the new section. ValueError if the marks are not there once each."""
+    """The README with the new section. ValueError unless it has each mark exactly once."""
     if readme.count(BEGIN) != 1 or readme.count(END) != 1:
         raise ValueError(f"the README needs {BEGIN} and {END}, once each")
     before, rest = readme.split(BEGIN)
@@ -118,9 +118,9 @@ def replaced(readme: str, new: str) -> str:
 
 
 def write(results: Results, path: Path | None = None) -> Path:
-    """Put the section into the README, or another file. MixedRun if it is not of one whole run on one commit."""
+    """Write the section into the README or another file. MixedRun unless the results are of one whole clean run."""
     if not results.is_whole or not results.is_clean:
-        raise MixedRun("the README's table is of a whole run on a commit without changes, and this is none")
+        raise MixedRun("the README's table needs a whole run on a commit without changes, and this run is not one")
     path = path or README
     path.write_text(replaced(path.read_text("utf-8"), section(results)), "utf-8")
     return path

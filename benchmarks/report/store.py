@@ -1,4 +1,4 @@
-"""The result files as data. A file holds one run: one command on one commit, from its first part to its last."""
+"""Reads and writes the result files. A file holds one run: one command on one commit, from first to last part."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ COMMIT = "rocketns"
 
 
 class MixedRun(ValueError):
-    """Parts of different commits, or a run of some parts only, where one whole run is asked for."""
+    """Parts of different commits, or a run of some parts only, where one whole run is needed."""
 
 
 @dataclass
 class Results:
-    """One run. ``is_whole``: of all parts; ``unavailable``: servers that could not be measured, and why; ``busy``: why
-    the machine was busy, before the run or in one of its parts."""
+    """One run. ``is_whole``: all parts were measured. ``unavailable``: servers that could not be measured, and why.
+    ``busy``: why the machine was busy, before the run or in one of its parts."""
 
     plan: str
     commit: str = ""
@@ -35,7 +35,7 @@ class Results:
         return self.records.get(part)
 
     def add(self, record: Record, method: str) -> None:
-        """MixedRun if the record is of another commit than the run, or there already."""
+        """Add a part. MixedRun if it is of another commit than the run, or was added before."""
         if record.facts.get(COMMIT) != self.commit:
             raise MixedRun(f"{record.name} is of commit {record.facts.get(COMMIT)}, this run of {self.commit}")
         if record.name in self.records:
@@ -44,17 +44,17 @@ class Results:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it is of a commit as it stands, without changes."""
+        """Whether it measured a commit without changes."""
         return bool(self.commit) and " " not in self.commit
 
     def to_json(self) -> dict[str, Any]:
-        """As in the file."""
+        """The form in the file."""
         plain = {key: value for key, value in vars(self).items() if key != "records"}
         return plain | {"records": {name: record.to_json() for name, record in self.records.items()}}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Results:
-        """The reverse of ``to_json``. MixedRun if the file was put together of several runs."""
+        """The reverse of ``to_json``. MixedRun if the file was assembled from several runs."""
         records, methods = data.pop("records"), data.pop("methods")
         results = cls(**data)
         for name, record in records.items():
@@ -63,19 +63,19 @@ class Results:
 
 
 def name_of(results: Results, *, busy_ok: bool) -> str:
-    """The file's stem. Single parts have files of their own, which are never put together; so has a run on a busy
-    machine, unless that is allowed."""
+    """The file's name without suffix. A run of single parts has a file of its own, and files are never merged. A run on
+    a busy machine has one as well, unless ``busy_ok``."""
     stem = results.plan if results.is_whole else f"{results.plan}-{'-'.join(results.records) or 'nothing'}"
     return f"{stem}-busy" if results.busy and not busy_ok else stem
 
 
 def read(name: str) -> Results:
-    """A file's results. FileNotFoundError if there is none."""
+    """The results in a file. FileNotFoundError if there is none."""
     return Results.from_json(json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
 
 
 def write(results: Results, name: str) -> Path:
-    """The file, whole or not at all."""
+    """Write the file atomically; its path."""
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{name}.json"
     fresh = path.with_suffix(".new")
@@ -85,7 +85,7 @@ def write(results: Results, name: str) -> Path:
 
 
 def _rounded(value: object) -> object:
-    """Figures to six significant digits: more of them says nothing."""
+    """Round figures to six significant digits; more are noise."""
     if isinstance(value, dict):
         return {key: _rounded(inner) for key, inner in value.items()}
     if isinstance(value, list):

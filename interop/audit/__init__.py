@@ -1,1 +1,1 @@
-"""The audit held to what real consumers did: a fleet with one cut, what was seen of it, and what the audit says."""
+"""The audit compared with real consumers: one network cut, what the clients then did, and the audit's result."""

@@ -1,4 +1,4 @@
-"""`rocketns audit run` as a command, and the result tables that it leaves."""
+"""Runs `rocketns audit run` as a command and reads its result tables."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Audit(NamedTuple):
 
     def rows(self, table: str) -> list[Row]:
         """A result table."""
-        from pyarrow import parquet  # not at the top: the extra may be missing
+        from pyarrow import parquet  # imported here, because the extra may be missing
 
         return list(parquet.read_table(self.out / "results" / table).to_pylist())
 
 
 def missing() -> list[str]:
-    """What is not installed of the extra ``spark``."""
+    """The missing packages of the extra ``spark``."""
     return [name for name in NEEDED if find_spec(name) is None]
 
 

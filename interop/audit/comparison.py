@@ -1,4 +1,4 @@
-"""What real consumers did beside what the audit says of it, as a table that is printed at the end of the run."""
+"""Compares what real consumers did with the audit's result; a table is printed at the end of the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from interop.audit.audited import Row
-from interop.audit.fleet import ADDRESSES, ASKS, TOPIC, A, B
+from interop.audit.deployment import ADDRESSES, ASKS, TOPIC, A, B
 from interop.audit.seen import Queues, Stretch, dup_seconds, orphaned_seconds, stretches
 from interop.audit.story import SHARED, Story
 

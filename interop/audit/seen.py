@@ -1,4 +1,4 @@
-"""What the clients printed: which queues each consumer had when, and which message each got from where. No processes.
+"""Reads the clients' output: which queues each consumer had when, and which message each got from where.
 
 Times are epoch ms; a queue is broker:number.
 """
@@ -23,7 +23,7 @@ class Message(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """From ``ms`` on a consumer had these queues."""
+    """A consumer had these queues from ``ms`` on."""
 
     ms: int
     queues: Queues
@@ -37,11 +37,11 @@ class Stretch(NamedTuple):
     has: Mapping[str, Queues]
 
     def orphaned(self, queues: Queues) -> Queues:
-        """Those that nobody had."""
+        """The queues that no consumer had."""
         return queues.difference(*self.has.values())
 
     def dup(self, queues: Queues) -> Queues:
-        """Those that two or more had."""
+        """The queues that two or more consumers had."""
         return frozenset(q for q in queues if sum(q in has for has in self.has.values()) > 1)
 
 
@@ -58,7 +58,7 @@ def holdings(client: JavaClient) -> list[Holding]:
 
 
 def has(client: JavaClient) -> Queues:
-    """What a consumer has by its last line."""
+    """The queues of a consumer by its last line."""
     found = holdings(client)
     return found[-1].queues if found else frozenset()
 

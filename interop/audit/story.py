@@ -1,4 +1,4 @@
-"""The fleet's story, played once: all is well, a cut, what consumers do while it lasts, healing, the end; the audit."""
+"""Plays one story: normal operation, a network cut, the consumers during the cut, recovery, the end, and the audit."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interop.audit.audited import Audit, audit
-from interop.audit.fleet import NAME_SERVERS, A, B, Fleet, now_ms, started
+from interop.audit.deployment import NAME_SERVERS, A, B, Deployment, now_ms, started
 from interop.audit.seen import Holding, Message, Queues, has, holdings, messages
 from interop.harness.servers import NameServer
 from interop.harness.views import brokers
 from interop.harness.wire import eventually
 
-# Generous: a busy machine may take ten times what a quiet one does.
+# Long time-outs: a busy machine may take ten times as long as a quiet one.
 WITHIN_S = 240.0
-# What the article and the definitions of the model work out: c1 sees both brokers and c2 broker-a alone.
+# The worked example of the model: c1 sees both brokers, and c2 sees only broker-a.
 SHARED = frozenset({"broker-a:2", "broker-a:3"})
 TURNS = 2
 MESSAGES_OF_QUEUE = 5
@@ -45,40 +45,40 @@ class Story(NamedTuple):
 def play(home: Path) -> Story:
     """About a minute and a half on a quiet machine, of which the audit takes a third."""
     with ExitStack() as stack:
-        fleet = started(home, stack)
-        wait_for_spread(fleet, A, B)
-        wait_for_messages(fleet)
+        deployment = started(home, stack)
+        wait_for_spread(deployment, A, B)
+        wait_for_messages(deployment)
         cut = now_ms()
-        fleet.between.cut()
-        gone = wait_for_brokers(fleet.servers[1], {"broker-a"})
-        wait_for_spread(fleet, A, SHARED)
-        wait_for_turns(fleet)
-        shown = {ns: "broker-b" in brokers(server) for ns, server in zip(NAME_SERVERS, fleet.servers, strict=True)}
+        deployment.between.cut()
+        gone = wait_for_brokers(deployment.servers[1], {"broker-a"})
+        wait_for_spread(deployment, A, SHARED)
+        wait_for_turns(deployment)
+        shown = {ns: "broker-b" in brokers(server) for ns, server in zip(NAME_SERVERS, deployment.servers, strict=True)}
         healed = now_ms()
-        fleet.between.heal()
-        back = wait_for_brokers(fleet.servers[1], {"broker-a", "broker-b"})
-        wait_for_spread(fleet, A, B)
-        sent, failed = end_of_sending(fleet)
+        deployment.between.heal()
+        back = wait_for_brokers(deployment.servers[1], {"broker-a", "broker-b"})
+        wait_for_spread(deployment, A, B)
+        sent, failed = end_of_sending(deployment)
         ended = now_ms()
-        held = {name: holdings(consumer) for name, consumer in fleet.consumers.items()}
-        got = {name: messages(consumer, "GOT") for name, consumer in fleet.consumers.items()}
-        for server in fleet.servers:  # in good order, and before the brokers, which then fail nowhere
+        held = {name: holdings(consumer) for name, consumer in deployment.consumers.items()}
+        got = {name: messages(consumer, "GOT") for name, consumer in deployment.consumers.items()}
+        for server in deployment.servers:  # before the brokers, so that no client fails
             assert server.stop() == 0
-    found = audit(fleet.journal, home / "audit")
+    found = audit(deployment.journal, home / "audit")
     return Story(cut, gone, shown, healed, back, ended, held, got, sent, failed, found)
 
 
-def wait_for_spread(fleet: Fleet, c1: Queues, c2: Queues) -> None:
-    """Until each consumer has just these queues."""
-    eventually(lambda: [has(one) for one in fleet.consumers.values()] == [c1, c2], WITHIN_S, every_s=0.1)
+def wait_for_spread(deployment: Deployment, c1: Queues, c2: Queues) -> None:
+    """Wait until each consumer has exactly these queues."""
+    eventually(lambda: [has(one) for one in deployment.consumers.values()] == [c1, c2], WITHIN_S, every_s=0.1)
 
 
-def wait_for_messages(fleet: Fleet) -> None:
-    """Until some messages of each queue were consumed since now."""
+def wait_for_messages(deployment: Deployment) -> None:
+    """Wait until some more messages of each queue were consumed."""
     since = now_ms()
 
     def enough() -> bool:
-        got = [m.queue for one in fleet.consumers.values() for m in messages(one, "GOT") if m.ms > since]
+        got = [m.queue for one in deployment.consumers.values() for m in messages(one, "GOT") if m.ms > since]
         return all(got.count(queue) >= MESSAGES_OF_QUEUE for queue in A | B)
 
     eventually(enough, WITHIN_S, every_s=0.2)
@@ -90,34 +90,34 @@ def wait_for_brokers(server: NameServer, names: set[str]) -> int:
     return now_ms()
 
 
-def wait_for_turns(fleet: Fleet) -> None:
+def wait_for_turns(deployment: Deployment) -> None:
     """Until c1 took all queues and gave broker-b's back, more than once, and c2 has the messages that it shares."""
     since = now_ms()
 
     def turned() -> bool:
-        taken = [held.queues for held in holdings(fleet.consumers["c1"]) if held.ms > since]
+        taken = [held.queues for held in holdings(deployment.consumers["c1"]) if held.ms > since]
         return taken.count(A | B) >= TURNS and taken.count(A) >= TURNS
 
     eventually(turned, WITHIN_S, every_s=0.1)
-    sent = {m.text for m in messages(fleet.producer, "SENT") if m.queue in SHARED} - before(fleet)
-    eventually(lambda: sent <= {m.text for m in messages(fleet.consumers["c2"], "GOT")}, WITHIN_S, every_s=0.2)
+    sent = {m.text for m in messages(deployment.producer, "SENT") if m.queue in SHARED} - before(deployment)
+    eventually(lambda: sent <= {m.text for m in messages(deployment.consumers["c2"], "GOT")}, WITHIN_S, every_s=0.2)
 
 
-def before(fleet: Fleet) -> set[str]:
+def before(deployment: Deployment) -> set[str]:
     """The messages that c1 got before c2 had c1's queues too."""
-    shared = next(held.ms for held in holdings(fleet.consumers["c2"]) if held.queues == SHARED)
-    return {m.text for m in messages(fleet.consumers["c1"], "GOT") if m.ms < shared}
+    shared = next(held.ms for held in holdings(deployment.consumers["c2"]) if held.queues == SHARED)
+    return {m.text for m in messages(deployment.consumers["c1"], "GOT") if m.ms < shared}
 
 
-def end_of_sending(fleet: Fleet) -> tuple[list[Message], list[str]]:
+def end_of_sending(deployment: Deployment) -> tuple[list[Message], list[str]]:
     """Stop the producer; what it sent when all of that was consumed, and what it failed to send."""
-    fleet.producer.stop()
-    assert fleet.producer.values("DONE"), "the producer ended in good order"
-    sent = messages(fleet.producer, "SENT")
+    deployment.producer.stop()
+    assert deployment.producer.values("DONE"), "the producer ended in good order"
+    sent = messages(deployment.producer, "SENT")
     texts = {message.text for message in sent}
 
     def consumed() -> bool:
-        return texts <= {m.text for one in fleet.consumers.values() for m in messages(one, "GOT")}
+        return texts <= {m.text for one in deployment.consumers.values() for m in messages(one, "GOT")}
 
     eventually(consumed, WITHIN_S, every_s=0.2)
-    return sent, fleet.producer.values("FAILED")
+    return sent, deployment.producer.values("FAILED")

@@ -1,6 +1,6 @@
-"""What in an answer is not contractual: where the server's files lie, its port, Java's hash order, exception texts.
+"""The parts of an answer that are not compared: file locations, the port, Java's hash order, exception texts.
 
-Nothing else is forgiven: two answers are the same when their bytes are, after what the step names here is evened out.
+Everything else is compared: after these parts are normalised, two answers must have the same bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def split(answer: bytes) -> tuple[bytes, bytes, int]:
 
 
 def comparable(step: Step, answer: bytes) -> dict[str, str]:
-    """The parts of an answer, evened out by what the step lets differ, as text with one character a byte."""
+    """The parts of an answer, normalised where the step allows differences, as text with one character a byte."""
     header, body, _ = split(answer)
     parts = {"frame": answer[:8].hex(), "header": header.decode("latin-1"), "body": body.decode("latin-1")}
     for path in step.unordered:

@@ -14,7 +14,7 @@ ASK_AGAIN_EVERY_S = 0.02
 
 
 def play(scenario: Scenario, server: NameServer) -> list[bytes]:
-    """The settled answer of each step in order, empty where none is due."""
+    """The final answer of each step in order; empty for a step without an answer."""
     connections: dict[str, Client] = {}
     try:
         return [_answer(step, connections, server) for step in scenario.steps]

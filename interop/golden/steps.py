@@ -1,4 +1,4 @@
-"""The script's two nouns: a Step is one request and how its answer compares, a Scenario is steps on one server."""
+"""A Step is one request and how its answer is compared. A Scenario is a list of steps on one server."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Step:
     name: str
     shows: str
     request: bytes = b""
-    # Which of the scenario's connections carries it; opened at its first use.
+    # The name of the connection that carries it; opened at its first use.
     connection: str = "main"
     # False for a oneway request: nothing may come back.
     answered: bool = True
-    # Java applies some changes after it has answered: ask again until the answer contains this.
+    # Java applies some changes after its answer, so the request is repeated until the answer contains this.
     until: bytes = b""
     # Collections that Java lists in hash order, as paths of interop.golden.compare; compared after sorting.
     unordered: tuple[str, ...] = ()
-    # The remark is the text of a Java exception: only that there is one is compared.
+    # The remark is the text of a Java exception; only its presence is compared.
     free_remark: bool = False
 
 

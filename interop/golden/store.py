@@ -1,6 +1,6 @@
 """The recorded scenarios as text files: a ``name value`` line for each fact, lines of one name joined by a newline.
 
-Header and body stand as the text they are; what is not printable UTF-8 stands as ``.hex``. The frame line holds the
+Header and body are written as text, or as ``.hex`` if they are not printable UTF-8. The frame line holds the
 two words before the header (the length, then serialize type and header length), so the bytes can be put together again.
 """
 

@@ -14,7 +14,7 @@ TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^{}\[\]:,"\s]+')
 
 
 def parse(text: str) -> Node:
-    """ValueError for what ``write`` would not give back unchanged."""
+    """Parse a text. ValueError if ``write`` would not return it unchanged."""
     tokens = (match[0] for match in TOKEN.finditer(text))
     try:
         node = _value(next(tokens), tokens)

@@ -1,1 +1,1 @@
-"""What the tests share: raw frames, server processes and RocketMQ's jars. Imports nothing from rocketns."""
+"""Helpers that the tests share: raw frames, server processes, RocketMQ's jars. Imports nothing of rocketns."""

@@ -30,7 +30,7 @@ SMALL_FILES = {
     "messageIndexEnable": "false",
     "timerWheelEnable": "false",
     "diskMaxUsedSpaceRatio": 99,
-    # On a busy machine it would refuse what waited for 200 ms, and not every client sends that again.
+    # On a busy machine it would refuse requests after 200 ms of waiting, and not every client repeats them.
     "waitTimeMillsInSendQueue": 10_000,
     "osPageCacheBusyTimeOutMills": 10_000,
 }
@@ -83,7 +83,7 @@ class Broker:
         try:
             self.process.wait_for(BOOT_LINE, BOOT_TIMEOUT_S)
         except BaseException:
-            self.process.kill()  # also on Ctrl-C: nobody else knows it yet
+            self.process.kill()  # also after Ctrl-C: nothing else knows the process yet
             raise
 
     def stop(self) -> int:

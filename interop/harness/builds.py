@@ -27,7 +27,7 @@ def built(name: str, *commands: Sequence[str], env: dict[str, str] | None = None
 
 
 def _build(sources: Path, folder: Path, commands: Sequence[Sequence[str]], env: Mapping[str, str]) -> None:
-    """Whole or not at all; nothing where it is there by now."""
+    """Rename atomically; do nothing if another process has built it."""
     if folder.exists():
         return
     folder.parent.mkdir(parents=True, exist_ok=True)

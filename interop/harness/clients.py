@@ -17,7 +17,7 @@ from interop.harness.wire import eventually
 
 SOURCES = Path(__file__).parents[1] / "java"
 COMPILE_TIMEOUT_S = 120
-# The defaults (20 s and 30 s) only make a test slow.
+# Shorter than the default of 20 s, to keep tests quick.
 QUICK_REBALANCE = ("-Drocketmq.client.rebalance.waitInterval=1000",)
 
 
@@ -33,7 +33,7 @@ class JavaClient:
         return [line[len(word) :].strip() for line in lines if line.split(" ", 1)[0] == word]
 
     def wait_for(self, word: str, count: int = 1, within_s: float = 60.0) -> list[str]:
-        """Wait until so many lines of the word were printed; all values."""
+        """Wait until this many lines of the word were printed; all values."""
 
         def enough() -> bool:
             assert len(self.values(word)) >= count or self.process.popen.poll() is None, self.process.text()[-4000:]
@@ -46,8 +46,12 @@ class JavaClient:
             raise AssertionError(f"{said}\n{self.process.text()[-4000:]}") from None
         return self.values(word)
 
+    def wait_for_more(self, word: str, count: int) -> list[str]:
+        """Wait until this many further lines of the word were printed; all values."""
+        return self.wait_for(word, len(self.values(word)) + count)
+
     def stop(self) -> int:
-        """End it as an operator would; everything that it did is then printed."""
+        """End it with SIGTERM; then everything that it did is printed."""
         return self.process.stop()
 
     def kill(self) -> int:
@@ -57,13 +61,13 @@ class JavaClient:
 def start_producer(home: Path, name_servers: str, topic: str, count: int, *, pause_ms: int = 0,
                    version: str = CURRENT, main: str = "Producer",
                    options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
-    """READY, SENT n or FAILED n reason, DONE."""
+    """Start the producer. It prints READY, SENT n or FAILED n reason, DONE."""
     return _start(home, main, [name_servers, topic, str(count), str(pause_ms)], version, options)
 
 
 def start_consumer(home: Path, name_servers: str, topic: str, group: str, *, version: str = CURRENT,
                    main: str = "PushConsumer", options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
-    """READY, GOT text for each message from the topic's beginning, DONE."""
+    """Start the consumer. It prints READY, GOT text for each message from the topic's beginning, DONE."""
     return _start(home, main, [name_servers, topic, group], version, options)
 
 

@@ -27,7 +27,7 @@ LOGBACK = """<configuration>
 
 @dataclass(frozen=True)
 class Java:
-    """How to run programs of one version under one home folder."""
+    """Runs programs of one version under one home folder."""
 
     home: Path
     version: str = CURRENT

@@ -1,4 +1,4 @@
-"""Clients of package registries that are no row of the table of clients, and why: name, what happens."""
+"""Clients of package registries that are not in the table of clients, and why: name, observed failure."""
 
 LEFT_OUT: tuple[tuple[str, str], ...] = (
     (

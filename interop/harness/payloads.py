@@ -1,4 +1,4 @@
-"""What brokers send: RegisterBrokerBody, DataVersion, RegisterBrokerRequestHeader."""
+"""Bodies and headers of brokers: RegisterBrokerBody, DataVersion, RegisterBrokerRequestHeader."""
 
 from __future__ import annotations
 

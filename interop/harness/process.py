@@ -15,7 +15,7 @@ STOP_TIMEOUT_S = 20.0
 
 
 class ProcessFailed(AssertionError):
-    """A process ended, or said nothing in time; carries the end of its output and its exit status, if it ended."""
+    """A process ended, or printed nothing in time. The text has the end of its output and the exit status."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class Process:
         return self.popen.pid
 
     def text(self) -> str:
-        """What it printed since it started."""
+        """Its output since it started."""
         return self.output.read_bytes()[self._seen :].decode("utf-8", "replace")
 
     def wait_for(self, pattern: str, within_s: float = START_TIMEOUT_S) -> re.Match[str]:

@@ -1,4 +1,4 @@
-"""Clients in other languages: programs with the arguments and the printed lines of the Java producer and consumer."""
+"""Clients in other languages, with the same arguments and printed lines as the Java producer and consumer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Program:
         return f"From-{self.folder}"
 
     def cannot_run(self) -> str:
-        """Why it cannot be built or run here, or nothing."""
+        """Why it cannot be built or run on this machine; empty if it can."""
         absent = [tool for tool in self.tools if shutil.which(tool) is None]
         return f"not found on the PATH: {', '.join(absent)}" if absent else self.missing
 

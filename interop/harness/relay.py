@@ -1,4 +1,4 @@
-"""A TCP relay to one server, which can lose everything that passes, as a network does that is cut without a word."""
+"""A TCP relay to one server that can lose everything, like a network that is cut silently."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """From now on nothing passes, no end of a connection either, and nobody is told."""
+        """From now on no byte and no close passes, and no end notices it."""
         self._is_cut.set()
 
     def heal(self) -> None:
-        """Let new connections pass. Those from before break: both ends have lost bytes of them."""
+        """Let new connections pass. Older ones are broken, because both ends have lost bytes of them."""
         with self._lock:
             self._end(*self._sockets)
             self._is_cut.clear()
@@ -49,7 +49,7 @@ class Relay:
                     self._join(near)
 
     def _join(self, near: socket.socket) -> None:
-        """Begin to pass what comes; of a client that connects during a cut nothing gets further than here."""
+        """Begin to relay a connection. During a cut, a new client's bytes get no further than this relay."""
         self._sockets.add(near)
         if self._is_cut.is_set():
             return

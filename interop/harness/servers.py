@@ -43,12 +43,12 @@ class NameServer:
         try:
             self.port = int(self.process.wait_for(BOOT_LINE)[1])
         except BaseException:
-            self.process.kill()  # a start that failed leaves nothing behind, neither does one cut short by Ctrl-C
+            self.process.kill()  # no process is left after a failed start or Ctrl-C
             raise
 
     @classmethod
     def program(cls, options: Sequence[str] = ()) -> list[str]:
-        """What starts this kind of server, without arguments; ``options`` are system properties (-Dname=value)."""
+        """The command that starts this kind of server; ``options`` are system properties (-Dname=value)."""
         raise NotImplementedError
 
     def command(self) -> list[str]:
@@ -92,7 +92,7 @@ class ReactorServer(RocketnsServer):
 
 
 class AsyncioServer(RocketnsServer):
-    """The asyncio lane carries everything."""
+    """rocketns without reactors: the asyncio lane carries everything."""
 
     mode, reactors = "asyncio", 0
 

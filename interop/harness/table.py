@@ -61,7 +61,7 @@ class ClientTable:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """A worker has ended; one that crashed tells nothing."""
+        """A worker has ended; a crashed one has no results."""
         told = getattr(node, "workeroutput", {}).get("clients", {"complete": False, "rows": {}})
         self.complete = self.complete and told["complete"]
         self.rows |= {test: [Row(*row) for row in rows] for test, rows in told["rows"].items()}
@@ -81,7 +81,7 @@ class ClientTable:
             self.written_to.write_text(self.text(), "utf-8")
 
     def text(self) -> str:
-        """Rows in a fixed order, then what cannot be a row and why."""
+        """Rows in a fixed order, then the clients without a row and why."""
         lines = [(row, self.results[test]) for test, rows in self.rows.items() for row in rows if test in self.results]
         lines.sort(key=lambda line: (line[0].language != "Java", line[0].language, line[0].client))
         notes = "".join(f"- {name}: {reason}\n" for name, reason in LEFT_OUT)

@@ -1,4 +1,4 @@
-"""What a name server shows, asked over a connection of its own each time, so that it can be polled across restarts."""
+"""Queries of a name server's state. Each uses a new connection, so they can be polled across restarts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def wait_until_registered(broker: Broker, *servers: NameServer) -> None:
 
 
 def have_registered(broker: Broker, *servers: NameServer) -> None:
-    """The same, and ask the broker until then: left alone it may let ten seconds pass after its boot."""
+    """The same, but make the broker register until then: by itself it may wait ten seconds after its boot."""
 
     def shown() -> bool:
         if not (found := _shown(broker, servers)):

@@ -1,7 +1,7 @@
 """A raw RocketMQ remoting client for tests.
 
-It encodes frames on its own, without rocketns.protocol, so that a test never proves the code with itself,
-and it can send what no well-behaved peer would.
+It encodes frames on its own, without rocketns.protocol, so that a test never checks the code against itself,
+and it can send what no correct peer would send.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""rocketns beside the Java NameServer 5.5.0: the same raw frames to both, everything they answer laid side by side.
+"""rocketns beside the Java NameServer 5.5.0: the same raw frames are sent to both, and all answers are compared.
 
 ``language`` says what a scenario is made of and ``scenarios`` holds them as data; ``pair`` starts both servers,
 ``play`` sends a scenario's frames to both, ``even`` and ``state`` say what is compared and what is not. ``sequences``

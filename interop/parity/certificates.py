@@ -18,7 +18,7 @@ DAY = datetime.timedelta(days=1)
 
 @cache
 def identity(name: str) -> Identity:
-    """Whoever has the name: the client is the authority's, everybody else has signed himself."""
+    """The certificate of a name. The authority signs the client's; all others are self-signed."""
     return identity("authority").issue(name) if name == "client" else authority(name)
 
 

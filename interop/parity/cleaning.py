@@ -1,4 +1,4 @@
-"""Takes back what a play left on two servers, so that the next one finds them as it did."""
+"""Removes what a play left on two servers, so that the next play finds them unchanged."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def sweep(side: Side, shown: bytes) -> None:
 
 
 def _names(listed: list[str | None]) -> list[str]:
-    """The null of a registration without a name cannot be taken back."""
+    """A play that leaves the null of a registration without a name cannot be cleaned up."""
     return [name for name in listed if name is not None]
 
 

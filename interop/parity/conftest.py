@@ -14,7 +14,7 @@ PairOf = Callable[[str], Pair]
 
 @pytest.fixture(scope="session")
 def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PairOf]:
-    """The pair of a setup by its name, started unless it is the one that runs."""
+    """The pair of a setup by its name; started unless it is running."""
     running: list[Pair] = []
 
     def pair(name: str) -> Pair:

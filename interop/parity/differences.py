@@ -1,4 +1,4 @@
-"""docs/differences.md: which deliberate differences there are, and whether a play shows those and no others."""
+"""The deliberate differences of docs/differences.md, and whether a play shows exactly those of its scenario."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def shows(scenario: Scenario, mode: str = "") -> set[str]:
 
 
 def seen(difference: Difference) -> str:
-    """The id of what the difference shows, "" where it is none of those that are listed."""
+    """The id of the listed difference that this one shows, or "" if it is not listed."""
     expected = None if difference.step is None else difference.step.differs
     if expected is None or expected.mode not in ("", difference.mode):
         return ""

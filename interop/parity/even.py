@@ -1,4 +1,4 @@
-"""What in an answer is not compared, and why. Everything else of it is compared as bytes.
+"""The parts of an answer that are not compared, and why. Everything else is compared as bytes.
 
 Hash order    Java lists these in the order of its hash maps: brokers and clusters of 106, addresses of 106 and 901,
               topics of 206, 224, 304, 311-313, key-value pairs of 219 and 103, broker and queue data of 105, and for
@@ -107,7 +107,7 @@ def _sorted(body: str, old: bool) -> str:
             node = _sort(node, path)
         return write(node)
     except (ValueError, AttributeError):
-        return body  # not what it looks like; it is compared as it is
+        return body  # not the expected form, so it is compared unchanged
 
 
 def _sort(node: Node, path: str) -> Node:

@@ -1,4 +1,4 @@
-"""What a scenario is made of. Everything is data; ``play`` gives it meaning, ``requests`` writes the frames.
+"""The steps of which scenarios consist. All of it is data: ``perform`` executes it, ``requests`` writes the frames.
 
 A name that ends in NAME is the scenario's own: NAME becomes a number of three characters in every frame, so that one
 pair of servers can serve all scenarios, and each as often as wanted. PORTS do the same for addresses that the servers
@@ -19,7 +19,7 @@ VERSIONS = (0, 36, 37, 400, 401, 475, 513)
 
 @dataclass(frozen=True)
 class Form:
-    """How a peer writes its requests: the header's encoding, and the version that it says it has."""
+    """How a peer writes its requests: the header's encoding and its protocol version."""
 
     binary: bool
     version: int
@@ -55,7 +55,7 @@ class Deflated:
     inner: bytes | Callable[[], bytes]
 
 
-# A function stands for a body too large to be made before it is needed.
+# A function makes a body that is too large to be made in advance.
 Body = bytes | RegisterBody | Deflated | Callable[[], bytes]
 
 
@@ -87,16 +87,16 @@ class Differs:
 
 @dataclass(frozen=True)
 class Step:
-    """What every step has: the connection that it goes over, opened when first used."""
+    """The base of all steps: the connection that a step uses, opened at its first use."""
 
     on: str = field(default="main", kw_only=True)
-    # What of docs/differences.md has to show at this step.
+    # The differences of docs/differences.md that this step must show.
     differs: Differs | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
 class Ask(Step):
-    """Send; the answer, or the close, is compared. ``exact``: nothing is sorted before."""
+    """Send a request and compare the answer or the close. ``exact``: nothing is sorted before."""
 
     what: Request | bytes
     exact: bool = False
@@ -124,14 +124,14 @@ class HowMany(Step):
 
 @dataclass(frozen=True)
 class Send(Step):
-    """Send bytes or a request and expect nothing of it."""
+    """Send bytes or a request and expect no answer."""
 
     what: Request | bytes
 
 
 @dataclass(frozen=True)
 class Quiet(Step):
-    """Nothing has come on the connection: the next answer is that to a request sent now."""
+    """Check that nothing has arrived: the next answer must be that to a request sent now."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class HangUp(Step):
 
 @dataclass(frozen=True)
 class Settle(Step):
-    """Wait until all unregistrations, and all closes, that were before have had their effect."""
+    """Wait until all earlier unregistrations and closes have taken effect."""
 
 
 @dataclass(frozen=True)
@@ -210,9 +210,9 @@ class Notified(Step):
 
 @dataclass(frozen=True)
 class Alone(Step):
-    """Steps that one server goes through after the other, for what has to come quickly one upon the other.
+    """Steps that each server plays alone, for requests that must follow each other quickly.
 
-    Nothing of it is compared.
+    Nothing of them is compared.
     """
 
     steps: tuple[Step, ...]
@@ -227,14 +227,14 @@ class Expired(Step):
 
 @dataclass(frozen=True)
 class InTime(Step):
-    """Since the play began no more than this has passed: else a time-out may be over, and the play shows nothing."""
+    """Check that the play is not older than this: otherwise a time-out may be over, and the play proves nothing."""
 
     within_s: float
 
 
 @dataclass(frozen=True)
 class Compare(Step):
-    """Compare everything that can be asked, as at the end of a scenario."""
+    """Compare everything that can be queried, as at the end of a scenario."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class Restart(Step):
 
 @dataclass(frozen=True)
 class Setup:
-    """What a pair of servers is started with. HOME in any value is the server's own folder.
+    """The start of a pair of servers. HOME in any value is the server's own folder.
 
     ``files`` are written there before: texts, or what of ``certificates`` follows "pem:".
     """

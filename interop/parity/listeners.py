@@ -1,4 +1,4 @@
-"""Addresses that the servers connect to: what each of them sends there, told apart by whose the connection is."""
+"""Addresses that the servers connect to: keeps the frames that each server sends there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Listeners:
     def take(self, side: Side, count: int) -> list[tuple[int, bytes]]:
         """Wait for ``count`` frames from a server: which listener got it and the frame, in the listeners' order.
 
-        They stay no longer here. Fewer where no more arrive.
+        They are removed here. Fewer if no more arrive.
         """
         pid = side.server.pid
         with contextlib.suppress(AssertionError):

@@ -1,6 +1,6 @@
-"""Faults put between rocketns and a play, each with a scenario that has to see it.
+"""Faults planted between rocketns and a play, each with a scenario that must find it.
 
-They are done to the frames, so that they stay what they are however rocketns is built inside.
+They change the frames, so they do not depend on rocketns' code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def of_code(code: int, edit: Edit) -> Edit:
 
 @dataclass(frozen=True)
 class Mutation:
-    """What is done to headers and bodies of answers, to requests, and to what happens to connections."""
+    """The changes to headers and bodies of answers, to requests, and to connections."""
 
     name: str
     scenario: str

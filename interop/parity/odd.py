@@ -1,4 +1,4 @@
-"""Random requests as no peer writes them: any field with any value, any body with any code.
+"""Random requests that no real peer writes: any field with any value, any body with any code.
 
 Left out is what docs/differences.md lists: registrations without name or address, unregistrations with a null.
 """
@@ -55,12 +55,12 @@ BODIES = (
     *(dumps({"queueDatas": [queue("a")]}), dumps({"queueDatas": [queue("a", perm="6 ")]})),
     *(register_body(configs(("T", "U"))), register_body(configs(("T",)))),
 )  # fmt: skip
-# None of them is over before a sequence is.
+# None of them ends before a sequence does.
 TIMEOUTS = ("abc", "", "60000", "+70000")
 
 
 def make(seed: str, number: int) -> tuple[Step, ...]:
-    """One step of a sequence, by what its own random numbers say."""
+    """One step of a sequence, made from its own random numbers."""
     chance = random.Random(f"{seed}/{number}")
     code = chance.choice(CODES + OFTEN)
     ext = {name: chance.choice(NAMES + VALUES) for name in FIELDS if chance.random() < 0.45}

@@ -14,7 +14,7 @@ from interop.parity.language import Setup
 from interop.parity.setups import HOME, PEM
 from interop.parity.side import Side
 
-# What starts is used for minutes at the most: the first compiler is enough.
+# The servers run for some minutes at most, so Java's first compiler is enough.
 JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 NO_LOG = '<configuration><root level="OFF"/></configuration>'
 
@@ -60,7 +60,7 @@ class Pair:
         return not self._stopped and all(server.process.popen.poll() is None for server in self._servers)
 
     def stop(self) -> None:
-        """At once: none has anything to tell that a test would wait for."""
+        """Stop all at once; no test reads their last output."""
         self._stopped = True
         for server in self._servers:
             server.kill()
@@ -69,7 +69,7 @@ class Pair:
 def write_file(path: Path, content: str) -> None:
     """A text, in which HOME is the file's folder, or a certificate or key by its name.
 
-    Whole at once: Java's file watch counts a file that it happens to see half written as changed for good.
+    Written atomically: Java's file watch takes a half-written file for a changed one and keeps it.
     """
     if content.startswith(PEM):
         data = certificates.pem(content.removeprefix(PEM))

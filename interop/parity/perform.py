@@ -1,4 +1,4 @@
-"""What each kind of step does: one function a kind."""
+"""Executes steps: one function for each kind."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ EFFECTS = {language.Settle: Side.settle, language.Terminate: Side.terminate, lan
 
 
 class TooLate(Exception):
-    """The machine was so busy that a broker's time-out was over before the steps that belong before it."""
+    """The machine was so busy that a broker's time-out ended before the steps that must come before it."""
 
 
 @singledispatch
 def perform(step: Step, play: Play) -> None:
-    """Play one step; what differs is noted in ``play.differences``."""
+    """Play one step and note differences in ``play.differences``."""
     play.all(EFFECTS[type(step)])
 
 

@@ -1,4 +1,4 @@
-"""What brokers, clients and tools say, as steps. Short names ("a", "T") become the scenario's own."""
+"""Requests of brokers, clients and tools, as steps. Short names ("a", "T") become the scenario's own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def configs(topics: Iterable[Topic], **settings: Any) -> list[dict[str, Any]]:
 
 def broker(name: str = "a", host: int | str = 1, broker_id: int | None = 0, cluster: str = "C",
            **more: Any) -> dict[str, Any]:  # fmt: skip
-    """Who is meant in 104, 322, 901 and 904; a value of None leaves a field out."""
+    """The broker's fields in 104, 322, 901 and 904; a value of None leaves a field out."""
     fields = {"brokerName": own(name), "brokerAddr": address(host), "clusterName": own(cluster), "brokerId": broker_id}
     return {key: value for key, value in (fields | more).items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""Sends a scenario's frames to Java once and to rocketns in each of its modes, and says where they differ."""
+"""Sends a scenario's frames to Java and to rocketns in each of its modes, and notes where they differ."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Play:
     ours: Sequence[Side]
     listeners: Listeners | None = None
     within_s: float = UNTIL_WITHIN_S
-    # Whether many questions may be asked in one piece.
+    # Whether many requests may be sent in one piece.
     in_one_piece: bool = True
     known: state.Known = field(default_factory=state.Known)
     differences: list[Difference] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Plays of scenarios on a pair, each cleaned up after, and until what is to differ has differed."""
+"""Plays scenarios on a pair, cleans up after each, and repeats until every deliberate difference has shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interop.parity.play import UNTIL_WITHIN_S, Difference, Play
 from interop.parity.requests import Writer
 from interop.parity.side import Side
 
-# Where rocketns is tampered with, equality is not worth waiting for long.
+# With a planted fault, there is no point in waiting long for equality.
 TAMPERED_WITHIN_S = 1.0
 PLAYS_MAX = 5
 
@@ -46,13 +46,13 @@ def play(pair: Pair, scenario: Scenario, form: Form, tampered: Side | None = Non
 
 
 def shown(scenario: Scenario, form: Form, differences: list[Difference]) -> str:
-    """A failure as a person reads it, with the line that plays it again."""
+    """A failure as readable text, with the command that plays it again."""
     again = f"python -m interop.parity '{scenario.name}[{form}]'"
     return "\n\n".join([f"play it again: {again}", *map(str, differences[:5])])
 
 
 def play_in_time(pair: Pair, scenario: Scenario, form: Form) -> list[Difference]:
-    """Play until a play was quick enough to mean something. TooLate: none of several was."""
+    """Repeat a play until it was quick enough to prove something. TooLate if none of several was."""
     for _ in range(PLAYS_MAX - 1):
         try:
             return play(pair, scenario, form)

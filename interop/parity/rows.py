@@ -1,4 +1,4 @@
-"""Which rows of the Java server's behaviour the scenarios compare."""
+"""The rows of the Java server's behaviour that the scenarios compare."""
 
 from __future__ import annotations
 

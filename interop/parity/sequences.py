@@ -1,4 +1,4 @@
-"""Scenarios made at random: a seed gives its steps, each for itself, so that any part of them can be played alone.
+"""Random scenarios: a seed gives the steps, each independent, so that any part of them can be played alone.
 
 Several clusters, groups, ids, addresses and topics; every registered address has a connection of its own, because Java
 leaves open which broker of a shared one goes when it closes. Left out is what docs/differences.md lists.
@@ -41,7 +41,7 @@ from interop.parity.phrases import (
 
 STEPS = 200
 SEEDS = tuple(str(number) for number in range(50))
-# Sequences of requests as no peer writes them.
+# Sequences of requests that no real peer writes.
 ODD = "odd-"
 ODD_SEEDS = tuple(f"{ODD}{number}" for number in range(10))
 # How often everything is compared between.
@@ -61,7 +61,7 @@ Steps = tuple[Step, ...]
 
 
 class Maker:
-    """Makes one step of a sequence, by what its own random numbers say."""
+    """Makes one step of a sequence from its own random numbers."""
 
     def __init__(self, seed: str, number: int) -> None:
         self.random = random.Random(f"{seed}/{number}")

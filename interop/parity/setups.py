@@ -1,4 +1,4 @@
-"""What the pairs of servers are started with. Scenarios of one setup share a pair."""
+"""The setups of the pairs of servers. Scenarios of one setup share a pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delta debugging: the shortest part of a failing list that was found to fail still."""
+"""Delta debugging: finds a short part of a failing list that still fails."""
 
 from __future__ import annotations
 

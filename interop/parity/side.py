@@ -1,4 +1,4 @@
-"""One of the servers as a play sees it: connections by name, and what came back over them."""
+"""One server in a play: its connections by name, and the outcomes of requests over them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Side:
         return self.connections[on]
 
     def fresh(self) -> Client:
-        """A connection of no name, for what is not part of a play."""
+        """An unnamed connection, for requests outside the play."""
         return Client(self.server.port, timeout_s=ANSWER_WITHIN_S)
 
     def send(self, on: str, data: bytes) -> None:
@@ -166,7 +166,7 @@ class Side:
             eventually(is_over, ANSWER_WITHIN_S)
 
     def terminate(self) -> None:
-        """SIGTERM."""
+        """Send SIGTERM."""
         os.kill(self.server.pid, signal.SIGTERM)
 
     def restart(self) -> None:

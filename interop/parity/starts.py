@@ -1,4 +1,4 @@
-"""How both programs start or refuse to: arguments, files, environment → exit status, and which lines they say."""
+"""How both programs start or refuse to start: arguments, files, environment → exit status and printed lines."""
 
 from __future__ import annotations
 

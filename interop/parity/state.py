@@ -1,4 +1,4 @@
-"""Everything that can be asked about two servers, asked of both: routes in both dialects, lists, tables, settings.
+"""Queries the whole state of both servers: routes in both dialects, lists, tables, settings.
 
 Read-only but for 322, which counts as a heartbeat on both servers alike.
 """

@@ -1,4 +1,4 @@
-"""docs/differences.md and the scenarios say the same."""
+"""docs/differences.md and the scenarios agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite sees faults: each of these, put into what rocketns says or does, makes its scenario fail."""
+"""The suite finds faults: each of these, planted into rocketns' frames, makes its scenario fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every scenario, played on the Java NameServer and on rocketns: what they answer is equal, but for what is listed."""
+"""Every scenario, played on the Java NameServer and on rocketns: answers are equal except for listed differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random sequences, played on both servers; one that fails is made short and says how to play it again."""
+"""Random sequences, played on both servers. A failing one is shortened, and the failure says how to replay it."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
-from rocketns.config import properties, refused
+from rocketns.config import ineffective, properties, refused
 from rocketns.config.journal import JournalConfig
-from rocketns.config.limits import PREFIX, Limits
+from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
 from rocketns.config.properties import Effect
@@ -23,14 +23,14 @@ log = logging.getLogger("rocketns.config")
 REREAD = (Effect.LIVE, Effect.CONNECTION)  # at SIGHUP
 SERIALIZE_TYPES = ("JSON", "ROCKETMQ")
 CONTROLLER_REFUSED = (
-    "enableControllerInNamesrv=true asks for a DLedger controller in this process, which rocketns is not: run "
-    "RocketMQ's own controller (bin/mqcontroller -c conf/controller.conf), give brokers its address as controllerAddr, "
-    "and take the property out of this file"
+    "enableControllerInNamesrv=true asks for a DLedger controller in this process, and rocketns has none. Run "
+    "RocketMQ's own controller (bin/mqcontroller -c conf/controller.conf), give the brokers its address as "
+    "controllerAddr, and remove the property from this file"
 )
 
 
 class Configuration:
-    """The configuration objects, and every other key of the start-up file, which Java keeps and shows too."""
+    """The configuration objects, and the unknown keys of the start-up file, which are kept and shown as in Java."""
 
     def __init__(self, namesrv: NamesrvConfig, netty: NettyServerConfig, limits: Limits | None = None) -> None:
         self.namesrv = namesrv
@@ -51,10 +51,10 @@ class Configuration:
         cls, config_file: str | None = None, *, home: Path, system: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Configuration:  # fmt: skip
-        """Defaults, then the file. ``home`` stands for Java's user.home, ``system`` for its system properties.
+        """Defaults, then the file. ``home`` is Java's user.home, ``system`` has its system properties.
 
-        StartupError if the file cannot be read, has a number that is out of its bounds, or asks for what rocketns is
-        not. Without a file none is read, not even an existing default one.
+        StartupError if the file cannot be read, has a number out of its range, or asks for a controller. Without a file
+        the defaults are used, even if the default configStorePath exists.
         """
         system, environment = system or {}, environment or {}
         namesrv = NamesrvConfig(
@@ -87,38 +87,35 @@ class Configuration:
         self._black_list = self._read_black_list()
 
     def read_tls(self) -> TlsConfig:
-        """The TLS properties; their own file is read anew at every call."""
+        """The TLS properties. Their own file is read again at every call."""
         return TlsConfig.read(self._system, self._given)
 
     def _declared(self) -> dict[str, Field[Any]]:
         return properties.declared(self.namesrv) | properties.declared(self.netty)
 
-    def _own_names(self) -> set[str]:
-        return {PREFIX + name for name in properties.declared(self.limits)} | set(properties.declared(self.journal))
-
     def _read_black_list(self) -> frozenset[str]:
         return frozenset(refused.BLACK_LIST) | frozenset(self.namesrv.config_black_list.split(";"))
 
     def items(self) -> dict[str, str]:
-        """Every property as text, sorted by key; those without a value are left out."""
+        """Every property that has a value, as text, sorted by key."""
         merged = self.extra | properties.items(self.namesrv) | properties.items(self.netty)
         return dict(sorted(merged.items()))
 
     def text(self) -> str:
-        """What request 319 answers: ``key=value`` lines, unescaped as Java's."""
+        """The answer to request 319: ``key=value`` lines, not escaped, as in Java."""
         return "".join(f"{key}={value}\n" for key, value in self.items().items())
 
     def reread(self) -> dict[str, str]:
-        """Take from the start-up file what is not felt at start only; what was changed. Nothing if it is not readable.
+        """Apply those properties of the start-up file that take effect without a restart; return the changed ones.
 
-        A number that may not be kept in the file by request 318 is the operator's to write there.
+        Changes nothing if the file cannot be read. The operator may write any number there, request 318 may not.
         """
         if self._file is None:
             return {}
         try:
             given = _read(self._file)
         except StartupError as error:
-            log.error("the configuration stays as it is: %s", error)
+            log.error("the configuration is not changed: %s", error)
             return {}
         before = self.items()
         self._given = given
@@ -129,17 +126,17 @@ class Configuration:
         return {key: text for key, text in self.items().items() if before.get(key) != text}
 
     def file_content(self) -> bytes:
-        """What the next start is to read: everything that is shown, but of what request 318 set only what it may."""
+        """The text of the configuration file: all that is shown, but old texts where request 318 may not write."""
         return properties.dump(self.items() | self._withheld.texts)
 
     def withheld(self) -> list[str]:
-        """The properties whose values are shown but not written to the file."""
+        """The properties whose values are shown and not written to the file."""
         return sorted(self._withheld.texts)
 
     def update(self, body: bytes) -> dict[str, str]:
-        """Apply the properties text of request 318; what was changed. RequestError where all of it is refused.
+        """Apply the properties text of request 318; return the changed ones. RequestError refuses all of it.
 
-        Unknown keys and values that do not parse are dropped silently, as Java does.
+        Unknown keys and values that do not parse are ignored silently, as in Java.
         """
         given = _parse_update(body)
         refused.refuse_names(set(given), self._black_list)
@@ -152,36 +149,26 @@ class Configuration:
         return {key: text for key, text in self.items().items() if before.get(key) != text}
 
     def _texts_of(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Those that will be kept as texts, as they will be."""
+        """The texts that will be kept as they are, without conversion to a number or boolean."""
         declared = self._declared()
         texts = {name: trim(given[name]) for name in given if name in declared and declared[name].type == "str"}
         return texts | {name: text for name, text in given.items() if name in self.extra}
 
     def passed_over(self) -> list[str]:
-        """What the start-up file has that has no effect or another one than it seems, a sentence each."""
-        declared, own = self._declared(), self._own_names()
-        known = {name.lower(): name for name in {*declared, *own}}
-        found = []
-        for name, text in self._given.items():
-            if name in declared:
-                found += _misread(name, text, declared[name])
-            elif name not in own and name.lower() in known:
-                found.append(f"{name} has no effect: the property is called {known[name.lower()]}")
-            elif name not in own and name.startswith(PREFIX):
-                found.append(f"{name} has no effect: rocketns has no such property")
-        return found
+        """Settings of the start-up file without effect, or with another than they seem to have, a sentence each."""
+        return ineffective.in_the_file(self._given, self._declared())
+
+    def passed_over_system_properties(self) -> list[str]:
+        """Likewise, of the system properties."""
+        return ineffective.in_the_system_properties(self._system, self._declared())
 
     def unused(self) -> dict[str, str]:
-        """The properties of the start-up file that rocketns accepts but does not use, with what they are for."""
-        return {
-            name: declaration.metadata["doc"]
-            for name, declaration in self._declared().items()
-            if name in self._given and declaration.metadata["effect"] is Effect.UNUSED
-        }
+        """The properties of the start-up file that rocketns accepts and does not use, with their meaning."""
+        return ineffective.unused(self._given, self._declared())
 
 
 def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """RemotingCommand's static block: the property, then the environment; an unknown name stops the start."""
+    """The property, then the environment, as in RemotingCommand's static block. StartupError for an unknown name."""
     text = system.get("rocketmq.serialize.type", environment.get("ROCKETMQ_SERIALIZE_TYPE", ""))
     if not text.strip():
         return "JSON"
@@ -204,19 +191,10 @@ def _parse_update(body: bytes) -> dict[str, str]:
         raise RequestError("string2Properties error") from error
 
 
-def _misread(name: str, text: str, declaration: Field[Any]) -> list[str]:
-    if declaration.type == "bool" and not properties.is_boolean(text):
-        return [f"{name}={text} counts as false"]
-    if properties.parse(declaration, text) is None:
-        default = properties.show(declaration.default)
-        return [f"{name}={text} has no effect: it is not {properties.expected(declaration)}. {default} is used"]
-    return []
-
-
 def _read(config_file: str) -> dict[str, str]:
     try:
         return properties.load(Path(config_file).read_bytes())
     except OSError as error:
         raise StartupError(f"Cannot read the configuration file {config_file}: {error.strerror}") from error
     except ValueError as error:
-        raise StartupError(f"The configuration file {config_file} is no Java properties file: {error}") from error
+        raise StartupError(f"The configuration file {config_file} is not a Java properties file: {error}") from error

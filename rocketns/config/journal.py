@@ -1,4 +1,4 @@
-"""The journal's properties: where it is written, and its limits with their units. No ``journalPath``, no journal."""
+"""The journal's properties: its folder and its limits. Without ``journalPath`` no journal is written."""
 
 from __future__ import annotations
 
@@ -20,56 +20,56 @@ BYTES_MAX = 1 << 40
 
 @dataclass(slots=True)
 class JournalConfig:
-    """Sizes are bytes."""
+    """The properties of the journal."""
 
-    journal_path: str = prop("", "folder that the journal is written below; without it there is no journal", START)
-    journal_ns: str = prop("", "this name server's id in the journal; by default its host and port", START)
+    journal_path: str = prop("", "folder of the journal; without it no journal is written", START)
+    journal_ns: str = prop(
+        "", "id of this name server in the journal: letters, digits, '.', '_' and '-'; empty is host and port", START
+    )
     journal_retention_days: int = prop(
-        30, "days after which closed files are deleted; 0 = never", START, low=0, high=36_500
-    )
+        30, "age of closed files; 0 is no limit", START, unit="days", at_limit="older files are deleted",
+        low=0, high=36_500,
+    )  # fmt: skip
     journal_retention_bytes: int = prop(
-        10 * 1024**3,
-        "bytes of closed files of this name server; beyond it the oldest go; 0 = no limit",
-        START,
-        long=True,
-        low=0,
-    )
+        10 * 1024**3, "closed files of this name server; 0 is no limit", START, unit="bytes",
+        at_limit="the oldest files are deleted", long=True, low=0,
+    )  # fmt: skip
     journal_rotation_bytes: int = prop(
-        64 * 1024**2, "bytes after which another file is begun", START, long=True, low=1, high=BYTES_MAX
-    )
+        64 * 1024**2, "size of one file", START, unit="bytes", at_limit="a new file is begun", long=True,
+        low=1, high=BYTES_MAX,
+    )  # fmt: skip
     journal_rotation_seconds: int = prop(
-        600, "s after which another file is begun; readers see closed files", START, low=1, high=86_400
-    )
+        600, "age of the open file; only closed files are read", START, unit="s", at_limit="a new file is begun",
+        low=1, high=86_400,
+    )  # fmt: skip
     journal_fsync_ms: int = prop(
-        1_000, "ms between two writes with fdatasync: what a crash may take", START, low=1, high=60_000
-    )
+        1_000, "time between two writes with fdatasync; a crash loses at most as much", START, unit="ms",
+        low=1, high=60_000,
+    )  # fmt: skip
     journal_buffer_bytes: int = prop(
-        16 * 1024**2,
-        "bytes that may wait for the disk; beyond it records are dropped and counted",
-        START,
-        long=True,
-        low=BUFFER_BYTES_MIN,
-        high=BUFFER_BYTES_MAX,
-    )
+        16 * 1024**2, "records that wait for the disk", START, unit="bytes", at_limit="records are dropped and counted",
+        long=True, low=BUFFER_BYTES_MIN, high=BUFFER_BYTES_MAX,
+    )  # fmt: skip
     journal_lookup_seconds: int = prop(
-        60, "s of route look-ups that one row counts; 0 = none are counted", START, low=0, high=86_400
+        60, "interval in which route look-ups are counted; 0 is no counting", START, unit="s", low=0, high=86_400
     )
-    journal_lookup_clients: bool = prop(False, "count look-ups by client address as well", START)
+    journal_lookup_clients: bool = prop(False, "count route look-ups by client address as well", START)
     journal_lookup_keys_max: int = prop(
-        20_000, "rows of look-ups in an interval; the rest goes into one row", START, low=0, high=10_000_000
-    )
+        20_000, "rows of counted look-ups in an interval", START, unit="rows", at_limit="the rest is one row",
+        low=0, high=10_000_000,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         self.check()
 
     def check(self) -> None:
-        """StartupError for a number that is out of its bounds, and for an id that is no folder name everywhere."""
+        """StartupError for a number out of its range, and for an id that is not a valid folder name everywhere."""
         properties.check(self)
         if self.journal_ns and not NS_SAFE.fullmatch(self.journal_ns):
             raise StartupError(f"journalNs is {self.journal_ns!r}, but may only have letters, digits, '.', '_' and '-'")
 
     def ns(self, bind_address: str, port: int) -> str:
-        """The id: the given one, or host and port in letters that every file system and Spark take in a path."""
+        """The given id, or one made of host and port, with characters that every file system and Spark accept."""
         if self.journal_ns:
             return self.journal_ns
         host = socket.gethostname() if bind_address in ANY_ADDRESS else bind_address

@@ -1,6 +1,6 @@
-"""rocketns' own limits, each with its unit in its name and a defined behaviour when it is reached.
+"""The limits of rocketns itself. Each has a unit and says what happens when it is reached.
 
-They may be set in the properties file with the prefix ``rocketns.``, as in ``rocketns.connectionsMax=1000``.
+In the configuration file they have the prefix ``rocketns.``: ``rocketns.connectionsMax=1000``.
 """
 
 from __future__ import annotations
@@ -17,81 +17,72 @@ from rocketns.javatext import INT_MAX, parse_int
 PREFIX = "rocketns."
 FRAME_MAX_LENGTH = "com.rocketmq.remoting.frameMaxLength"
 FRAME_BYTES_MAX = 16 * 1024 * 1024
-FRAME_BYTES_MIN = 1024  # a look-up with its answer; a registration needs more
+FRAME_BYTES_MIN = 1024  # enough for a look-up and its answer; a registration needs more
 BYTES_MIN, BYTES_MAX = 1 << 20, 1 << 40
 REACTORS_MAX = 8
 KV_BYTES_MAX = 1 << 30
+START = Effect.START
 
 
 @dataclass(slots=True)
 class Limits:
-    """What one process takes at the most."""
+    """Upper limits of one process."""
 
     frame_bytes_max: int = FRAME_BYTES_MAX  # Java's system property, not a rocketns. property
     connections_max: int = prop(
-        50_000, "connections; further ones are closed at once", Effect.START, low=1, high=1_000_000
-    )
+        50_000, "open connections", START, unit="connections", at_limit="further ones are closed at once",
+        low=1, high=1_000_000,
+    )  # fmt: skip
     incoming_bytes_max: int = prop(
-        512 * 1024 * 1024,
-        "bytes of unfinished frames; beyond it the connection that holds the most is closed",
-        Effect.START,
-        long=True,
-        low=BYTES_MIN,
-        high=BYTES_MAX,
-    )
+        512 * 1024 * 1024, "unfinished frames of all connections", START, unit="bytes",
+        at_limit="the connection that holds the most is closed", long=True, low=BYTES_MIN, high=BYTES_MAX,
+    )  # fmt: skip
     outgoing_bytes_max: int = prop(
-        64 * 1024 * 1024,
-        "unsent bytes of one connection; beyond it the connection is closed",
-        Effect.START,
-        low=64 * 1024,
-    )
+        64 * 1024 * 1024, "unsent answers of one connection", START, unit="bytes",
+        at_limit="the connection is closed", low=64 * 1024,
+    )  # fmt: skip
     outgoing_bytes_total_max: int = prop(
-        256 * 1024 * 1024,
-        "unsent bytes of all connections; beyond it the connection that holds the most is closed",
-        Effect.START,
-        long=True,
-        low=BYTES_MIN,
-        high=BYTES_MAX,
-    )
+        256 * 1024 * 1024, "unsent answers of all connections", START, unit="bytes",
+        at_limit="the connection that holds the most is closed", long=True, low=BYTES_MIN, high=BYTES_MAX,
+    )  # fmt: skip
     in_flight_max: int = prop(
-        1024, "unanswered requests of one connection; beyond it reading pauses", Effect.START, low=1, high=1_000_000
-    )
+        1024, "unanswered requests of one connection", START, unit="requests", at_limit="the connection is not read",
+        low=1, high=1_000_000,
+    )  # fmt: skip
     reactors: int = prop(
         -1,
-        f"threads that may carry plain connections, at most {REACTORS_MAX}; as few as can are in use; "
-        "-1 = one for each core, 0 = none: the asyncio loop carries them",
-        Effect.START,
+        "threads that may carry plain connections; no more are used than are needed. -1 is one for each core, at most "
+        f"{REACTORS_MAX}; 0 is none, and the asyncio loop carries the connections",
+        START,
+        unit="threads",
         low=-1,
         high=REACTORS_MAX,
     )
     turn_requests_max: int = prop(
-        64, "requests answered before sockets are looked at again", Effect.START, low=1, high=100_000
-    )
-
+        64, "requests in one turn of the control thread", START, unit="requests",
+        at_limit="sockets, signals and timers have their turn", low=1, high=100_000,
+    )  # fmt: skip
     kv_bytes_max: int = prop(
-        16 * 1024 * 1024,
-        "bytes of all KV namespaces, keys and values as UTF-8, with 100 more for each namespace and key; "
-        "a request 100 that would exceed it is answered SYSTEM_ERROR",
-        Effect.START,
-        low=1,
-        high=KV_BYTES_MAX,
-    )
+        16 * 1024 * 1024, "all KV namespaces, keys and values as UTF-8, and 100 more for each namespace and key", START,
+        unit="bytes", at_limit="a request 100 that needs more is answered SYSTEM_ERROR", low=1, high=KV_BYTES_MAX,
+    )  # fmt: skip
     kv_value_bytes_max: int = prop(
-        4 * 1024 * 1024,
-        "bytes of one KV namespace, key or value as UTF-8; a request 100 with a larger one is answered SYSTEM_ERROR",
-        Effect.START,
-        low=1,
-        high=FRAME_BYTES_MAX,
-    )
+        4 * 1024 * 1024, "one KV namespace, key or value as UTF-8", START, unit="bytes",
+        at_limit="a request 100 with a larger one is answered SYSTEM_ERROR", low=1, high=FRAME_BYTES_MAX,
+    )  # fmt: skip
 
     @property
     def reactor_count(self) -> int:
-        """How many reactor threads are started; server/reactors/balance.py decides how many of them are in use."""
+        """How many reactor threads are started. server/reactors/balance.py decides how many of them are used."""
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
 
+    def lower_connections(self, connections_max: int) -> None:
+        """The system allows fewer connections than were asked for."""
+        self.connections_max = connections_max
+
     def update(self, given: Mapping[str, str], system: Mapping[str, str]) -> None:
-        """Take ``rocketns.…`` properties and Java's system property; StartupError for what is not within its bounds."""
+        """Read the ``rocketns.…`` properties and Java's system property. StartupError for a value out of its range."""
         properties.update_own(self, given, PREFIX)
         properties.check(self, PREFIX)
         text = system.get(FRAME_MAX_LENGTH)

@@ -1,4 +1,4 @@
-"""Java properties: what a configuration field declares, and how text becomes its value (MixAll.properties2Object)."""
+"""A property: what a configuration field declares, and how text becomes its value (MixAll.properties2Object)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_boolea
 
 
 class Effect(Enum):
-    """When a change of a property is felt, said in the help and in the log."""
+    """When a change of a property takes effect."""
 
     LIVE = "at once"
     CONNECTION = "for new connections"
     START = "at start"
-    UNUSED = "accepted and shown, but not used"
+    UNUSED = "not used"
 
 
-def prop(default: Any, doc: str, effect: Effect, *, long: bool = False, low: int | None = None,
-         high: int | None = None, kept: bool | tuple[int, int] = True) -> Any:  # fmt: skip
-    """A configuration field: its default, one line of documentation, and when it is felt.
+def prop(default: Any, doc: str, effect: Effect, *, unit: str = "", at_limit: str = "", long: bool = False,
+         low: int | None = None, high: int | None = None, kept: bool | tuple[int, int] = True) -> Any:  # fmt: skip
+    """A configuration field: its default, its meaning in one line, and when a change takes effect.
 
-    ``low`` and ``high`` are the bounds within which the server serves: a start with another number fails. ``kept`` says
-    what request 318 may leave in the configuration file: False is nothing, a pair is narrower bounds.
+    ``unit`` names what a number counts, ``at_limit`` says what the server does when the number is reached.
+    ``low`` and ``high`` are the valid range: a start with another number fails. ``kept`` says what request 318 may
+    write to the configuration file: False is nothing, a pair is a narrower range.
+    docs/properties.md and ``--help`` are made from this.
     """
     least, most = (LONG_MIN, LONG_MAX) if long else (INT_MIN, INT_MAX)
     bounds = (least if low is None else low, most if high is None else high)
-    metadata = {"doc": doc, "effect": effect, "type_range": (least, most), "bounds": bounds, "kept": kept}
+    metadata = {"doc": doc, "effect": effect, "unit": unit, "at_limit": at_limit, "type_range": (least, most),
+                "bounds": bounds, "kept": kept}  # fmt: skip
     return field(default=default, metadata=metadata)
 
 
@@ -45,14 +48,14 @@ def declared(config: Any) -> dict[str, Field[Any]]:
 
 
 def load(data: bytes) -> dict[str, str]:
-    """Java properties text, bytes read as Latin-1, the last of two equal keys wins. ValueError if it does not parse."""
-    import javaproperties  # takes 15 ms, and a start without a file has no use for it
+    """Java properties text. Bytes are Latin-1; the last of two equal keys wins. ValueError if it does not parse."""
+    import javaproperties  # takes 15 ms, and a start without a file does not need it
 
     return javaproperties.loads(data)
 
 
 def dump(items: Mapping[str, str]) -> bytes:
-    """A file that `load`, and Java, read back as the same items: escaped as Java's Properties.store does."""
+    """The text of a file that `load` and Java read back as the same items, escaped as by Java's Properties.store."""
     import javaproperties
 
     lines = (f"{javaproperties.join_key_value(key, value)}\n" for key, value in items.items())
@@ -60,7 +63,7 @@ def dump(items: Mapping[str, str]) -> bytes:
 
 
 def parse(declaration: Field[Any], text: str) -> Any:
-    """The value of a property, or None where Java ignores the text: it does not parse for the type."""
+    """The value of a property, or None if the text does not parse for its type: Java ignores it then."""
     if declaration.type == "bool":
         return parse_boolean(text)
     if declaration.type == "int":
@@ -69,7 +72,7 @@ def parse(declaration: Field[Any], text: str) -> Any:
 
 
 def update(config: Any, properties: Mapping[str, str]) -> None:
-    """Set every declared property that the mapping has and that parses."""
+    """Set every declared property that is in the mapping and parses."""
     for name, declaration in declared(config).items():
         value = None if name not in properties else parse(declaration, properties[name])
         if value is not None:
@@ -77,7 +80,7 @@ def update(config: Any, properties: Mapping[str, str]) -> None:
 
 
 def update_own(config: Any, properties: Mapping[str, str], prefix: str = "") -> None:
-    """As `update` does, for properties that are not Java's: StartupError where a text is not a value."""
+    """Like `update`, for properties that Java does not have: StartupError if a text does not parse."""
     for name, declaration in declared(config).items():
         text = properties.get(prefix + name)
         if text is None:
@@ -89,12 +92,12 @@ def update_own(config: Any, properties: Mapping[str, str], prefix: str = "") -> 
 
 
 def is_boolean(text: str) -> bool:
-    """Whether a text says true or false; Java takes any other one for false."""
+    """Whether a text is true or false. Java reads any other text as false."""
     return text.lower() in ("true", "false")
 
 
 def check(config: Any, prefix: str = "") -> None:
-    """StartupError for the first number that is out of its bounds."""
+    """StartupError for the first number that is out of its range."""
     for name, declaration in declared(config).items():
         value = getattr(config, declaration.name)
         low, high = declaration.metadata["bounds"]
@@ -103,7 +106,7 @@ def check(config: Any, prefix: str = "") -> None:
 
 
 def expected(declaration: Field[Any]) -> str:
-    """What a property takes, in words."""
+    """The valid values of a property, in words."""
     if declaration.type == "bool":
         return "true or false"
     if declaration.type != "int":
@@ -113,7 +116,7 @@ def expected(declaration: Field[Any]) -> str:
 
 
 def bounds_text(declaration: Field[Any]) -> str:
-    """The bounds of a property where it has some: ``1 to 8``, ``at least 1``."""
+    """The range of a number if it is narrower than its type: ``1 to 8``, ``at least 1``."""
     low, high = declaration.metadata["bounds"]
     least, most = declaration.metadata["type_range"]
     if declaration.type != "int" or (low, high) == (least, most):
@@ -121,8 +124,17 @@ def bounds_text(declaration: Field[Any]) -> str:
     return f"at least {low}" if high == most else f"{low} to {high}"
 
 
+def described(declaration: Field[Any]) -> str:
+    """A line of the help: meaning, unit, range, what happens at the limit, and when a change takes effect."""
+    metadata = declaration.metadata
+    measured = ", ".join(text for text in (metadata["unit"], bounds_text(declaration)) if text)
+    limit = metadata["at_limit"]
+    effect = "not used" if metadata["effect"] is Effect.UNUSED else f"takes effect {metadata['effect'].value}"
+    return "; ".join(text for text in (metadata["doc"], measured, limit and f"at the limit {limit}", effect) if text)
+
+
 def may_keep(declaration: Field[Any], value: Any) -> bool:
-    """Whether request 318 may leave the value in the configuration file, for the next start to read."""
+    """Whether request 318 may write the value to the configuration file, where the next start reads it."""
     kept = declaration.metadata["kept"]
     if isinstance(kept, bool) and (not kept or declaration.type != "int"):
         return kept

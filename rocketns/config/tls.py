@@ -1,7 +1,7 @@
-"""TlsSystemConfig: the ``tls.…`` properties, and in which order their sources win.
+"""TlsSystemConfig: the ``tls.…`` properties and where they are read from.
 
-Java takes them from system properties and, all but the mode and ``tls.enable``, from the file that ``tls.config.file``
-names, which wins. rocketns also takes them from its configuration file, which is asked last.
+Java reads system properties, then the file that ``tls.config.file`` names, which wins except for ``tls.server.mode``
+and ``tls.enable``. rocketns also reads its own configuration file, which loses against both.
 """
 
 from __future__ import annotations
@@ -13,13 +13,36 @@ from pathlib import Path
 from typing import TypeVar
 
 from rocketns.config import properties
+from rocketns.config.system import SystemProperty
 from rocketns.javatext import parse_boolean
 
 DEFAULT_CONFIG_FILE = "/etc/rocketmq/tls.properties"
+TLS_PREFIX = "tls."
+TLS_PROPERTIES = (
+    SystemProperty("tls.server.mode", "permissive", "disabled, permissive (plain and TLS) or enforcing (TLS only)"),
+    SystemProperty("tls.enable", "false", "use TLS for connections that the name server opens"),
+    SystemProperty("tls.config.file", DEFAULT_CONFIG_FILE, "properties file with the properties below"),
+    SystemProperty(
+        "tls.test.mode.enable", "true", "make a certificate for localhost and ignore the files below; false uses them"
+    ),
+    SystemProperty("tls.server.need.client.auth", "none", "client certificates: none, optional or require"),
+    SystemProperty("tls.server.keyPath", "", "PEM file of the server's key, PKCS#8"),
+    SystemProperty("tls.server.keyPassword", "", "password of that key"),
+    SystemProperty("tls.server.certPath", "", "PEM file of the server's certificate chain"),
+    SystemProperty("tls.server.authClient", "false", "verify client certificates; false trusts any"),
+    SystemProperty("tls.server.trustCertPath", "", "PEM file of the certificates that verify clients"),
+    SystemProperty("tls.client.keyPath", "", "PEM file of the key for outgoing connections, PKCS#8"),
+    SystemProperty("tls.client.keyPassword", "", "password of that key"),
+    SystemProperty("tls.client.certPath", "", "PEM file of the certificate chain for outgoing connections"),
+    SystemProperty("tls.client.authServer", "false", "verify the servers of outgoing connections; false trusts any"),
+    SystemProperty("tls.client.trustCertPath", "", "PEM file of the certificates that verify those servers"),
+    SystemProperty("tls.ciphers", "", "cipher suites by Java's names, separated by commas"),
+    SystemProperty("tls.protocols", "", "protocol versions by Java's names, separated by commas"),
+)
 
 
 class TlsMode(StrEnum):
-    """``tls.server.mode``. Any other text is permissive."""
+    """``tls.server.mode``. Any other text means permissive."""
 
     DISABLED = "disabled"
     PERMISSIVE = "permissive"
@@ -27,7 +50,7 @@ class TlsMode(StrEnum):
 
 
 class ClientAuth(StrEnum):
-    """``tls.server.need.client.auth``, in any letter case. Any other text is none."""
+    """``tls.server.need.client.auth``, in any letter case. Any other text means none."""
 
     NONE = "none"
     OPTIONAL = "optional"
@@ -47,7 +70,7 @@ class TlsSide:
 
 @dataclass(slots=True, frozen=True)
 class TlsConfig:
-    """Everything TLS is told. Empty text stands for a property that is not set."""
+    """The TLS configuration. An empty text is a property that is not set."""
 
     mode: TlsMode
     enable: bool
@@ -60,7 +83,7 @@ class TlsConfig:
 
     @classmethod
     def read(cls, system: Mapping[str, str], given: Mapping[str, str]) -> TlsConfig:
-        """From system properties and the configuration file, reading the TLS properties file anew at every call."""
+        """From system properties and the configuration file. The TLS properties file is read again at every call."""
         start = dict(given) | dict(system)
         found = start | _read_file(Path(start.get("tls.config.file", DEFAULT_CONFIG_FILE)))
         return cls(

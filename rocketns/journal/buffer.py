@@ -1,7 +1,7 @@
 """Between the server and the writer's thread: numbers the records, bounds the bytes that wait, ends files.
 
-Only the control thread calls this. Records are appended to one bytearray, which is handed to the writer whole and
-never touched again: so no lock is taken for a record, and a record is never an object that lives on.
+Only control's thread calls this. Records are appended to one bytearray, which is handed to the writer as a whole and
+then not touched again. So a record needs no lock, and leaves no object.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EARLY_SHARE = 4
 
 @dataclass(frozen=True, slots=True)
 class BufferLimits:
-    """``buffer_bytes``: what may wait, at the writer too. A file ends at the first record beyond bytes or age."""
+    """``buffer_bytes`` bounds the bytes that wait, here and at the writer. A file ends when it exceeds bytes or age."""
 
     buffer_bytes: int
     file_bytes: int
@@ -58,14 +58,14 @@ class Buffer:
         self._end_is_logged = False
 
     def at(self, epoch_ms: int) -> None:
-        """The wall clock of the records that follow. Ends a file whose time is over; `put` begins the next."""
+        """Set the wall clock of the records that follow. Ends a file whose time is over; `put` begins the next."""
         self._epoch_ms = epoch_ms
         self._ts = b',"ts":%d000,' % epoch_ms
         if not self._began_ms <= epoch_ms < self._ends_ms:
             self._end_file()
 
     def put(self, record: bytes) -> None:
-        """Add a record, as `encoding.columns` makes it; if there is no room it is lost and counted."""
+        """Add a record, as `encoding.columns` makes it. Without room for it, it is lost and counted."""
         self.seq += 1
         line = b"%b%d%b%b\n" % (self._head, self.seq, self._ts, record)
         if len(self._front) + len(line) > self._room:
@@ -74,7 +74,7 @@ class Buffer:
             self._front += line
 
     def _put_slowly(self, record: bytes) -> None:
-        """A file begins or ends here, the writer gets what there is, a loss begins or ends."""
+        """The rare cases: a file begins or ends, the writer gets the buffer, a loss begins or ends."""
         self.seq -= 1
         if self._segment is not None and self._handed_bytes + len(self._front) >= self._limits.file_bytes:
             self._end_file()
@@ -106,7 +106,7 @@ class Buffer:
         return self._limits.buffer_bytes - self._writer.pending_bytes
 
     def _measure_room(self) -> None:
-        """How long the front may get before `put` has to look again."""
+        """Set the size of the buffer at which `put` calls `_put_slowly`."""
         if self._segment is None or self.lost:
             self._room = 0
             return
@@ -116,7 +116,7 @@ class Buffer:
             self._room = min(self._room, early)
 
     def lose(self) -> None:
-        """Give up a record: it has its number, and a later record says how many were lost."""
+        """Lose a record. It leaves a gap in the sequence numbers, and a later ``drop`` record counts it."""
         self.seq += 1
         self.lost += 1
         self._room = 0
@@ -137,7 +137,7 @@ class Buffer:
         return False
 
     def _begin_file(self) -> bool:
-        """The file's first record; False where even that has no room."""
+        """Write the file's first record. False without room for it."""
         epoch_ms = self._epoch_ms
         self._began_ms = epoch_ms
         self._ends_ms = min(epoch_ms + self._limits.file_ms, (epoch_ms // DAY_MS + 1) * DAY_MS)
@@ -165,7 +165,7 @@ class Buffer:
             self._front = bytearray()
 
     def flush(self, epoch_ms: int) -> None:
-        """Hand over what there is, unless the writer is still busy with more; state a loss; end a file that is due."""
+        """Hand the buffer to the writer unless it is still busy, record a loss, and end a file that is due."""
         self.at(epoch_ms)
         if self.lost:
             self._put_loss()
@@ -186,5 +186,5 @@ class Buffer:
 
     @property
     def is_half_full(self) -> bool:
-        """Whether what can wait had better wait."""
+        """Whether work that can wait should wait."""
         return (len(self._front) + self._writer.pending_bytes) * 2 > self._limits.buffer_bytes

@@ -1,31 +1,33 @@
-"""Events become records: what a mutation of the tables did, as the contract in `record` says it."""
+"""Writes the journal's records of a mutation's events, as the contract in `record` defines them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Group, Member, Members
 from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.events import (
+    BrokerConflict,
     BrokerDown,
     BrokerHeartbeat,
     BrokerIdsLeft,
+    BrokerRefused,
     BrokerRegistered,
     Cause,
     ConfigChanged,
     Event,
     KvChanged,
+    MinBrokerIdChanged,
     TopicsDeleted,
     TopicsPut,
 )
 from rocketns.routeinfo.tables import RouteTables
 
 HEARTBEAT = "heartbeat"
-# A registration's event comes after those of its topics, and its record before them. What left its ids is told of by
-# a registration or a lost conflict, which know more of it, and only otherwise by itself.
+# The event of a registration comes after the events of its topics, and its record before theirs. An address that gave
+# up its former ids is recorded with its registration or lost conflict, which know more; by itself only without them.
 _PLACES = {BrokerRegistered: 0, BrokerIdsLeft: 2}
 
 
@@ -34,9 +36,9 @@ def _place(event: Event) -> int:
 
 
 class Effects:
-    """Writes what one batch of events did. The tables are read as they are after the batch.
+    """Writes the records of one batch of events. Reads the tables as they are after the batch.
 
-    Members are compared with those already told of, so a record is written for a change and for nothing else.
+    Compares the members of groups with those already recorded, so every record is a change.
     """
 
     def __init__(self, tables: RouteTables, buffer: Buffer) -> None:
@@ -45,27 +47,38 @@ class Effects:
         self._buffer = buffer
         self._now_ms = 0
         self._joined = False
-        self._handlers: dict[type, Callable[[Any], None]] = {
-            BrokerRegistered: self._registered,
-            BrokerHeartbeat: self._heartbeat,
-            BrokerIdsLeft: self._ids_left,
-            BrokerDown: self._down,
-            TopicsPut: self._topics_put,
-            TopicsDeleted: self._topics_deleted,
-            KvChanged: self._kv_changed,
-            ConfigChanged: self._config_changed,
-        }
 
     def write(self, events: list[Event], now_ms: int) -> None:
-        """``now_ms`` is the clock that expiry is judged by."""
+        """``now_ms`` is the clock by which brokers expire."""
         self._now_ms = now_ms
         if len(events) > 1:
             self._joined = False
             events = sorted(events, key=_place)
         for event in events:
-            handler = self._handlers.get(type(event))
-            if handler is not None:
-                handler(event)
+            self._write(event)
+
+    def _write(self, event: Event) -> None:
+        match event:
+            case BrokerRegistered():
+                self._registered(event)
+            case BrokerHeartbeat():
+                self._heartbeat(event)
+            case TopicsPut():
+                self._topics_put(event)
+            case TopicsDeleted():
+                self._topics_deleted(event)
+            case BrokerDown():
+                self._down(event)
+            case BrokerIdsLeft():
+                self._ids_left(event)
+            case KvChanged():
+                self._kv_changed(event)
+            case ConfigChanged():
+                self._config_changed(event)
+            case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
+                pass  # they change no member and no topic
+            case _:
+                assert_never(event)
 
     def _registered(self, event: BrokerRegistered) -> None:
         group = self.members.groups.get(event.broker_name)
@@ -83,7 +96,7 @@ class Effects:
             or data.zone_name != group.zone
             or data.enable_acting_master != group.acting
         ):
-            self._tell_attributes(event, member, group, data)
+            self._write_attributes(event, member, group, data)
         else:
             self._beat(member, event.gap_ms)
 
@@ -93,9 +106,9 @@ class Effects:
         else:
             self._buffer.put(b'%b,"gap":%d%b' % (member.heartbeat, gap_ms, member.tail))
 
-    def _tell_attributes(self, event: BrokerRegistered, member: Member, group: Group, data: BrokerData) -> None:
-        member.timeout_ms, member.ha_addr = event.timeout_ms, event.ha_server_addr
-        group.zone, group.acting = data.zone_name, data.enable_acting_master
+    def _write_attributes(self, event: BrokerRegistered, member: Member, group: Group, data: BrokerData) -> None:
+        member.note_attributes(event.timeout_ms, event.ha_server_addr)
+        group.note_switches(data.zone_name, data.enable_acting_master)
         self._buffer.put(encoding.columns("hb", member_columns(member, group) | {"gap": event.gap_ms}))
 
     def _heartbeat(self, event: BrokerHeartbeat) -> None:
@@ -104,7 +117,7 @@ class Effects:
             self._beat(member, event.gap_ms)
 
     def _join(self, event: BrokerRegistered) -> None:
-        """A new member, after those that it took the place of."""
+        """Record a new member, after the end of the members that it replaces."""
         name = event.broker_name
         for member in self._missing(name):
             if member.addr != event.addr:
@@ -119,12 +132,12 @@ class Effects:
                         event.data_version)  # fmt: skip
         self.members.add(member)
         group, data = self.members.groups[name], self._tables.broker_addr_table[name]
-        group.zone, group.acting = data.zone_name, data.enable_acting_master
+        group.note_switches(data.zone_name, data.enable_acting_master)
         self._buffer.put(encoding.columns("reg", member_columns(member, group)))
         self._joined = True
 
     def _missing(self, name: str) -> list[Member]:
-        """Those who were told of and are no longer in their group."""
+        """The recorded members that are no longer in their group."""
         data = self._tables.broker_addr_table.get(name)
         addrs = {} if data is None else data.broker_addrs
         return [member for member in self.members.of_broker(name) if addrs.get(member.bid) != member.addr]
@@ -135,7 +148,7 @@ class Effects:
         self._buffer.put(encoding.columns("down", columns))
 
     def _ids_left(self, event: BrokerIdsLeft) -> None:
-        """Of a registration that was not accepted."""
+        """Record the lost ids, in case the registration that caused it was not accepted."""
         for member in self._missing(event.broker_name):
             self._leave(member, Cause.CONFLICT, self._gap_ms(member))
 
@@ -151,7 +164,7 @@ class Effects:
         return None if entry is None else self._now_ms - entry.last_update_ms
 
     def _gap_before(self, event: BrokerRegistered, member: Member) -> int | None:
-        """As it was before this registration, which made a new live entry, at least in its own cluster."""
+        """The gap before this registration, which replaced the live entry of its own cluster."""
         return event.gap_ms if event.cluster == member.cluster else self._gap_ms(member)
 
     def _topics_put(self, event: TopicsPut) -> None:
@@ -176,7 +189,7 @@ class Effects:
 
 
 def member_columns(member: Member, group: Group) -> dict[str, Any]:
-    """Everything that ``reg`` says."""
+    """All columns of ``reg``."""
     return member.key_columns() | encoding.version_columns(member.version) | {
         "timeout_ms": member.timeout_ms, "ha": member.ha_addr, "zone": group.zone, "acting": group.acting,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Records as bytes: what stands between a record's ``ts`` and the end of its line. orjson escapes all text."""
+"""Encodes records: the bytes between a record's ``ts`` and the end of its line. orjson escapes all text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def columns(event: str, given: dict[str, Any]) -> bytes:
 
 
 def dumps(value: Any) -> bytes:
-    """JSON; text with lone surrogates, which JSON cannot hold, gets their escapes as plain characters."""
+    """JSON. Lone surrogates, which JSON cannot hold, are written as the characters of their escapes."""
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
@@ -41,7 +41,7 @@ def version_columns(version: DataVersion | None) -> dict[str, Any]:
 
 
 def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[orjson.Fragment]:
-    """The column ``topics`` for as many records as the bounds want; without queue data only names are written."""
+    """The column ``topics``, split into as many records as the bounds require. Without queue data it has only names."""
     for start, end in _bounds(names):
         yield _topic_list(names[start:end], None if queues is None else queues[start:end])
 
@@ -61,7 +61,7 @@ def _narrowed(names: Sequence[str], start: int, end: int) -> Iterator[tuple[int,
 
 
 def _topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> orjson.Fragment:
-    """A quarter of the cost of a dict for each topic: a registration may bring 10,000."""
+    """Costs a quarter of a dict for each topic: a registration may have 10,000."""
     texts = _escaped(names)
     if queues is not None:
         texts = [text + _queue_columns(data) for text, data in zip(texts, queues, strict=True)]
@@ -70,7 +70,7 @@ def _topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> orj
 
 
 def _escaped(names: Sequence[str]) -> list[bytes]:
-    """Each name as JSON without its quotes. Where nothing is escaped, a quote cannot be inside."""
+    """Each name as JSON without its quotes. If nothing is escaped, no name contains a quote."""
     whole = dumps(list(names))
     if b"\\" in whole:
         return [dumps(name)[1:-1] for name in names]

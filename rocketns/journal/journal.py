@@ -1,10 +1,10 @@
-"""The journal of one name server: what control calls. Nothing here waits, and nothing here fails towards the server."""
+"""The journal of one name server, as control calls it. No call waits, and no call raises an error."""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rocketns.config.journal import JournalConfig
@@ -22,8 +22,8 @@ log = logging.getLogger("rocketns.journal")
 
 HOUR_MS = 3_600_000
 SNAPSHOT_PAUSE_MS = 60_000
-# Work that need not be done at once (snapshots, rows of look-ups) is done in steps of about a millisecond, and between
-# two of them control has the thread for four.
+# Work that can wait (snapshots, rows of look-ups) is done in steps of about a millisecond. Between two steps control
+# has the thread for four milliseconds.
 STEP_ENTRIES = 1_000
 STEP_PAUSE_S = 0.004
 STOP_WITHIN_S = 2.0
@@ -32,14 +32,15 @@ Rows = Iterable[tuple[str | None, str | None, str | None, int | None, int, int]]
 
 
 class Journal:
-    """Made before the server takes requests, `start`ed when its port is known, `tick`ed every ``journalFsyncMs``.
+    """`start` is called before the server takes requests, `tick` every ``journalFsyncMs``.
 
-    ``later(seconds, step)`` is to call ``step`` on control's thread after that time.
+    ``later(seconds, step)`` calls ``step`` on control's thread after that time. ``lookup_sources`` are counters of
+    look-ups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`.
     """
 
     def __init__(
         self, config: JournalConfig, ns: str, tables: RouteTables, kv: KvTables, epoch_ms: int,
-        later: Callable[[float, Callable[[], None]], object],
+        later: Callable[[float, Callable[[], None]], object], lookup_sources: Sequence[Callable[[], Rows]] = (),
     ) -> None:  # fmt: skip
         store = Store(Path(config.journal_path), ns)
         limits = BufferLimits(
@@ -53,7 +54,7 @@ class Journal:
         self._tables = tables
         self._kv = kv
         self._later = later
-        self._lookup_sources: list[Callable[[], Rows]] = []
+        self._lookup_sources = lookup_sources
         self._lookup_interval_ms = config.journal_lookup_seconds * 1000
         self._lookups_since_ms = epoch_ms
         self._snapshot_ms = epoch_ms
@@ -77,12 +78,8 @@ class Journal:
             for key, value in table.items():
                 self.buffer.put(encoding.columns("kv", {"ns_key": name, "key": key, "val": value}))
 
-    def add_lookup_source(self, drain: Callable[[], Rows]) -> None:
-        """Counters kept elsewhere: ``drain`` is called at the end of each interval, see `LookupCounters.merge`."""
-        self._lookup_sources.append(drain)
-
     def record(self, events: list[Event], now_ms: int, epoch_ms: int) -> None:
-        """Write what one request or batch caused. The tables are as they were left by it."""
+        """Write the records of one request or batch. The tables are read as it left them."""
         self._epoch_ms = epoch_ms
         try:
             self.buffer.at(epoch_ms)
@@ -91,16 +88,16 @@ class Journal:
             self._note_failure()
 
     def _note_failure(self) -> None:
-        """Said once, and the record counts as lost."""
+        """Log the first failure. The record counts as lost."""
         self.buffer.lose()
         if not self._failed:
             self._failed = True
             log.exception("a record of the journal could not be made; further ones are only counted")
 
     def tick(self, epoch_ms: int) -> None:
-        """Hand over what there is to the writer, and begin what is due."""
+        """Hand the buffer to the writer, and begin the work that is due."""
         self._epoch_ms = epoch_ms
-        if not self._work:  # what a stuck disk holds up must not pile up
+        if not self._work:  # while the disk is stuck, work must not pile up
             self._begin_lookups(epoch_ms)
             self._begin_snapshot(epoch_ms)
         self._want_step()
@@ -124,7 +121,7 @@ class Journal:
             self._later(STEP_PAUSE_S, self._step)
 
     def _step(self) -> None:
-        """A bounded piece of the waiting work. While the writer is behind, it waits for the next tick."""
+        """Do a bounded piece of the waiting work. While the writer is behind, the work waits for the next tick."""
         self._step_is_due = False
         try:
             self.buffer.at(self._epoch_ms)
@@ -170,5 +167,5 @@ class Journal:
         self.buffer.close(epoch_ms)
 
     def join(self) -> bool:
-        """Wait, `STOP_WITHIN_S` at the most, until everything is on disk; whether it is."""
+        """Wait at most `STOP_WITHIN_S` until everything is on disk. Whether it is."""
         return self.writer.stop(STOP_WITHIN_S)

@@ -1,6 +1,6 @@
-"""Route look-ups as counters: how often each topic was asked for in an interval, by which kind of client.
+"""Counts route look-ups: how often each topic was asked for in an interval, by which kind of client.
 
-`count` is for look-ups that Python answers; what compiled code counts by itself comes in through `merge`.
+`count` is called for look-ups that control answers. `merge` adds those that the reactors counted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rocketns.journal.record import OVERFLOW
 
-# Longer text is no topic or language of a real client, and is counted without being kept.
+# Longer text is no topic or language of a real client. It is counted, but not kept.
 TOPIC_CHARS_MAX = 255
 LANGUAGE_CHARS_MAX = 32
 
@@ -30,7 +30,7 @@ Key = tuple[str | None, str | None, str | None, int | None]
 
 
 class LookupCounters:
-    """At most ``keys_max`` rows and one for the rest. ``by_client`` says whether addresses are told apart."""
+    """At most ``keys_max`` rows, and one row for the rest. ``by_client``: whether each client has its own rows."""
 
     def __init__(self, keys_max: int, *, by_client: bool) -> None:
         self._keys_max = keys_max
@@ -39,7 +39,7 @@ class LookupCounters:
         self._rest = [0, 0]
 
     def count(self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool) -> None:
-        """One look-up; ``client`` is ip:port, ``missed`` says that it was answered "topic not exist"."""
+        """Count one look-up. ``client`` is ip:port; ``missed``: it was answered "topic not exist"."""
         key = (topic, client if self._by_client else None, language, version)
         counts = self._counts.get(key)
         if counts is None:

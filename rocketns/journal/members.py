@@ -1,4 +1,4 @@
-"""Which members of broker groups the journal has told of, so that it can tell what changed, and no more."""
+"""The members of broker groups that the journal has recorded, to find out what changed."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ class Member:
     def key_columns(self) -> dict[str, object]:
         return {"cluster": self.cluster, "broker": self.broker, "addr": self.addr, "bid": self.bid}
 
+    def note_attributes(self, timeout_ms: int, ha_addr: str | None) -> None:
+        self.timeout_ms, self.ha_addr = timeout_ms, ha_addr
+
     def note_version(self, version: DataVersion | None) -> None:
         self.version = version
         columns = {name: value for name, value in encoding.version_columns(version).items() if value is not None}
@@ -42,11 +45,14 @@ class Member:
 
 @dataclass(slots=True)
 class Group:
-    """The members of one broker name by id, and the group's switches as they were last told."""
+    """The members of one broker name by id, and the group's switches as they were last recorded."""
 
     zone: str | None = None
     acting: bool = False
     members: dict[int, Member] = field(default_factory=dict)
+
+    def note_switches(self, zone: str | None, acting: bool) -> None:
+        self.zone, self.acting = zone, acting
 
 
 class Members:

@@ -1,4 +1,4 @@
-"""The journal's contract: what stands in its files, for everyone who reads them. Nothing here imports rocketns.
+"""The journal's contract: the content of its files, for everyone who reads them. Imports nothing of rocketns.
 
 A file is UTF-8 text, one JSON object a line, at ``v=1/dt=YYYY-MM-DD/ns=<id>/<boot>-<file no>.jsonl`` below the
 journal's folder; the date is that of the file's first record, in UTC. File numbers have at least six digits and begin
@@ -33,10 +33,10 @@ reg, hb, down: members of broker groups, which are what routes show
     where one of them changed, and then all four. ``cause`` of ``down``: unregister, expired, channel_close,
     channel_exception, channel_idle; conflict: another address has the broker id now, or the registration lost against
     the one that has it; register: the same address registered under another id or cluster, and its ``reg`` follows.
-    The live entry of an address that is no member (any more) is not told of.
+    Live entries of addresses that are not members have no records.
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
-    ``tput``: these topics now have these values: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission
+    ``tput``: these topics have these values now: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission
     (4 read, 2 write), ``s`` system flag. ``tdel``: these topics have no queue data of the broker any more; only ``t``
     is given. A topic without any broker does not exist. ``cause`` of ``tput``: register (it came with the
     registration that made the broker a member), heartbeat (with a later one), topic (REGISTER_TOPIC_IN_NAMESRV), perm
@@ -47,23 +47,23 @@ tput, tdel: queue data of one broker, ``broker``, which has no cluster in the ta
     Within one request ``reg`` or ``hb`` comes before its ``tput``, and ``down`` before its ``tdel``.
 
 kv
-    ``ns_key``, ``key``, ``val``: the new value of a KV item, null where it was deleted. Only real changes; after
-    ``start`` there is one for each item that the server's file held.
+    ``ns_key``, ``key``, ``val``: the new value of a KV item, null if it was deleted. Only real changes have a record;
+    after ``start`` each item of the server's file has one.
 
 config
     ``key``, ``val``: a property that request 318 changed; null for one whose name says that it holds a password.
 
 snap: the whole state, at the first chance in each UTC hour, so also at the start of a day, and after a loss
-    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` that had
-    to come right before it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing
+    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right
+    before it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing
     else. A record is one of: a member, with the columns of ``reg``; up to `TOPICS_IN_RECORD_MAX` ``topics`` of one
     ``broker``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come between, as the server goes
-    on meanwhile: each ``snap`` record is true at its own ``seq``. Who starts with an empty state at part 0, sets what
-    each ``snap`` names, and applies the other records as always, has at ``end`` exactly the state of the server; a
-    ``down`` or ``tdel`` of what was never heard of is passed over. Who already has the state may skip ``snap``, or
-    check it. A snapshot without ``end``, or with a hole in its ``seq``, is not whole. Each hour has one, even of an
-    empty table; the one after a ``drop`` comes a minute or more after the snapshot before. Not told of anywhere:
-    filter servers and the mappings of static topics.
+    on meanwhile: each ``snap`` record is true at its own ``seq``. A reader that starts with an empty state at part 0,
+    sets what each ``snap`` names, and applies all other records, has exactly the state of the server at ``end``. It
+    ignores a ``down`` or ``tdel`` of something unknown. A reader that already has the state may skip ``snap``, or check
+    it. A snapshot without ``end``, or with a gap in its ``seq``, is not complete. Each hour has one, even of an empty
+    table. The one after a ``drop`` comes at least a minute after the snapshot before it. Filter servers and mappings of
+    static topics are not recorded.
 
 lookup: route look-ups in the interval that ended at ``ts``
     ``topic``, ``client`` (ip:port as the socket shows it; null unless ``journalLookupClients``), ``lang`` and ``cv``
@@ -72,8 +72,8 @@ lookup: route look-ups in the interval that ended at ``ts``
     bound ``journalLookupKeysMax`` is in one row with ``topic`` and ``client`` ``*`` and null ``lang`` and ``cv``.
 
 drop
-    ``lost``: so many records were given up because the buffer was full. Each had a ``seq``: the holes in a boot's
-    ``seq`` and the sum of its ``lost`` are equal, but for what a kill took with it.
+    ``lost``: the number of records lost because the buffer was full. Each leaves a gap in ``seq``: the gaps in a boot's
+    ``seq`` and the sum of its ``lost`` are equal, except for records that a kill destroyed.
 """
 
 from __future__ import annotations

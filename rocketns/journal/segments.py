@@ -1,6 +1,6 @@
-"""The journal's files: their names, what a crash leaves behind, and which are deleted.
+"""The journal's files: their names, repair after a crash, and retention.
 
-Functions here wait for the disk; only the writer's thread calls them, but for `free_boot`.
+These functions wait for the disk. Only the writer's thread calls them, except `free_boot`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Store:
         return self.folder(segment.day) / f"{segment.stem}.jsonl"
 
     def free_boot(self, epoch_ms: int) -> int:
-        """The first boot from this instant on that has no file; the instant itself where the folder cannot be read."""
+        """The first boot from this instant on that has no file; the instant itself if the folder cannot be read."""
         boot = epoch_ms
         with suppress(OSError):
             while self._is_taken(Segment(day_of(epoch_ms), boot, 1)):
@@ -71,7 +71,7 @@ class Store:
         return self.open_path(first).exists() or self.closed_path(first).exists()
 
     def lock(self) -> int:
-        """Be the only writer for this id: the descriptor that holds the lock. OSError where another process has it."""
+        """Become the only writer for this id. Returns the lock's descriptor. OSError if another process has it."""
         self.base.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.base / f".lock-{self.ns}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -82,7 +82,7 @@ class Store:
         return descriptor
 
     def repair(self) -> list[Path]:
-        """Cut the torn last line off files that a crash left open, and close them. The files that are closed now."""
+        """Remove the torn last line of files that a crash left open, and close them. Returns the closed files."""
         return [closed for path in sorted(self._left_open()) if (closed := _close_left(path)) is not None]
 
     def _left_open(self) -> Iterator[Path]:
@@ -129,7 +129,7 @@ def _segment(path: Path) -> Segment | None:
 
 
 def _close_left(path: Path) -> Path | None:
-    """The closed file, None where nothing whole was in it."""
+    """The closed file; None if it had no whole line."""
     with path.open("r+b") as file:
         whole = _whole_lines_bytes(file.fileno())
         file.truncate(whole)

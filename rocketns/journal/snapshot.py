@@ -1,8 +1,8 @@
-"""A snapshot of the state as a generator of small pieces of work, so that control goes on in between.
+"""A snapshot of the state, written in small pieces so that control goes on in between.
 
-Each piece reads the tables as they are when it runs and writes at once, so every record is true at its own ``seq``, and
-what changes meanwhile has records of its own. What the topics are is noted in blocks: the names of a block's topics,
-for each of its brokers, and the values only when they are written.
+Each piece reads the current tables and writes at once. So every record is true at its own ``seq``, and changes between
+two pieces have records of their own. Topics are collected in blocks: first the names of a block's topics for each
+broker, and their values only when they are written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rocketns.journal.members import Members
 from rocketns.journal.record import TOPICS_IN_RECORD_MAX
 from rocketns.routeinfo.tables import RouteTables
 
-# Queue data of one block. Of 3 million, few are held at a time; of a block, each broker has one record or a few.
+# Queue data of one block: a small part of 3 million, but enough for full records.
 BLOCK_ENTRIES = 16_384
 # Topics looked through or entries written in one piece of work.
 PIECE_ENTRIES = 500
@@ -26,7 +26,7 @@ KvTables = Mapping[str, Mapping[str, str | None]]
 
 
 class Snapshot:
-    """One snapshot. Iterating does the work and yields how many entries a piece has handled."""
+    """One snapshot. Iterating does the work, and yields the number of entries in each piece."""
 
     def __init__(self, tables: RouteTables, members: Members, kv: KvTables, buffer: Buffer) -> None:
         self._tables = tables

@@ -1,7 +1,7 @@
-"""The journal's thread: takes chunks of whole records and brings them to disk, in order, trying again until it works.
+"""The journal's thread: writes chunks of whole records to disk in order, and retries until it succeeds.
 
-A chunk counts as pending until it is on disk. A failed write is repeated from the same place in the file, so nothing is
-lost and nothing stands there twice; what comes meanwhile waits in the producer's bounded buffer.
+A chunk is pending until it is on disk. A failed write is repeated at the same place in the file, so nothing is lost and
+nothing is written twice. Meanwhile new records wait in the producer's bounded buffer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rocketns.journal.segments import Segment, Store, sync_folder
 
 log = logging.getLogger("rocketns.journal")
 
-# Retention reads the folders when a sixteenth of the allowed bytes is new, and otherwise when a day begins.
+# Old files are looked for when a sixteenth of the allowed bytes is new, and when a day begins.
 RETENTION_SHARE = 16
 
 
@@ -31,14 +31,14 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What stays of the closed files: days and bytes, 0 is no limit."""
+    """How many days and bytes of closed files are kept; 0 is no limit."""
 
     days: int
     bytes_max: int
 
 
 class OpenFile:
-    """A file being written; ``size`` is what of it is on disk for sure."""
+    """A file being written. ``size`` bytes of it are on disk."""
 
     def __init__(self, store: Store, segment: Segment) -> None:
         self.segment = segment
@@ -49,7 +49,7 @@ class OpenFile:
         self.size = 0
 
     def append(self, data: bytearray) -> None:
-        """Write and sync. After an OSError the next call writes over what this one left."""
+        """Write and sync. After an OSError the next call overwrites what this one wrote."""
         with memoryview(data) as view:
             written = 0
             while written < len(data):
@@ -58,7 +58,7 @@ class OpenFile:
         self.size += len(data)
 
     def close(self) -> None:
-        """Give it its final name. FileNotFoundError where somebody took it away."""
+        """Rename the file to its final name. FileNotFoundError if somebody removed it."""
         self.path.rename(self._closed_path)
         sync_folder(self._closed_path.parent)
         self.abandon()
@@ -68,7 +68,7 @@ class OpenFile:
 
 
 class Writer:
-    """`push` and `wake` from the producer's thread; everything on disk happens in this one."""
+    """The producer's thread calls `push` and `wake`. This thread alone works on the disk."""
 
     def __init__(self, store: Store, retention: Retention) -> None:
         self.pending_bytes = 0
@@ -95,7 +95,7 @@ class Writer:
         self._thread.start()
 
     def push(self, chunk: Chunk) -> None:
-        """Take a chunk over; the caller forgets its data."""
+        """Take a chunk over. The caller must not touch its data afterwards."""
         with self._lock:
             self._chunks.append(chunk)
             self.pending_bytes += len(chunk.data)
@@ -152,7 +152,7 @@ class Writer:
             self._note_success()
 
     def _prepare(self) -> None:
-        """Once: the lock, and what an earlier process left open."""
+        """Once: take the lock, and close the files that an earlier process left open."""
         if self._lock_descriptor is not None:
             return
         descriptor = self._store.lock()

@@ -1,4 +1,4 @@
-"""The KV file as Java writes it: ``{"configTable":{"ns":{"k":"v"}}}``. Made from changes, beside control."""
+"""The KV file in Java's format: ``{"configTable":{"ns":{"k":"v"}}}``. The writer's thread makes it from changes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from rocketns.protocol.json import fastjson
 
-# Encoded in one go: the interpreter is free for control after each piece, within half a millisecond.
+# Encoded at a time. Control can run after each piece, within half a millisecond.
 CHUNK_BYTES = 64 * 1024
-ITEM_BYTES = 100  # what an item costs besides its texts
+ITEM_BYTES = 100  # the cost of an item in addition to its texts
 
 
 class KvChange(NamedTuple):
-    """A key of a namespace has this value; None where it has none. The namespace is there then."""
+    """The new value of a key in a namespace. None removes the key; the namespace stays."""
 
     namespace: str
     key: str
@@ -22,7 +22,7 @@ class KvChange(NamedTuple):
 
 
 class KvFile:
-    """Holds what the file is to hold. After `fill` it is used by the writer's thread only."""
+    """The content of the file. After `fill` only the writer's thread uses it."""
 
     failure = "persist kvconfig Exception"
 
@@ -31,13 +31,13 @@ class KvFile:
         self._tables: dict[str, dict[str, str]] = {}
 
     def fill(self, tables: Mapping[str, Mapping[str, str | None]]) -> None:
-        """Begin with what was read."""
+        """Start with the content that was read from the file."""
         self._tables = {
             name: {key: value for key, value in table.items() if value is not None} for name, table in tables.items()
         }
 
     def chunks(self, changes: list[KvChange | None]) -> Iterable[bytes]:
-        """The content after these changes. None changes nothing: Java writes the file all the same."""
+        """The content after these changes. None is no change: Java writes the file even then."""
         for change in changes:
             if change is not None:
                 self._apply(change)
@@ -64,7 +64,7 @@ class KvFile:
 
 
 def _batches(table: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """About `CHUNK_BYTES` of items each; an item that has more is alone."""
+    """Batches of about `CHUNK_BYTES`. A larger item is a batch of its own."""
     batch: dict[str, str] = {}
     size = 0
     for key, value in table.items():
@@ -96,7 +96,7 @@ def _text(text: str) -> Iterator[bytes]:
 
 
 def _joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Fewer, larger pieces, so that each write of the file is worth its system call."""
+    """Joins small pieces, so that the file is written with fewer system calls."""
     some: list[bytes] = []
     size = 0
     for piece in pieces:

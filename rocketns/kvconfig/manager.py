@@ -1,4 +1,4 @@
-"""KVConfigManager: namespaces of strings, bounded, and the JSON file that they survive a restart in."""
+"""KVConfigManager: a bounded table of namespaces with keys and values, and the JSON file that keeps it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocketns.protocol.json import fastjson
 log = logging.getLogger("rocketns.kvconfig.manager")
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# What the periodic log shows at the most, so that control is not held up.
+# Limits of the periodic log of all items, so that control is not delayed.
 PRINTED_ITEMS_MAX = 500
 PRINTED_CHARACTERS_MAX = 1_000
 
@@ -23,10 +23,10 @@ Table = dict[str, str | None]
 
 
 class KVConfigManager:
-    """``namespace → key → value``. A value may be None: Java stores it, and then finds nothing under the key.
+    """``namespace → key → value``. A value may be None: Java stores it and answers that the key does not exist.
 
-    ``bytes`` is what the table counts against ``rocketns.kvBytesMax``: its texts as UTF-8, and `ITEM_BYTES` for each
-    namespace and key. A change takes effect in the table at once; who makes it has ``file`` written.
+    ``bytes`` is the size that ``rocketns.kvBytesMax`` limits: all texts as UTF-8, and `ITEM_BYTES` for each namespace
+    and key. A change takes effect in the table at once. The caller then submits it to the writer of ``file``.
     """
 
     def __init__(self, path: Path, limits: Limits | None = None) -> None:
@@ -37,7 +37,7 @@ class KVConfigManager:
         self._limits = limits or Limits()
 
     def load(self) -> None:
-        """Read the file. Absent or empty is fine; anything else that is no KV file is a StartupError."""
+        """Read the file. It may be missing or empty. StartupError for any other content that is not a KV file."""
         try:
             content = self.path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
@@ -54,8 +54,8 @@ class KVConfigManager:
     def _warn_if_too_large(self) -> None:
         limit = self._limits.kv_bytes_max
         if self.bytes > limit:
-            log.warning("the KV configuration has %d bytes, more than rocketns.kvBytesMax=%d: it is served, and only "
-                        "changes that do not make it larger are taken", self.bytes, limit)  # fmt: skip
+            log.warning("the KV configuration has %d bytes, over the limit rocketns.kvBytesMax=%d. It is served, but "
+                        "changes that make it larger are refused", self.bytes, limit)  # fmt: skip
 
     def _parse(self, content: bytes) -> dict[str, Table]:
         try:
@@ -77,7 +77,7 @@ class KVConfigManager:
         return {key: fastjson.as_text(text) for key, text in table.items()}
 
     def put(self, namespace: str, key: str, value: str | None) -> KvChange:
-        """putKVConfig, in memory. RequestError where it would exceed a limit, which is named."""
+        """putKVConfig, in memory. RequestError with the name of the limit if it would be exceeded."""
         growth = self._growth(namespace, key, value)
         for what, text in (("namespace", namespace), ("key", key), ("value", value)):
             self._check_text(what, text)
@@ -111,7 +111,7 @@ class KVConfigManager:
             )
 
     def delete(self, namespace: str | None, key: str | None) -> KvChange | None:
-        """deleteKVConfig, in memory: also for what is not there; a namespace stays when its last key goes."""
+        """deleteKVConfig, in memory. A missing key is no error; an empty namespace stays."""
         table = None if namespace is None else self.config_table.get(namespace)
         if namespace is None or table is None or key is None:
             return None
@@ -122,16 +122,16 @@ class KVConfigManager:
         return KvChange(namespace, key, None)
 
     def get(self, namespace: str | None, key: str | None) -> str | None:
-        """One value, None where namespace or key is missing."""
+        """One value; None if the namespace or the key is missing."""
         table = self.namespace(namespace)
         return None if table is None or key is None else table.get(key)
 
     def namespace(self, namespace: str | None) -> Table | None:
-        """All keys of a namespace, None where there is none."""
+        """All keys of a namespace; None if it does not exist."""
         return None if namespace is None else self.config_table.get(namespace)
 
     def print_all(self) -> None:
-        """printAllPeriodically: items as log lines, of a large table the first ones."""
+        """printAllPeriodically: a log line for each of the first PRINTED_ITEMS_MAX items."""
         log.info("--------------------------------------------------------")
         log.info("configTable SIZE: %d", len(self.config_table))
         for namespace, key, value in islice(self._items(), PRINTED_ITEMS_MAX):

@@ -1,1 +1,1 @@
-"""What each request code does: (command, peer, now) → reply. Errors become replies in `dispatch`, nowhere else."""
+"""One function for each request code: (context, command, peer, now) → reply. `dispatch` turns errors into replies."""

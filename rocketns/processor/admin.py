@@ -1,4 +1,4 @@
-"""What tools ask of routes: cluster info, topic lists, deletion, permissions (DefaultRequestProcessor's admin part)."""
+"""Requests of admin tools: cluster info, topic lists, deletion, permissions (part of DefaultRequestProcessor)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from rocketns.errors import RequestError
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import (
@@ -16,19 +16,20 @@ from rocketns.protocol.headers import (
     decode_header,
 )
 from rocketns.routeinfo import topics, view
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.tables import RouteTables
 
 log = logging.getLogger("rocketns.admin")
 
 
-def get_broker_cluster_info(context: NamesrvContext, _command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_broker_cluster_info(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_BROKER_CLUSTER_INFO: the raw tables, without acting masters."""
     tables = context.tables
     return Reply(body=bodies.cluster_info(tables.broker_addr_table, tables.cluster_addr_table))
 
 
-def wipe_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Peer, _now: Now) -> Reply:
-    """WIPE_WRITE_PERM_OF_BROKER: counts the topics touched, changed or not."""
+def wipe_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
+    """WIPE_WRITE_PERM_OF_BROKER. The answer counts all topics of the broker, also those without a change."""
     broker_name = decode_header(command, BrokerNameRequestHeader).broker_name
     count, events = topics.wipe_write_perm(context.tables, broker_name)
     context.note(events)
@@ -36,8 +37,8 @@ def wipe_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand,
     return Reply(ext_fields={"wipeTopicCount": str(count)})
 
 
-def add_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Peer, _now: Now) -> Reply:
-    """ADD_WRITE_PERM_OF_BROKER, likewise."""
+def add_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
+    """ADD_WRITE_PERM_OF_BROKER. The answer counts all topics of the broker, also those without a change."""
     broker_name = decode_header(command, BrokerNameRequestHeader).broker_name
     count, events = topics.add_write_perm(context.tables, broker_name)
     context.note(events)
@@ -45,7 +46,7 @@ def add_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, 
     return Reply(ext_fields={"addTopicCount": str(count)})
 
 
-def get_all_topic_list(context: NamesrvContext, _command: RemotingCommand, peer: Peer, _now: Now) -> Reply:
+def get_all_topic_list(context: NamesrvContext, _command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
     """GET_ALL_TOPIC_LIST_FROM_NAMESERVER."""
     enabled = context.configuration.namesrv.enable_all_topic_list
     log.warning("getAllTopicListFromNameserver %s enable %s", peer.address, str(enabled).lower())
@@ -54,33 +55,33 @@ def get_all_topic_list(context: NamesrvContext, _command: RemotingCommand, peer:
     return Reply(body=bodies.topic_list(context.tables.topic_queue_table))
 
 
-def delete_topic(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def delete_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """DELETE_TOPIC_IN_NAMESRV: always a success; the topic returns with the next full registration."""
     header = decode_header(command, TopicRequestHeader)
     context.note(topics.delete_topic(context.tables, header.topic, header.cluster_name))
     return Reply()
 
 
-def get_system_topic_list(context: NamesrvContext, _command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
-    """GET_SYSTEM_TOPIC_LIST_FROM_NS: not gated by any switch."""
+def get_system_topic_list(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+    """GET_SYSTEM_TOPIC_LIST_FROM_NS: no property switches it off."""
     names, broker_addr = view.system_topics(context.tables)
     return Reply(body=bodies.topic_list(names, broker_addr))
 
 
-def get_topics_by_cluster(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_topics_by_cluster(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_TOPICS_BY_CLUSTER."""
     _check_topic_list_enabled(context)
     cluster = decode_header(command, GetTopicsByClusterRequestHeader).cluster
     return Reply(body=bodies.topic_list(view.topics_by_cluster(context.tables, cluster)))
 
 
-Processor = Callable[[NamesrvContext, RemotingCommand, Peer, Now], Reply]
+Processor = Callable[[NamesrvContext, RemotingCommand, Connection, Now], Reply]
 
 
 def topic_list_processor(read: Callable[[RouteTables], Iterable[str]]) -> Processor:
-    """A processor for one of the topic lists that `enableTopicList` gates."""
+    """A processor for one of the topic lists that `enableTopicList` switches off."""
 
-    def process(context: NamesrvContext, _command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+    def process(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
         _check_topic_list_enabled(context)
         return Reply(body=bodies.topic_list(read(context.tables)))
 

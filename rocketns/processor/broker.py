@@ -1,22 +1,19 @@
-"""What brokers ask: registration, unregistration, heartbeats, their group (DefaultRequestProcessor's broker part)."""
+"""Requests of brokers: registration, unregistration, heartbeats, their group (part of DefaultRequestProcessor)."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 from rocketns.errors import RequestError
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
-from rocketns.protocol.body.registration import (
-    Known,
-    RegisterBrokerBody,
-    body_crc32,
-    body_fingerprint,
-    decode_data_version,
-    decode_queue_datas,
-    decode_register_broker_body,
-    decode_topic_config_wrapper,
-)
+from rocketns.protocol.body.data_version import decode_data_version
+from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.registration.decoding import body_crc32, body_fingerprint, decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
 from rocketns.protocol.codes import (
     MASTER_ID,
     NAMESPACE_ORDER_TOPIC_CONFIG,
@@ -27,6 +24,7 @@ from rocketns.protocol.codes import (
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.routeinfo import registration, topics
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.repetition import Sender, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
@@ -35,12 +33,12 @@ log = logging.getLogger("rocketns.broker")
 
 
 class RegistrationRefused(RequestError):
-    """Java has made its response header by the time it refuses, so the answer carries ``"extFields":{}``."""
+    """Java makes its response header before it refuses, so the answer carries ``"extFields":{}``."""
 
     header_made = True
 
 
-def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
+def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """REGISTER_BROKER."""
     header = decode_header(command, RegisterBrokerRequestHeader)
     sender = Sender(
@@ -48,7 +46,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
     )
     _check_crc(header, command, peer)
     leaving = context.unregister_queue.take_of(header.cluster_name, header.broker_addr)
-    if leaving:  # it left, and comes back before that was applied
+    if leaving:  # the broker left, and returns before its unregistration was applied
         context.note(unregister_brokers(context.tables, leaving, now.ms))
     fingerprint = body_fingerprint(command.data, compressed=header.compressed, version=command.version)
     body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
@@ -84,7 +82,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Pee
     return Reply(ext_fields=ext, body=_order_topic_config(context))
 
 
-def _check_crc(header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Peer) -> None:
+def _check_crc(header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection) -> None:
     """A CRC of 0 asks for no check."""
     if header.body_crc32 and header.body_crc32 != body_crc32(command.data):
         log.warning("receive registerBroker request,crc32 not match,from %s", peer.address)
@@ -99,22 +97,17 @@ def _registration_body(
     version = min(command.version, VERSION_ORDINALS - 1)
     if version < V3_0_11:
         return RegisterBrokerBody(decode_topic_config_wrapper(command.body, now.epoch_ms), None)
-    return decode_register_broker_body(
-        command.data,
-        compressed=header.compressed,
-        version=version,
-        now_ms=now.epoch_ms,
-        known=_known_topics(context, header),
-    )
+    decode = _decoder(context, header)
+    return decode(command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms)
 
 
-def _known_topics(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Known | None:
-    """Which topics a registration need not repeat: none where it is also about those that it does not name, or where
-    permissions are masked."""
+def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[..., RegisterBrokerBody]:
+    """Known topics are left out, unless the registration deletes those that it does not name, or its permissions are
+    masked as those of a slave may be."""
     deletes = context.configuration.namesrv.delete_topic_with_broker_registration
-    if context.slots is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
-        return None
-    return Known(context.slots, header.broker_name)
+    if context.known_topics is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
+        return decode_register_broker_body
+    return partial(context.known_topics.decode, header.broker_name)
 
 
 def _order_topic_config(context: NamesrvContext) -> bytes | None:
@@ -124,8 +117,8 @@ def _order_topic_config(context: NamesrvContext) -> bytes | None:
     return None if table is None else bodies.kv_table(table)
 
 
-def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
-    """UNREGISTER_BROKER: queued and answered at once, whatever it says; only a full queue is an error."""
+def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+    """UNREGISTER_BROKER: queued and answered at once. Only a full queue is an error."""
     header = decode_header(command, BrokerAddressRequestHeader)
     request = UnregisterRequest(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, Cause.UNREGISTER
@@ -136,8 +129,8 @@ def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: 
     return Reply()
 
 
-def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
-    """QUERY_DATA_VERSION: whether the broker's version differs from the stored one; a heartbeat as well."""
+def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
+    """QUERY_DATA_VERSION: whether the broker's version differs from the stored one. It also counts as a heartbeat."""
     version = decode_data_version(command.body, now.epoch_ms)
     cluster, addr = _broker_address(command)
     entry = context.tables.live(cluster, addr)
@@ -150,7 +143,7 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer:
     )
 
 
-def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, _peer: Peer, now: Now) -> Reply:
+def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
     """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
     cluster, addr = _broker_address(command)
     context.note(context.tables.refresh(cluster, addr, now.ms))
@@ -164,8 +157,8 @@ def _broker_address(command: RemotingCommand) -> tuple[str, str]:
     return header.cluster_name, header.broker_addr
 
 
-def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
-    """GET_BROKER_MEMBER_GROUP. The cluster is echoed unchecked; the remark is Java's, and so are its words."""
+def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+    """GET_BROKER_MEMBER_GROUP. The cluster is echoed unchecked. The remark has Java's words."""
     header = decode_header(command, BrokerAddressRequestHeader)
     group = None if header.broker_name is None else context.tables.broker_addr_table.get(header.broker_name)
     addrs = {} if group is None else group.broker_addrs
@@ -173,7 +166,7 @@ def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _
     return Reply(remark="not set any response code", body=body)
 
 
-def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """REGISTER_TOPIC_IN_NAMESRV."""
     queue_datas = decode_queue_datas(command.body)
     context.note(topics.register_topic(context.tables, command.ext("topic"), queue_datas))

@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 
 from rocketns.errors import RequestError, TopicNotExist
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import TopicRouteData
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, V4_9_4, RequestCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import GetRouteInfoRequestHeader, decode_header, requested_zone
 from rocketns.routeinfo import view
+from rocketns.routeinfo.connection import Connection
 
 log = logging.getLogger("rocketns.client")
 
 
-def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
+def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """GET_ROUTEINFO_BY_TOPIC."""
     check_ready(context, now)
     header = decode_header(command, GetRouteInfoRequestHeader)
@@ -32,7 +33,7 @@ def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, p
 
 
 def route_reply(command: RemotingCommand, route: TopicRouteData, *, standard: bool) -> Reply:
-    """A route as an answer. A zone-filtered one is always in default mode, whatever the client can read."""
+    """The reply with a route. A route filtered by zone is always in default mode, whatever the client can read."""
     zone = requested_zone(command) if command.code == RequestCode.GET_ROUTEINFO_BY_TOPIC else None
     if zone is not None:
         view.filter_by_zone(route, zone)
@@ -40,7 +41,7 @@ def route_reply(command: RemotingCommand, route: TopicRouteData, *, standard: bo
 
 
 def is_ready(context: NamesrvContext, now: Now) -> bool:
-    """Whether needWaitForService does not hold look-ups back; both switches are read at every request."""
+    """Whether needWaitForService allows look-ups. Its properties are read at every request."""
     config = context.configuration.namesrv
     return not config.need_wait_for_service or now.ms - context.started_ms >= config.wait_seconds_for_service * 1000
 

@@ -1,4 +1,4 @@
-"""What processors work on, and what they are told of the peer and the time."""
+"""The state that processors read and change, and the time that they are given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.protocol.body.registration import Slots
+from rocketns.protocol.body.registration.decoding import Body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
@@ -24,23 +25,25 @@ class Now(NamedTuple):
     epoch_ms: int
 
 
-class Peer(Protocol):
-    """The connection a request came over, known by identity; ``address`` is for log lines."""
-
-    @property
-    def address(self) -> str: ...
-
-
 class LookupCounter(Protocol):
-    """Where route look-ups are counted, by whom they came from."""
+    """Counts route look-ups by topic and client."""
 
     def count(
         self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool
     ) -> None: ...
 
 
+class KnownTopics(Protocol):
+    """Decodes registrations and leaves out the topics that the tables already hold unchanged."""
+
+    def decode(
+        self, broker_name: str, body: Body | None, *, compressed: bool, version: int, now_ms: int
+    ) -> RegisterBrokerBody:
+        """`decode_register_broker_body` without the unchanged topics of this broker; `TopicTable.known` counts them."""
+
+
 class UnregisterQueue:
-    """BatchUnregistrationService's bounded queue: requests wait here and are applied as one batch."""
+    """BatchUnregistrationService's bounded queue: requests wait here until a batch of them is applied."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -57,15 +60,15 @@ class UnregisterQueue:
         return True
 
     def take_all(self) -> list[UnregisterRequest]:
-        """The batch, in the order of arrival."""
+        """Remove and return all requests, in the order of arrival."""
         return self.take(len(self._waiting))
 
     def take(self, most: int) -> list[UnregisterRequest]:
-        """The first of the batch."""
+        """Remove and return the first requests."""
         return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
 
     def take_of(self, cluster: str | None, addr: str | None) -> list[UnregisterRequest]:
-        """What the broker at an address asked for itself."""
+        """Remove and return the requests that the broker at this address sent itself."""
         own = [one for one in self._waiting if one.entry is None and (one.cluster, one.addr) == (cluster, addr)]
         for request in own:
             self._waiting.remove(request)
@@ -74,7 +77,7 @@ class UnregisterQueue:
 
 @dataclass(slots=True)
 class RegistrationCounts:
-    """How many registrations came, and how many of them repeated a body that was not decoded again."""
+    """Registrations received, and those whose body repeated the last one and was not decoded again."""
 
     total: int = 0
     repeated: int = 0
@@ -86,11 +89,12 @@ class RegistrationCounts:
 
 @dataclass(slots=True)
 class NamesrvContext:
-    """The state of one name server. ``events`` collects what mutations caused until the caller takes it.
+    """The state of one name server. ``events`` collects the effects of mutations until `take_events`.
 
-    ``cluster_test`` is the property of that name as it was at start: a later change is only shown. Look-ups are
-    counted where ``lookups`` is given. ``slots``, where given, hold what the tables hold. ``writer`` writes the two
-    files that requests change: ``config_file`` and that of ``kv_config``.
+    ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
+    counts look-ups, None counts none. Without ``known_topics`` every registration is
+    decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file of
+    ``kv_config``. ``going_away`` is true during a graceful shutdown.
     """
 
     configuration: Configuration
@@ -99,11 +103,12 @@ class NamesrvContext:
     started_ms: int
     cluster_test: bool = False
     lookups: LookupCounter | None = None
-    slots: Slots | None = None
+    known_topics: KnownTopics | None = None
     writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
+    going_away: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,3 +123,11 @@ class NamesrvContext:
         """All effects since the last call."""
         events, self.events = self.events, []
         return events
+
+    def go_away(self) -> None:
+        """A graceful shutdown begins."""
+        self.going_away = True
+
+    def forget_known_topics(self) -> None:
+        """The slots may differ from the tables. From now on every registration is read in full."""
+        self.known_topics = None

@@ -1,16 +1,17 @@
-"""One table from request code to processor, and the one place where errors become replies."""
+"""The table from request code to processor, and the only place where errors become replies."""
 
 from __future__ import annotations
 
 import logging
 
 from rocketns.errors import RequestCodeNotSupported, RequestError
-from rocketns.processor import admin, broker, client, cluster_test, settings
+from rocketns.processor import admin, broker, client, product_routes, settings
 from rocketns.processor.admin import Processor, topic_list_processor
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo import view
+from rocketns.routeinfo.connection import Connection
 
 log = logging.getLogger("rocketns.dispatch")
 
@@ -40,7 +41,7 @@ PROCESSORS: dict[int, Processor] = {
     RequestCode.BROKER_HEARTBEAT: broker.broker_heartbeat,
 }
 
-# Requests that do more than answer: these take effect even when their peer is gone.
+# Requests that change something. They are processed even if their connection is closed.
 HAVE_EFFECT = frozenset({
     RequestCode.PUT_KV_CONFIG,
     RequestCode.DELETE_KV_CONFIG,
@@ -56,7 +57,7 @@ HAVE_EFFECT = frozenset({
 })  # fmt: skip
 
 
-def process(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: Now) -> Reply:
+def process(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """Answer one request. Never raises: an unforeseen error is logged with its stack and answered SYSTEM_ERROR."""
     try:
         return _processor(context, command.code)(context, command, peer, now)
@@ -69,7 +70,7 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Peer, now: 
 
 def _processor(context: NamesrvContext, code: int) -> Processor:
     if context.cluster_test:
-        return cluster_test.get_route_info_by_topic
+        return product_routes.get_route_info_by_topic
     processor = PROCESSORS.get(code)
     if processor is None:
         raise RequestCodeNotSupported(code)
@@ -77,5 +78,5 @@ def _processor(context: NamesrvContext, code: int) -> Processor:
 
 
 def reply_of(error: RequestError) -> Reply:
-    """The answer that an error stands for."""
+    """The reply to an error."""
     return Reply(error.response_code, error.remark, {} if error.header_made else None)

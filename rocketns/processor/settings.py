@@ -7,22 +7,23 @@ from functools import partial
 
 from rocketns.errors import QueryNotFound, RequestError
 from rocketns.kvconfig.file import ITEM_BYTES, KvChange
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import ConfigChanged, KvChanged
 
 log = logging.getLogger("rocketns.settings")
 
 
 class KeyNotFound(QueryNotFound):
-    """Java has made its response header by then, so the answer carries ``"extFields":{}``."""
+    """Java makes its response header before this error, so the answer carries ``"extFields":{}``."""
 
     header_made = True
 
 
-def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """PUT_KV_CONFIG."""
     header = decode_header(command, KVConfigRequestHeader)
     if header.namespace is None or header.key is None:
@@ -35,7 +36,7 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer
     return _kv_written(context, change)
 
 
-def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_KV_CONFIG."""
     header = decode_header(command, KVConfigRequestHeader)
     value = context.kv_config.get(header.namespace, header.key)
@@ -44,8 +45,8 @@ def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer
     return Reply(ext_fields={"value": value})
 
 
-def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
-    """DELETE_KV_CONFIG: a success also where nothing is deleted."""
+def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+    """DELETE_KV_CONFIG: a success even if nothing is deleted."""
     header = decode_header(command, KVConfigRequestHeader)
     context.writer.check_room()
     before = context.kv_config.get(header.namespace, header.key)
@@ -56,12 +57,12 @@ def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: P
 
 
 def _kv_written(context: NamesrvContext, change: KvChange | None) -> Reply:
-    """A success as soon as the change is on disk. Everyone sees it at once."""
+    """A success, sent when the change is on disk. The change takes effect at once."""
     size = 0 if change is None else len(change.key) + len(change.value or "")
     return Reply(after=partial(context.writer.submit, context.kv_config.file, change, size + ITEM_BYTES))
 
 
-def get_kv_list_by_namespace(context: NamesrvContext, command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_kv_list_by_namespace(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_KVLIST_BY_NAMESPACE."""
     header = decode_header(command, KVConfigRequestHeader)
     table = context.kv_config.namespace(header.namespace)
@@ -74,10 +75,10 @@ def _shown(text: str | None) -> str:
     return "null" if text is None else text
 
 
-def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, peer: Peer, _now: Now) -> Reply:
-    """UPDATE_NAMESRV_CONFIG: applied, then written to the file even if nothing changed; no body changes nothing.
+def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
+    """UPDATE_NAMESRV_CONFIG: applied, and written to the file even if nothing changed. Without a body nothing happens.
 
-    The answer waits for the file, as that of `put_kv_config` does.
+    The answer waits for the file, as in `put_kv_config`.
     """
     log.info("updateConfig called by %s", peer.address)
     if command.body is None:
@@ -92,6 +93,6 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
     return Reply(after=partial(context.writer.submit, context.config_file, content, len(content)))
 
 
-def get_namesrv_config(context: NamesrvContext, _command: RemotingCommand, _peer: Peer, _now: Now) -> Reply:
+def get_namesrv_config(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_NAMESRV_CONFIG."""
     return Reply(body=context.configuration.text().encode("utf-8", "replace"))

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class RequestCode(IntEnum):
-    """The request codes that a name server answers."""
+    """The codes of the requests that a name server answers or sends."""
 
     PUT_KV_CONFIG = 100
     GET_KV_CONFIG = 101
@@ -76,10 +76,10 @@ class LanguageCode(IntEnum):
     NODE_JS = 13
 
 
-V3_0_11 = 37  # from here REGISTER_BROKER carries a RegisterBrokerBody
-V4_9_4 = 401  # from here route answers have quoted numeric keys
-V5_0_0 = 413  # from here a compressed registration ends with static-topic mappings
-V5_3_1 = 475  # peers after it understand GO_AWAY
+V3_0_11 = 37  # the first whose REGISTER_BROKER carries a RegisterBrokerBody
+V4_9_4 = 401  # the first whose route answers have quoted numeric keys
+V5_0_0 = 413  # the first whose compressed registration ends with static topics
+V5_3_1 = 475  # later peers understand GO_AWAY
 V5_5_0 = 513  # MQVersion.CURRENT_VERSION
 VERSION_ORDINALS = 613  # MQVersion.value2Version clamps to the last one
 

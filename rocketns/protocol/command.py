@@ -1,4 +1,4 @@
-"""RemotingCommand: one frame as a value, decoded from bytes; `encoding` is the way back.
+"""RemotingCommand: one frame as a value, decoded from bytes; `encoding` writes the bytes.
 
 Sources: RemotingCommand.decode, RocketMQSerializable, LanguageCode of RocketMQ 5.5.0.
 """
@@ -23,7 +23,7 @@ _HEADER_LENGTH_BITS = 24
 FLAG_RESPONSE = 1 << 0
 FLAG_ONEWAY = 1 << 1
 
-# RemotingCommand.requestId: what a header without `opaque` gets, and every request of the server's own.
+# RemotingCommand.requestId: for the server's own requests, and for headers without `opaque`.
 _request_ids = itertools.count()
 
 
@@ -34,9 +34,9 @@ def next_request_id() -> int:
 
 @dataclass(slots=True)
 class RemotingCommand:
-    """A request as it came. ``ext_fields`` is None where the request had no map at all; ``body`` None where empty.
+    """A request as received. ``ext_fields`` is None where the request has no map; ``body`` is None where it is empty.
 
-    ``data`` is the body as it lies in the frame, which may be megabytes that are not worth a copy.
+    ``data`` is the body as part of the frame: a body of megabytes is not copied.
     """
 
     code: int
@@ -60,16 +60,16 @@ class RemotingCommand:
         return bool(self.flag & FLAG_ONEWAY)
 
     def ext(self, name: str) -> str | None:
-        """One ext field, None when it or the whole map is missing."""
+        """One ext field; None if it or the whole map is missing."""
         return None if self.ext_fields is None else self.ext_fields.get(name)
 
 
 @dataclass(slots=True)
 class Reply:
-    """What a processor answers. ``ext_fields`` None leaves the key out; ``{}`` writes it (a header was made).
+    """What a processor answers. ``ext_fields`` None leaves the key out; ``{}`` writes it (Java made a header).
 
-    ``after``, where given, is called once, with what to call when the answer may be sent: with None, or with the remark
-    of the SYSTEM_ERROR that is answered instead.
+    ``after``, if given, delays the answer. It is called once with a callback. The callback sends the answer if it gets
+    None, or a SYSTEM_ERROR with the remark that it gets.
     """
 
     code: int = 0
@@ -80,7 +80,7 @@ class Reply:
 
 
 def decode(frame: bytes | memoryview) -> RemotingCommand:
-    """A whole frame, length field included, whose size `next_frame` found. MalformedFrame where Java closes."""
+    """Decodes a whole frame, length field included; `next_frame` finds its size. MalformedFrame where Java closes."""
     if len(frame) < HEAD_BYTES:
         raise MalformedFrame("the frame is shorter than its head")
     word = int.from_bytes(frame[4:HEAD_BYTES], "big")
@@ -116,7 +116,7 @@ def _decode_binary(frame: bytes | memoryview, header_length: int) -> RemotingCom
     body_length = len(frame) - HEAD_BYTES - header_length
     if len(frame) - end < body_length:
         raise MalformedFrame("the header's fields reach into the body")
-    # Java reads so many bytes as the header leaves, from where the fields ended.
+    # Java takes the body's length from the header's length, but its start from the end of the fields.
     body = frame[end : end + body_length] if body_length else None
     return RemotingCommand(code, version, opaque, flag, ext, body, _language(language))
 
@@ -146,7 +146,7 @@ def _command_of(value: Any) -> RemotingCommand:
 
 
 def _check_body(value: Any) -> None:
-    """Java's class has a member ``body`` for bytes, which is then replaced: a list of numbers, and no other text."""
+    """Java's class has a member ``body`` of bytes, without use here. fastjson2 wants a list of numbers for it."""
     if isinstance(value, list):
         for item in value:
             fastjson.as_int(item)
@@ -155,12 +155,12 @@ def _check_body(value: Any) -> None:
 
 
 def _check_suspended(value: Any) -> None:
-    """A boolean that nobody reads; a list of one stands for it."""
+    """A boolean without use, which fastjson2 checks; a list of one boolean is taken too."""
     fastjson.as_bool(value[0] if isinstance(value, list) and len(value) == 1 else value)
 
 
 def _check_enum(value: Any, ordinals: int) -> str | None:
-    """JSONReader's enum rule: any text passes, a number must be an ordinal, nothing else is taken."""
+    """JSONReader's rule for enums: any text is taken, a number must be an ordinal, anything else is refused."""
     if value is None:
         return None
     if isinstance(value, str) and not isinstance(value, NumberText):

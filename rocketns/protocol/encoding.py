@@ -1,4 +1,4 @@
-"""Commands as the bytes that Java 5.5.0 writes: answers, and the few requests that a name server sends itself.
+"""Encodes commands as Java 5.5.0 does: answers, and the few requests that a name server sends.
 
 Sources: RemotingCommand.encode and encodeHeader, RocketMQSerializable.rocketMQProtocolEncode.
 """
@@ -66,7 +66,7 @@ def encode_reply(reply: Reply, opaque: int, serialize_type: SerializeType) -> by
 def encode_request(
     code: int, ext_fields: dict[str, str | None], serialize_type: SerializeType, *, oneway: bool = False
 ) -> tuple[int, bytes]:
-    """The opaque and the whole frame of a new request without body."""
+    """The opaque and the whole frame of a new request without a body."""
     opaque = next_request_id()
     header = _Header(code, FLAG_ONEWAY if oneway else 0, opaque, None, ext_fields)
     return opaque, _frame(header.encode(serialize_type), b"", serialize_type)

@@ -1,6 +1,6 @@
 """Where one frame ends and the next begins in received bytes (Java: NettyDecoder).
 
-Knows the length field and the header word, nothing of what a header or a body says.
+Reads only the length field and the header word, never a header or a body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The request headers: one dataclass a Java class, and how their fields are read from extFields.
+"""The request headers: one dataclass for each Java class, and how their fields are read from extFields.
 
-RemotingCommand.decodeCommandCustomHeader, whose rules surprise: a field that is missing, "required" or not, or that
-does not parse, is only logged and stays null; nothing is refused here.
+The rules are those of RemotingCommand.decodeCommandCustomHeader. A field that is missing or does not parse stays null,
+even if it is marked as required; no request is refused here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _text(text: str) -> str:
     return text
 
 
-# What a field's Java type is, by the annotation here: Long, Integer, Boolean, String.
+# The annotations here stand for the Java types Long, int, boolean, Boolean; any other for String.
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "Long | None": parse_long,
     "Int": parse_int,
@@ -43,7 +43,7 @@ def _readers(kind: Any) -> list[tuple[str, str, Any]]:
 
 
 def decode_header(command: RemotingCommand, kind: type[Header]) -> Header:
-    """The request's ext fields as ``kind``. Never fails: what is missing or unparsable keeps the default."""
+    """The request's ext fields as ``kind``. Never fails: a missing or unparsable field keeps its default."""
     header = kind()
     if command.ext_fields is None:
         return header
@@ -66,7 +66,7 @@ class KVConfigRequestHeader:
 
 @dataclass(slots=True)
 class RegisterBrokerRequestHeader:
-    """``enable_acting_master`` None marks a broker too old to know it; ``heartbeat_timeout_millis`` in milliseconds."""
+    """``enable_acting_master`` is None for brokers from before 5.0, which do not send it."""
 
     broker_name: str | None = None
     broker_addr: str | None = None
@@ -81,7 +81,7 @@ class RegisterBrokerRequestHeader:
 
 @dataclass(slots=True)
 class BrokerAddressRequestHeader:
-    """UnRegisterBroker-, QueryDataVersion-, BrokerHeartbeat- and GetBrokerMemberGroupRequestHeader: who is meant."""
+    """UnRegisterBroker-, QueryDataVersion-, BrokerHeartbeat- and GetBrokerMemberGroupRequestHeader."""
 
     broker_name: str | None = None
     broker_addr: str | None = None
@@ -120,7 +120,7 @@ class GetTopicsByClusterRequestHeader:
 
 
 def requested_zone(command: RemotingCommand) -> str | None:
-    """The zone that the answer is to be filtered by, or None: ZoneRouteRPCHook reads it straight from extFields."""
+    """The zone by which the answer is filtered, or None. ZoneRouteRPCHook reads it straight from extFields."""
     zone = command.ext(ZONE_NAME)
     if not parse_boolean(command.ext(ZONE_MODE)) or zone is None or not zone.strip():
         return None

@@ -1,6 +1,7 @@
-"""PROXY protocol v1 and v2, the header that a load balancer puts in front of a connection (haproxy's
-proxy-protocol.txt). What is taken and refused is what Netty's HAProxyMessageDecoder, which Java uses, takes and
-refuses. On a name server only the announced source address is of use: it stands in log lines.
+"""PROXY protocol v1 and v2: the header that a load balancer sends first on a connection (haproxy's proxy-protocol.txt).
+
+It takes and refuses the same headers as Netty's HAProxyMessageDecoder, which Java uses. A name server uses only the
+announced source address: for log lines, and to share its time fairly between hosts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rocketns.javatext import parse_int
 V1_PREFIX = b"PROXY"
 V2_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 DETECTION_BYTES = len(V2_SIGNATURE)
-V1_LINE_BYTES_MAX = 108  # without its end, as Netty counts
+V1_LINE_BYTES_MAX = 108  # without CR LF, as Netty counts
 V2_BYTES_MAX = 16 + 65_535  # the fixed part and its 16-bit length
 TLV_NESTING_MAX = 128
 
@@ -31,7 +32,7 @@ _UNIX_FAMILY = 3
 _ADDRESSES = {1: _V2_IPV4, 2: _V2_IPV6, _UNIX_FAMILY: _V2_UNIX}
 _STREAM, _DATAGRAM = 1, 2
 
-# A type-length-value: type (1 byte), length (2 bytes), value. That of type SSL starts with 5 bytes, then holds others.
+# A type-length-value: type (1 byte), length (2 bytes), value. The value of type SSL is 5 bytes and further TLVs.
 _TLV_HEAD_BYTES, _TLV_BYTES_MIN = 3, 4
 _TLV_SSL, _TLV_SSL_HEAD_BYTES = 0x20, 5
 
@@ -40,7 +41,7 @@ _IPV4 = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
 
 @dataclass(slots=True, frozen=True)
 class ProxyHeader:
-    """``size`` bytes to take off; ``source`` is ``address:port`` of the real peer, None where it is not told."""
+    """The header's ``size`` in bytes, and ``address:port`` of the real peer; None where the header does not name it."""
 
     size: int
     source: str | None
@@ -62,7 +63,7 @@ def _parse_v1(data: bytes) -> ProxyHeader | None:
         if len(data) >= V1_LINE_BYTES_MAX + 2:
             raise MalformedFrame(f"a PROXY line of more than {V1_LINE_BYTES_MAX} bytes")
         return None
-    words = data[:end].decode("ascii", "replace").rstrip(" ").split(" ")  # String.split drops what is empty at the end
+    words = data[:end].decode("ascii", "replace").rstrip(" ").split(" ")  # String.split drops empty words at the end
     return ProxyHeader(end + 2, _v1_source(words))
 
 
@@ -92,7 +93,7 @@ def _ipv6(text: str) -> str:
         address = ipaddress.IPv6Address(text)
     except ValueError as error:
         raise MalformedFrame("a PROXY line without IPv6 addresses") from error
-    return str(ipaddress.IPv6Address(int(address)))  # without its scope, which may hold anything
+    return str(ipaddress.IPv6Address(int(address)))  # without the scope, which may be any text
 
 
 def _parse_v2(data: bytes) -> ProxyHeader | None:
@@ -127,7 +128,7 @@ def _v2_source(family: int, transport: int, block: bytes) -> str | None:
 
 
 def _check_tlvs(rest: bytes, nesting: int = 0) -> None:
-    """HAProxyMessage.readTlvs. By hand, because a header has room for twenty thousand of them."""
+    """HAProxyMessage.readTlvs. Without Construct: a header has room for 20,000 of them."""
     if nesting > TLV_NESTING_MAX:
         raise MalformedFrame("a PROXY header with extensions within extensions")
     at = 0

@@ -1,8 +1,8 @@
-"""The binary layouts as Construct declarations: the written definition, which tests hold the codecs to.
+"""The binary layouts as Construct declarations. They are the written definition: tests compare the codecs with them.
 
-The server does not import this module: Construct takes some 16 µs a field, and its results are reference cycles that
-hold the whole input until the garbage collector runs. Only layouts live here; which values are refused beyond the
-layout is said where they are read. Integers are big-endian.
+The server does not import this module. Construct takes about 16 µs for each field, and its results are reference
+cycles, which keep the whole input in memory until the garbage collector runs. The declarations describe layouts only;
+the readers say which values they refuse. Integers are big-endian.
 Sources: RemotingCommand, RocketMQSerializable and RegisterBrokerBody of RocketMQ 5.5.0.
 """
 
@@ -50,7 +50,7 @@ FRAME_HEAD = Struct(
     "header_length" / Int24ub,
 )
 
-# RocketMQSerializable.readStr: every length is checked against a limit, the whole section that the string is in.
+# RocketMQSerializable.readStr: the limit of every length is the length of the section that the string is in.
 EXT_PAIR = Struct(
     "key_length" / Rebuild(Int16sb, len_(this.key)),
     Check(lambda ctx: ctx.key_length <= ctx._.ext_length),
@@ -71,8 +71,8 @@ def _ext_complete(_pair: Any, pairs: Any, context: Any) -> bool:
     return bool(context._io.tell() >= context.ext_start + context.ext_length)
 
 
-# RocketMQSerializable.rocketMQProtocolDecode. Parse with header_length=H, over the header and what follows it: Java
-# does not stop at H, so `end` says where the fields ended and the body begins. Build with header_length=HEADER_MAX.
+# RocketMQSerializable.rocketMQProtocolDecode. Parse with header_length=H, over the header and the body: Java does not
+# stop at H. `end` is where the fields end and the body begins. Build with header_length=HEADER_MAX.
 BINARY_HEADER = Struct(
     "code" / Int16sb,
     "language" / Int8ub,
@@ -96,9 +96,9 @@ _BLOCK = Struct(
 
 
 class Blocks(Construct):  # type: ignore[misc]
-    """A list of `_BLOCK`s' data, as many as ``count`` beside it says, each of at least ``bytes_min``.
+    """The data of ``count`` `_BLOCK`s, each of at least ``bytes_min`` bytes.
 
-    The same as Array(count, _BLOCK), but a broker has 10,000 of them, and a hostile one has millions.
+    Means the same as Array(count, _BLOCK), but is faster: brokers send 10,000 blocks, and hostile peers millions.
     """
 
     def __init__(self, bytes_min: int) -> None:
@@ -138,7 +138,7 @@ COMPRESSED_REGISTRATION = Struct(
     "mappings" / If(this._params.mappings, _blocks(MAPPING_BYTES_MIN, MAPPINGS_MAX)),
 )
 
-# PROXY protocol, version 2: what comes before the extensions.
+# PROXY protocol, version 2: the fixed part of the header, which addresses and extensions follow.
 PROXY_V2_HEAD = Struct(
     "signature" / Bytes(12),
     "version_command" / BitStruct("version" / Nibble, "command" / Nibble),

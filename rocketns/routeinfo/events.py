@@ -1,7 +1,10 @@
-"""What a mutation of the tables returns: its effects, in the order they happened.
+"""Events: the effects of a mutation of the tables, in the order in which they happened.
 
-The caller decides what becomes of them: log lines, the journal, published routes. `KvChanged` and `ConfigChanged` come
-from beside the tables and go the same way.
+`KvChanged` and `ConfigChanged` are no changes of the tables, and are delivered in the same way.
+
+Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
+among those that it ignores. The consumers are journal/effects.py, and in server/publishing: eventlog.py, publisher.py
+and min_broker_notifier.py.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ class Cause(StrEnum):
 
 @dataclass(slots=True, frozen=True)
 class BrokerRegistered:
-    """A live entry was made or replaced. ``gap_ms`` since its last refresh, None for a new one."""
+    """A live entry was made or replaced. ``gap_ms``: since its last refresh, None for a new entry."""
 
     cluster: str
     broker_name: str
@@ -44,7 +47,7 @@ class BrokerRegistered:
 
 @dataclass(slots=True, frozen=True)
 class BrokerHeartbeat:
-    """A live entry was refreshed by something else than a registration."""
+    """A live entry was refreshed by a request other than a registration."""
 
     cluster: str
     addr: str
@@ -53,7 +56,7 @@ class BrokerHeartbeat:
 
 @dataclass(slots=True, frozen=True)
 class BrokerIdsLeft:
-    """An address left its other ids in its group, whatever becomes of the registration that made it do so."""
+    """An address gave up its other ids in its group. Emitted even if the registration is rejected afterwards."""
 
     broker_name: str
     addr: str
@@ -62,7 +65,7 @@ class BrokerIdsLeft:
 
 @dataclass(slots=True, frozen=True)
 class BrokerConflict:
-    """A registration lost against the holder of its broker id, whose stateVersion is higher."""
+    """A registration was rejected: the holder of its broker id has a higher stateVersion."""
 
     cluster: str
     broker_name: str
@@ -73,7 +76,7 @@ class BrokerConflict:
 
 @dataclass(slots=True, frozen=True)
 class BrokerRefused:
-    """A single-topic registration came from an address that is not registered."""
+    """A registration of a single topic was refused: its address is not registered."""
 
     broker_name: str
     broker_id: int
@@ -82,7 +85,7 @@ class BrokerRefused:
 
 @dataclass(slots=True, frozen=True)
 class BrokerDown:
-    """A live entry was asked to go. ``live`` says whether it existed; ``gap_ms`` since its last refresh."""
+    """A broker was unregistered. ``live``: whether it had a live entry. ``gap_ms``: since the entry's last refresh."""
 
     cluster: str
     broker_name: str | None
@@ -121,9 +124,9 @@ class TopicsDeleted:
 
 @dataclass(slots=True, frozen=True)
 class MinBrokerIdChanged:
-    """A broker group has another smallest id. ``receivers`` are the addresses that are to be told.
+    """A broker group has another smallest id. ``receivers`` are the addresses to notify.
 
-    ``offline_addr`` is who left, ``ha_addr`` the HA address of who joined; one of them is None.
+    ``offline_addr`` is the address that left, ``ha_addr`` the HA address of the broker that joined; one is None.
     """
 
     broker_name: str
@@ -136,7 +139,7 @@ class MinBrokerIdChanged:
 
 @dataclass(slots=True, frozen=True)
 class KvChanged:
-    """A KV item has another value; None where it went."""
+    """A KV item has another value; None if it was deleted."""
 
     namespace: str
     key: str

@@ -1,8 +1,8 @@
 """REGISTER_BROKER: RouteInfoManager.registerBroker, its steps in Java's order.
 
-Where Java's lock block ends in a NullPointerException (explicit nulls in the body), the steps before it stay done and
-the answer is a success; so it is here. Deliberately different: a registration without broker name or address, and a
-topic without a name, is left out instead of leaving a null behind that breaks the clean-up of other brokers.
+If Java's lock block ends in a NullPointerException (explicit nulls in the body), the steps before it remain and the
+answer is a success. The same holds here. Deliberately different: a registration without broker name or address, and a
+topic without a name, is ignored. In Java it leaves a null that breaks the clean-up of other brokers.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 
 from rocketns._fast.routes.queue_table import put_queues
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion, TopicTable
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
+from rocketns.routeinfo.accepted_body import AcceptedBody
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,
@@ -28,22 +30,21 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.routeinfo.repetition import AcceptedBody, Sender
+from rocketns.routeinfo.repetition import Sender
 from rocketns.routeinfo.tables import (
     DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
     BrokerAddrInfo,
     BrokerLiveInfo,
-    Channel,
     RouteTables,
 )
 
 
 @dataclass(slots=True)
 class BrokerRegistration:
-    """Everything a broker says of itself. ``filter_servers`` None makes no statement; ids are longs.
+    """The fields of a registration. ``filter_servers`` None changes none of them; ids are longs.
 
-    ``epoch_ms`` is the wall clock, the time stamp of the version that stands in for a null wrapper's. Equal
-    ``body_fingerprint``s mean equal bodies; None is equal to nothing.
+    ``epoch_ms`` is the wall clock, and the time stamp of the data version if the wrapper is null. Equal
+    ``body_fingerprint``s mean equal bodies; None is unlike any other.
     """
 
     cluster: str | None
@@ -56,7 +57,7 @@ class BrokerRegistration:
     enable_acting_master: bool | None
     wrapper: TopicConfigWrapper | None
     filter_servers: list[str | None] | None
-    channel: Channel | None
+    channel: Connection | None
     epoch_ms: int = 0
     body_fingerprint: Hashable = None
 
@@ -67,7 +68,7 @@ class BrokerRegistration:
 
 @dataclass(slots=True)
 class RegisterBrokerResult:
-    """What the broker is told. ``refused`` is Java's null result: "register broker failed"."""
+    """The answer to the broker. ``refused`` is Java's null result: "register broker failed"."""
 
     ha_server_addr: str | None = None
     master_addr: str | None = None
@@ -78,7 +79,7 @@ class RegisterBrokerResult:
 def register_broker(
     tables: RouteTables, config: NamesrvConfig, registration: BrokerRegistration, now_ms: int
 ) -> RegisterBrokerResult:
-    """Apply one registration. ``now_ms`` is the clock that expiry is judged by."""
+    """Apply one registration. ``now_ms`` is the clock by which brokers expire."""
     if registration.cluster is None or registration.broker_name is None or not registration.addr:
         return RegisterBrokerResult()
     key = BrokerAddrInfo(registration.cluster, registration.addr)
@@ -106,7 +107,7 @@ class _Registration:
         if self.loses_against_holder(group) or self.is_refused(group):
             return self.result
         first = not group.broker_addrs.get(self.asked.broker_id) or first
-        group.broker_addrs[self.asked.broker_id] = self.key.addr
+        self.tables.put_member(group, self.asked.broker_id, self.key.addr)
         if wrapper is not None and self.asked.sender.may_register_topics(group):
             self.register_topics(group, wrapper, first)
         self.put_live_entry(wrapper)
@@ -127,10 +128,10 @@ class _Registration:
         return group, first
 
     def leave_other_ids(self, group: BrokerData) -> None:
-        """One address has one id: a slave that became master leaves its old id."""
+        """An address has one id in a group: a slave that became master gives up its old id."""
         others = [i for i, addr in group.broker_addrs.items() if addr == self.key.addr and i != self.asked.broker_id]
         for broker_id in others:
-            del group.broker_addrs[broker_id]
+            self.tables.remove_member(group, broker_id)
         if others:
             self.result.events.append(BrokerIdsLeft(self.name, self.key.addr, others))
 
@@ -153,14 +154,14 @@ class _Registration:
     def note_conflict(self, holder_addr: str) -> None:
         asked, events = self.asked, self.result.events
         events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, holder_addr, self.key.addr))
-        entry = self.tables.broker_live_table.pop(self.key, None)
+        entry = self.tables.remove_live_entry(self.key)
         if entry is not None:
             gap_ms = self.now_ms - entry.last_update_ms
             down = BrokerDown(self.key.cluster, self.name, self.key.addr, asked.broker_id, True, gap_ms, Cause.CONFLICT)
             events.append(down)
 
     def is_refused(self, group: BrokerData) -> bool:
-        """A single topic from an unregistered id is an increment that came too early; a null table is no table."""
+        """Whether a single topic comes from an unregistered id: an increment, too early. A null table is ignored."""
         if self.asked.broker_id in group.broker_addrs:
             return False
         table = None if self.asked.wrapper is None else self.asked.wrapper.topic_config_table
@@ -211,10 +212,9 @@ class _Registration:
         timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
         previous = self.tables.broker_live_table.get(self.key)
         gap_ms = None if previous is None else self.now_ms - previous.last_update_ms
-        self.tables.broker_live_table[self.key] = BrokerLiveInfo(
-            self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, self.accepted_body(wrapper)
-        )
-        self.tables.owners.add(asked.channel)
+        accepted = self.accepted_body(wrapper)
+        entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted)
+        self.tables.put_live_entry(self.key, entry)
         self.result.events.append(
             BrokerRegistered(
                 self.key.cluster,
@@ -229,12 +229,12 @@ class _Registration:
         )
 
     def accepted_body(self, wrapper: TopicConfigWrapper | None) -> AcceptedBody | None:
-        """What to know the same body by; None for one that may mean something else the next time, or is unusual."""
+        """How to recognise the same body. None if it may mean something else the next time, or is unusual."""
         asked = self.asked
         version = None if wrapper is None else wrapper.data_version
         if asked.body_fingerprint is None or version is None or asked.filter_servers:
             return None
-        if version.timestamp == asked.epoch_ms:  # as it is where the body names none
+        if version.timestamp == asked.epoch_ms:  # the body names none
             return None
         clears = asked.filter_servers is not None
         removals = self.tables.removals

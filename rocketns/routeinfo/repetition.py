@@ -1,8 +1,8 @@
-"""The same registration again: what every broker sends every 30 s, and what need not be read again.
+"""Recognises a registration that repeats the last one. Every broker sends one every 30 s.
 
 With the same data version, a registered address and a registered id, a registration adds the topics that the tables
-lack and does nothing else to topics and mappings. So as long as no queue data was removed, a body that was applied
-before stands for one without topics; everything that the header says is still done, step by step.
+lack, and changes nothing else of topics and mappings. So as long as no queue data was removed, a body that was applied
+before is replaced by one without topics. All steps of the registration are still done.
 """
 
 from __future__ import annotations
@@ -11,31 +11,15 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration import RegisterBrokerBody, TopicConfigWrapper
-from rocketns.protocol.body.route import BrokerData, DataVersion
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo.tables import RouteTables
 
 
 @dataclass(slots=True, frozen=True)
-class AcceptedBody:
-    """What a live entry keeps of its last body, which may be megabytes. ``removals`` is the tables' count after it."""
-
-    fingerprint: Hashable
-    broker_name: str
-    data_version: DataVersion
-    clears_filter_servers: bool
-    topics_applied: bool
-    removals: int
-
-    def without_topics(self) -> RegisterBrokerBody:
-        filter_servers: list[str | None] | None = [] if self.clears_filter_servers else None
-        return RegisterBrokerBody(TopicConfigWrapper(self.data_version), filter_servers)
-
-
-@dataclass(slots=True, frozen=True)
 class Sender:
-    """Who registers, as the header says it."""
+    """The sender of a registration, from its header."""
 
     cluster: str | None
     addr: str | None
@@ -55,7 +39,7 @@ class Sender:
 def repeated_body(
     tables: RouteTables, config: NamesrvConfig, sender: Sender, fingerprint: Hashable
 ) -> RegisterBrokerBody | None:
-    """What to register instead of a body with this fingerprint; None where the body must be read."""
+    """The body to register instead of one with this fingerprint. None if the body must be read."""
     entry = tables.live(sender.cluster, sender.addr)
     last = None if entry is None else entry.accepted
     if last is None or last.fingerprint != fingerprint or last.broker_name != sender.broker_name:

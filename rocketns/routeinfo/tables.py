@@ -1,23 +1,19 @@
 """RouteInfoManager's six tables, and the few steps that several mutations share.
 
 Only the control thread touches them. Which mutation does what is in the modules beside this one:
-`registration`, `unregistration`, `topics`; reading is in `view`, who is overdue in `liveness`.
+`registration`, `unregistration` and `topics`. `view` reads the tables, `liveness` finds overdue brokers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
+from rocketns.routeinfo.accepted_body import AcceptedBody
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
-
-if TYPE_CHECKING:
-    from rocketns.routeinfo.repetition import AcceptedBody
-
-Channel = object
-"""A connection, known here only by identity."""
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 
@@ -31,15 +27,16 @@ class BrokerAddrInfo(NamedTuple):
 
 @dataclass(slots=True)
 class BrokerLiveInfo:
-    """A live broker: times in milliseconds of the caller's clock; ``channel`` owns it.
+    """A live broker. Times are milliseconds of the caller's clock.
 
-    ``accepted`` is what `repetition` needs of the last registration. ``grace_ms`` is for what the server itself missed.
+    ``channel`` is the connection of the last registration. ``accepted`` is what `repetition` needs of its body.
+    ``grace_ms`` extends the timeout by the time in which the server itself did not run.
     """
 
     last_update_ms: int
     timeout_ms: int
     data_version: DataVersion | None
-    channel: Channel | None
+    channel: Connection | None
     ha_server_addr: str | None
     accepted: AcceptedBody | None = field(default=None, compare=False, repr=False)
     grace_ms: int = field(default=0, compare=False, repr=False)
@@ -52,10 +49,13 @@ class BrokerLiveInfo:
 class RouteTables:
     """All route state. Names are Java's: topicQueueTable, brokerAddrTable, clusterAddrTable and so on.
 
-    ``removals`` counts what `remove_queue_data` removed: while it stands still, no topic lost a broker.
-    ``changed_groups`` are the names of broker groups that may have changed, and ``static_topics`` topics that got a
-    queue mapping; both since the one who shows them to others cleared them. ``owners`` are the open connections over
-    which a broker registered.
+    ``removals`` counts the queue data that `remove_queue_data` removed: while it is unchanged, no topic lost a broker.
+    ``changed_groups`` are the names of broker groups that may have changed, ``static_topics`` the topics that got a
+    queue mapping. Both accumulate until the publisher takes them.
+
+    Two indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
+    entries of each connection. ``memberships`` has, for each cluster and address, the groups of that cluster which
+    list the address, with its id. `put_live_entry`, `remove_live_entry`, `put_member` and `remove_member` keep them.
     """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
@@ -67,11 +67,54 @@ class RouteTables:
     removals: int = field(default=0, compare=False)
     changed_groups: set[str] = field(default_factory=set, compare=False)
     static_topics: set[str] = field(default_factory=set, compare=False)
-    owners: set[Channel | None] = field(default_factory=set, compare=False)
+    owned: dict[Connection, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)
+    memberships: dict[tuple[str | None, str], dict[str, int]] = field(default_factory=dict, compare=False)
 
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""
         return self.broker_live_table.get(BrokerAddrInfo(cluster, addr)) if cluster is not None and addr else None
+
+    def put_live_entry(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
+        """Add the live entry of an address, or replace it."""
+        previous = self.broker_live_table.get(key)
+        if previous is not None and previous.channel is not entry.channel:
+            self._disown(key, previous)
+        self.broker_live_table[key] = entry
+        if entry.channel is not None:
+            self.owned.setdefault(entry.channel, {})[key] = None
+
+    def remove_live_entry(self, key: BrokerAddrInfo) -> BrokerLiveInfo | None:
+        """Remove the live entry of an address, if it has one, and return it."""
+        entry = self.broker_live_table.pop(key, None)
+        if entry is not None:
+            self._disown(key, entry)
+        return entry
+
+    def _disown(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
+        keys = None if entry.channel is None else self.owned.get(entry.channel)
+        if entry.channel is not None and keys is not None:
+            keys.pop(key, None)
+            if not keys:
+                del self.owned[entry.channel]
+
+    def put_member(self, group: BrokerData, broker_id: int, addr: str) -> None:
+        """Give an id of a group to an address. A former holder loses the id."""
+        former = group.broker_addrs.get(broker_id)
+        if former is not None and former != addr:
+            self._end_membership(group, broker_id, former)
+        group.broker_addrs[broker_id] = addr
+        self.memberships.setdefault((group.cluster, addr), {})[group.broker_name] = broker_id
+
+    def remove_member(self, group: BrokerData, broker_id: int) -> None:
+        """Free an id of a group."""
+        self._end_membership(group, broker_id, group.broker_addrs.pop(broker_id))
+
+    def _end_membership(self, group: BrokerData, broker_id: int, addr: str) -> None:
+        names = self.memberships.get((group.cluster, addr), {})
+        if names.get(group.broker_name) == broker_id:
+            del names[group.broker_name]
+            if not names:
+                del self.memberships[group.cluster, addr]
 
     def refresh(self, cluster: str, addr: str, now_ms: int) -> list[Event]:
         """updateBrokerInfoUpdateTimestamp: a heartbeat of an unknown address changes nothing."""
@@ -82,12 +125,22 @@ class RouteTables:
         return [BrokerHeartbeat(cluster, addr, gap_ms)]
 
     def put_filter_servers(self, key: BrokerAddrInfo, servers: list[str | None]) -> None:
-        """What a broker says of its filter servers; an empty list clears them."""
+        """Replace the filter servers of a broker; an empty list removes them."""
         if servers and self.filter_server_table.get(key) != servers:
             self.filter_server_table[key] = servers
         elif servers or self.filter_server_table.pop(key, None) is None:
             return
-        self.changed_groups.update(self.broker_addr_table)  # any group may have the address
+        self.changed_groups.update(self.memberships.get((key.cluster, key.addr), ()))
+
+    def take_changed_groups(self) -> set[str]:
+        """Return and clear ``changed_groups``."""
+        changed, self.changed_groups = self.changed_groups, set()
+        return changed
+
+    def take_static_topics(self) -> set[str]:
+        """Return and clear ``static_topics``."""
+        topics, self.static_topics = self.static_topics, set()
+        return topics
 
     def topics_of_broker(self, broker_name: str) -> Iterator[tuple[str, QueueData]]:
         """Every topic that has queue data of the broker. Do not change the topic table meanwhile."""

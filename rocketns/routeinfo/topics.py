@@ -13,7 +13,7 @@ from rocketns.routeinfo.tables import RouteTables
 def register_topic(
     tables: RouteTables, topic: str | None, queue_datas: list[tuple[str | None, QueueData]]
 ) -> list[Event]:
-    """A new topic with an unknown broker is not registered; a known one takes what comes before the unknown."""
+    """A new topic with an unknown broker is not registered. A known topic takes the brokers before the unknown one."""
     if topic is None or not queue_datas:
         return []
     accepted: list[tuple[str, QueueData]] = []

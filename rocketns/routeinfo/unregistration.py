@@ -1,8 +1,8 @@
-"""UNREGISTER_BROKER, and what a closed or expired connection leads to: RouteInfoManager.unRegisterBroker.
+"""RouteInfoManager.unRegisterBroker: for UNREGISTER_BROKER, and after a closed connection or an expiry.
 
-Deliberately different: Java applies a batch in one try block, so that a null in one request drops the others and the
-topic clean-up; here each request stands alone. And a request made for a live entry (close, expiry) has no effect once
-the broker registered anew (apache/rocketmq issue 11043).
+Deliberately different: Java applies a batch in one try block, so a null in one request drops the other requests and the
+topic clean-up. Here each request is applied by itself. A request made for a live entry (close, expiry) has no effect if
+the broker has registered again (apache/rocketmq issue 11043).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTable
 
 @dataclass(slots=True, frozen=True)
 class UnregisterRequest:
-    """Who is to go. ``entry`` is given where only that live entry is meant and not a later one."""
+    """The broker to unregister. With ``entry`` the request applies to that live entry only, not to a later one."""
 
     cluster: str | None
     addr: str | None
@@ -37,7 +37,7 @@ class UnregisterRequest:
 
 
 def unregister_brokers(tables: RouteTables, batch: Iterable[UnregisterRequest], now_ms: int) -> list[Event]:
-    """Apply a batch and clean the topics once at its end. Java's set has no order; here it is the queue's."""
+    """Apply a batch in its order, and clean up the topics once at its end. Java's batch is a set without order."""
     outcome = _Outcome()
     for request in batch:
         _unregister(tables, request, now_ms, outcome)
@@ -52,7 +52,7 @@ def unregister_brokers(tables: RouteTables, batch: Iterable[UnregisterRequest], 
 
 @dataclass(slots=True)
 class _Outcome:
-    """What a batch has done so far: groups removed or reduced and why, and who left as the smallest id of a group."""
+    """What a batch has done so far: groups removed or reduced, and why; the addresses that left as smallest id."""
 
     events: list[Event] = field(default_factory=list)
     removed: dict[str, Cause] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
         return
     tables.changed_groups.add(name)
     is_min = request.broker_id == min(group.broker_addrs, default=None)
-    _leave_group(group, request.addr)
+    _leave_group(tables, group, request.addr)
     if not group.broker_addrs:
         _remove_group(tables, name, request.cluster)
         outcome.removed[name] = request.cause
@@ -85,7 +85,7 @@ def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
 
 
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
-    entry = tables.broker_live_table.pop(key, None)
+    entry = tables.remove_live_entry(key)
     tables.put_filter_servers(key, [])
     gap_ms = None if entry is None else now_ms - entry.last_update_ms
     return BrokerDown(
@@ -93,9 +93,9 @@ def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: Bro
     )
 
 
-def _leave_group(group: BrokerData, addr: str) -> None:
+def _leave_group(tables: RouteTables, group: BrokerData, addr: str) -> None:
     for broker_id in [i for i, member in group.broker_addrs.items() if member == addr]:
-        del group.broker_addrs[broker_id]
+        tables.remove_member(group, broker_id)
 
 
 def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:
@@ -109,7 +109,7 @@ def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:
 
 
 def _delete_topics(tables: RouteTables, removed: dict[str, Cause]) -> list[Event]:
-    """All topics are looked at once, however many brokers leave."""
+    """One pass over all topics, however many brokers leave."""
     topics: dict[str, list[str]] = {broker_name: [] for broker_name in removed}
     for topic, queues in tables.topic_queue_table.items() if removed else ():
         if not topics.keys().isdisjoint(queues):
@@ -137,7 +137,7 @@ def _wipe_acting_group(tables: RouteTables, broker_name: str, cause: Cause) -> l
 
 
 def _note_min_broker_id(tables: RouteTables, broker_name: str, offline_addr: str) -> list[Event]:
-    """Only groups that know acting masters are told that their smallest id left."""
+    """Only groups that know acting masters are notified that their smallest id left."""
     group = tables.broker_addr_table.get(broker_name)
     if group is None or not group.enable_acting_master or not group.broker_addrs:
         return []

@@ -1,1 +1,1 @@
-"""Sockets and time: connections, the queues in front of the processors, and the control that owns the tables."""
+"""Sockets and time: the transports, the requests that wait, control, and the consumers of events."""

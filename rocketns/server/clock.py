@@ -1,4 +1,4 @@
-"""The two clocks of the server, in one place so that tests can put another there and move time."""
+"""The two clocks of the server. Tests replace them to move time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Clock:
     """Real time."""
 
     def now(self) -> Now:
-        """One instant: monotonic milliseconds for expiry, epoch milliseconds for what is written down."""
+        """One instant: monotonic milliseconds for expiry, epoch milliseconds for records and logs."""
         return Now(int(time.monotonic() * 1000), int(time.time() * 1000))
 
     def spent_ns(self) -> int:
-        """What work is measured by: its differences are nanoseconds."""
+        """Nanoseconds of a clock that measures work."""
         return time.monotonic_ns()

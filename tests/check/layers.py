@@ -1,10 +1,12 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, filewriter, javatext, logtext, config] → protocol (with _fast) → [routeinfo (with _fast), kvconfig]
-→ processor → server (with _fast) → controller → [cli, logs, signals] → __main__
+[errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig] → processor → server
+→ controller → [cli, logs, signals] → __main__
 
-``protocol`` knows ``_fast`` because a codec asks its compiled twin first and decodes itself what that declines, and
-``routeinfo`` because a registration is 10,000 steps. The other layers before the server have no use for it.
+Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
+import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
+what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps. ``server`` has all rooms.
+Nothing else needs one, but for ``__main__``, which sets up the memory allocation.
 """
 
 from __future__ import annotations
@@ -19,18 +21,23 @@ ORDER = (
     {"protocol"},
     {"routeinfo", "kvconfig"},
     {"processor"},
-    {"server", "_fast"},
+    {"server"},
     {"controller"},
     {"cli", "logs", "signals"},
     {"__main__"},
 )
 # Beside the order: what they may import of it, and who may import them.
 ALLOWED_BESIDE = {
-    "_fast": set(),
     "journal": {"errors", "config", "protocol", "routeinfo"},
     "pipeline": {"journal", "errors"},
 }
-IMPORTERS_OF_FAST = {"protocol", "routeinfo"}  # and from the server on, as its place in the order says
+ROOMS = ("system", "codec", "routes", "connections", "reactor")  # each may import those before it
+ROOMS_OF = {
+    "protocol": {"system", "codec"},
+    "routeinfo": {"routes"},
+    "server": set(ROOMS),
+    "__main__": {"system"},
+}
 IMPORTERS_OF_JOURNAL = {"controller", "__main__"}
 IMPORTERS_OF_PIPELINE = {"__main__"}  # when its first word asks for it; tests/test_cli.py sees that nothing else does
 
@@ -61,10 +68,12 @@ def _of_file(source: Source) -> Iterator[str]:
 
 
 def _unit_of_file(name: str) -> str:
-    """``rocketns/protocol/frame.py`` → ``protocol``; ``rocketns/config.py`` → ``config``; the package itself → ''."""
-    first = Path(name).parts[1]
-    unit = first.split(".")[0] if len(Path(name).parts) == 2 else first
-    return "" if unit == "__init__" else unit
+    """``rocketns/protocol/frame.py`` → ``protocol``; ``rocketns/config.py`` → ``config``; the package itself → '';
+    ``rocketns/_fast/codec/wire.pyx`` → ``_fast.codec``."""
+    parts = [part.split(".")[0] for part in Path(name).parts[1:]]
+    if parts[0] == "_fast":
+        return ".".join(parts[:2])
+    return "" if parts[0] == "__init__" else parts[0]
 
 
 def _unit_of_import(name: str) -> str | None:
@@ -73,6 +82,8 @@ def _unit_of_import(name: str) -> str | None:
     parts = name.split(".")
     if parts[0] != "rocketns":
         return None
+    if parts[1:2] == ["_fast"]:
+        return ".".join(parts[1:3])
     return parts[1] if len(parts) > 1 and not parts[1].startswith("__version") else ""
 
 
@@ -80,13 +91,21 @@ def _allowed(unit: str) -> set[str] | None:
     """What a part may import of rocketns; None if the order does not know the part."""
     if unit == "":
         return {""}
+    if unit.startswith("_fast"):
+        return _allowed_in_room(unit)
     if unit in ALLOWED_BESIDE:
         return {unit, *ALLOWED_BESIDE[unit]}
     for place, layer in enumerate(ORDER):
         if unit in layer:
             reached = {""}.union(*ORDER[: place + 1])
-            if unit in IMPORTERS_OF_FAST:
-                reached.add("_fast")
+            reached |= {f"_fast.{room}" for room in ROOMS_OF.get(unit, ())}
             reached |= {"journal"} if unit in IMPORTERS_OF_JOURNAL else set()
             return reached | {"pipeline"} if unit in IMPORTERS_OF_PIPELINE else reached
     return None
+
+
+def _allowed_in_room(unit: str) -> set[str] | None:
+    room = unit.partition(".")[2]
+    if room == "__init__":
+        return set()
+    return {f"_fast.{other}" for other in ROOMS[: ROOMS.index(room) + 1]} if room in ROOMS else None

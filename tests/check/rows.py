@@ -1,6 +1,6 @@
 """The rows of the Java server's behaviour (B001 …), and which tests name them, read from the tests' syntax trees.
 
-``python -m tests.check.rows`` writes docs/rows.md anew.
+``python -m tests.check.rows`` writes docs/rows.md again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def rows() -> list[Row]:
 def named(root: Path) -> dict[str, list[str]]:
     """Row → ``file::test`` of every test function in tests/ or interop/ whose name or docstring has it.
 
-    A range counts as its two ends.
+    Of a range only the two ends count.
     """
     found: defaultdict[str, list[str]] = defaultdict(list)
     for source in sources(root, "tests", "interop", suffixes=(".py",)):
@@ -67,7 +67,7 @@ def _test_functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunct
 
 
 def table(root: Path) -> str:
-    """docs/rows.md."""
+    """The text of docs/rows.md."""
     tests, scenarios, lines, part = named(root), compared(), [INTRODUCTION], ""
     for row in rows():
         if row.part != part:
@@ -88,7 +88,7 @@ def _links(tests: list[str]) -> str:
 
 
 def _listed(scenarios: list[str]) -> str:
-    """The first few, and how many more there are."""
+    """The first few scenarios, and the number of the others."""
     more = len(scenarios) - SCENARIOS_SHOWN_MAX
     shown = [f"`{name}`" for name in scenarios[:SCENARIOS_SHOWN_MAX]]
     return "<br>".join([*shown, f"and {more} more"] if more > 0 else shown)

@@ -1,4 +1,4 @@
-"""The rules of tidiness hold for this repository, and each rule catches what it is for."""
+"""The rules of tidiness hold for this repository, and each rule finds a planted violation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.check import tidy
 from tests.check.source import ROOT
+from tests.check.tidy import CROWDED_FOLDERS as CROWDED
 
 Rule = Callable[[Path], Iterator[str]]
 DOC = '"""Doc."""\n'
@@ -17,6 +18,7 @@ LONG_BODY = "    x = 1\n" * 70
 RULES = (
     tidy.long_files,
     tidy.long_functions,
+    tidy.crowded_folders,
     tidy.unfinished,
     tidy.relative_imports,
     tidy.extensions_without_contracts,
@@ -70,11 +72,45 @@ def test_a_planted_violation_is_found(tmp_path: Path, rule: Rule, name: str, tex
     assert found[0].startswith(f"{name}:")
 
 
-@pytest.mark.parametrize("missing", [".pxd", ".pyi"])
-def test_an_extension_without_a_contract_is_found(tmp_path: Path, missing: str) -> None:
-    for suffix in {".pyx", ".pxd", ".pyi"} - {missing}:
-        plant(tmp_path, f"rocketns/_fast/a{suffix}", DOC)
-    assert list(tidy.extensions_without_contracts(tmp_path)) == [f"rocketns/_fast/a.pyx:1: has no {missing} beside it"]
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".pyx", "def f(int a):\n    pass\n"),
+        (".pyx", "cdef class A:\n    pass\n"),
+        (".pxd", "cpdef enum A:\n    B = 1\n"),
+    ],
+)
+def test_an_extension_for_python_without_a_contract_is_found(tmp_path: Path, suffix: str, text: str) -> None:
+    plant(tmp_path, "rocketns/_fast/a.pyx", DOC)
+    plant(tmp_path, f"rocketns/_fast/a{suffix}", DOC + text)
+    (found,) = tidy.extensions_without_contracts(tmp_path)
+    assert found.startswith("rocketns/_fast/a.pyx:1: has")
+    plant(tmp_path, "rocketns/_fast/a.pyi", DOC + "def f(a: int) -> None: ...\n")
+    assert list(tidy.extensions_without_contracts(tmp_path)) == []
+
+
+@pytest.mark.parametrize("suffix", [".pxd", ".pyi"])
+def test_a_contract_that_declares_nothing_is_found(tmp_path: Path, suffix: str) -> None:
+    plant(tmp_path, f"rocketns/_fast/a{suffix}", DOC)
+    assert list(tidy.extensions_without_contracts(tmp_path)) == [
+        f"rocketns/_fast/a{suffix}:1: declares nothing, delete it"
+    ]
+
+
+@pytest.mark.parametrize(("modules", "is_crowded"), [(12, False), (13, True)])
+def test_a_crowded_folder_is_found(tmp_path: Path, modules: int, is_crowded: bool) -> None:
+    """All files of one stem are one module, and a package's own module does not count."""
+    plant(tmp_path, "rocketns/_fast/codec/__init__.py", DOC)
+    for number in range(modules):
+        for suffix in (".pyx", ".pxd", ".pyi"):
+            plant(tmp_path, f"rocketns/_fast/codec/part{number}{suffix}", DOC)
+    found = ["rocketns/_fast/codec:1: 13 modules, at most 12"] if is_crowded else []
+    assert list(tidy.crowded_folders(tmp_path)) == found
+
+
+def test_no_folder_is_excused_that_is_not_crowded() -> None:
+    counts = {folder: len({path.stem for path in (ROOT / folder).glob("*.p*")} - {"__init__"}) for folder in CROWDED}
+    assert counts == CROWDED
 
 
 @pytest.mark.parametrize(
@@ -83,6 +119,8 @@ def test_an_extension_without_a_contract_is_found(tmp_path: Path, missing: str) 
         (tidy.long_files, "rocketns/a.py", "x = 1\n" * 400),
         (tidy.long_functions, "rocketns/a.py", "def f():\n" + "    x = 1\n" * 69),
         (tidy.long_functions, "rocketns/_fast/a.pyx", "cdef int f() nogil:\n    pass\n\n\nx = 1\n" * 40),
+        (tidy.extensions_without_contracts, "rocketns/_fast/a.pyx", DOC + "cdef int f() nogil:\n    return 1\n"),
+        (tidy.extensions_without_contracts, "rocketns/_fast/a.pyx", DOC + "cdef class _A:\n    pass\n"),
         (tidy.missing_docstrings, "rocketns/a.py", DOC + "def _f():\n    pass\n"),
         (tidy.prints, "rocketns/__main__.py", "print(1)\n"),
         (tidy.machine_paths, "Dockerfile", "WORKDIR /home/rocketmq\nCOPY . /opt/work/x\nRUN ls ${A}/work/b\n"),

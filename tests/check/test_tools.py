@@ -1,4 +1,4 @@
-"""The linters and the type checker as tests, so that one command and one summary line tell everything."""
+"""The linters and the type checker as tests, so that one command runs all checks."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -12,11 +13,16 @@ from tests.check.source import CYTHON, FOLDERS, OTHER, PYTHON, Source, sources
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
+FOLDER_MODULES_MAX = 12
+# Folders that still have more modules, and how many at the most.
+CROWDED_FOLDERS = {"rocketns/pipeline": 34, "rocketns/pipeline/report": 15}
 
 # Put together from halves, so that this file does not break its own rules.
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:wo" + r"rk|ro" + r"ot|Us" + r"ers|home/(?!rocket))(?=/|\w)")
 CYTHON_FUNCTION = re.compile(r"^(\s*)(?:cp?def|def)\s+[^:=]*?(\w+)\s*\(")
+# What a compiled module gives Python callers: a function, an enum, a class. One with an underscore is the module's own.
+FOR_PYTHON = re.compile(r"^(?:def|cpdef \w+|cdef class) (?!_)\w+", re.MULTILINE)
 MAY_PRINT = {"rocketns/__main__.py", "rocketns/cli.py", "rocketns/pipeline/audit.py"}
 
 Found = Iterator[str]
@@ -45,6 +51,18 @@ def long_functions(root: Path) -> Found:
                 yield f"{source.name}:{line}: {name} has {length} lines, at most {FUNCTION_LINES_MAX}"
 
 
+def crowded_folders(root: Path) -> Found:
+    """A module is all files of one stem; `__init__` does not count."""
+    modules: defaultdict[str, set[str]] = defaultdict(set)
+    for source in package_sources(root):
+        path = Path(source.name)
+        modules[path.parent.as_posix()] |= {path.stem} - {"__init__"}
+    for folder, names in sorted(modules.items()):
+        most = CROWDED_FOLDERS.get(folder, FOLDER_MODULES_MAX)
+        if len(names) > most:
+            yield f"{folder}:1: {len(names)} modules, at most {most}"
+
+
 def unfinished(root: Path) -> Found:
     for source in all_sources(root):
         for number, line in enumerate(source.text.splitlines(), 1):
@@ -59,11 +77,15 @@ def relative_imports(root: Path) -> Found:
 
 
 def extensions_without_contracts(root: Path) -> Found:
+    """Python callers see a .pyi; compiled callers need a .pxd to compile at all. A file without content is neither."""
     for source in package_sources(root):
-        if source.suffix == ".pyx":
-            for suffix in (".pxd", ".pyi"):
-                if not (root / source.name).with_suffix(suffix).is_file():
-                    yield f"{source.name}:1: has no {suffix} beside it"
+        if source.suffix == ".pyx" and not (root / source.name).with_suffix(".pyi").is_file():
+            declared = (root / source.name).with_suffix(".pxd")
+            text = source.text + (declared.read_text("utf-8") if declared.is_file() else "")
+            if match := FOR_PYTHON.search(text):
+                yield f"{source.name}:1: has {match[0].strip()!r} for Python callers and no .pyi beside it"
+        elif source.suffix in (".pxd", ".pyi") and source.text.strip() == source.text.partition("\n")[0].strip():
+            yield f"{source.name}:1: declares nothing, delete it"
 
 
 def missing_docstrings(root: Path) -> Found:
@@ -84,7 +106,7 @@ def prints(root: Path) -> Found:
 
 
 def machine_paths(root: Path) -> Found:
-    """In every tracked text file: a path that exists only where somebody once worked."""
+    """A path of one developer's machine, in any tracked text file."""
     for name in _tracked(root):
         try:
             text = (root / name).read_text("utf-8")
@@ -96,7 +118,7 @@ def machine_paths(root: Path) -> Found:
 
 
 def _tracked(root: Path) -> Iterable[str]:
-    """What git tracks, or every file where the root is no repository of its own (a copy, a temporary tree)."""
+    """The files that git tracks; or every file if the root is not a repository (a copy, a temporary tree)."""
     if (root / ".git").exists():
         command = ["git", "-C", str(root), "ls-files", "-z"]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip("\0").split("\0")
@@ -126,7 +148,7 @@ def _cython_functions(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _undocumented(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Public classes and functions of the module itself. A method speaks by its class, its name and its types."""
+    """Public classes and functions without a docstring. Methods need none: class, name and types describe them."""
     if ast.get_docstring(tree) is None:
         yield 1, "the module"
     for node in tree.body:

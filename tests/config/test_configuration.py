@@ -1,4 +1,4 @@
-"""All properties together: where they come from, what of them may change, and what is written back."""
+"""All properties together: their sources, which of them may change, and what is written back."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_rocketmq_home_is_optional(
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [(None, "Cannot read the configuration file"), (b"a=\\u12", "is no Java properties file")],
+    [(None, "Cannot read the configuration file"), (b"a=\\u12", "is not a Java properties file")],
 )
 def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path, text: bytes | None, message: str) -> None:
     """B244: exit status 255."""
@@ -154,7 +154,7 @@ def test_what_is_written_is_what_is_shown(tmp_path: Path) -> None:
 
 
 def kept(configuration: Configuration, name: str) -> str:
-    """What the next start would read."""
+    """The configuration that the next start would read."""
     return properties.load(configuration.file_content())[name]
 
 

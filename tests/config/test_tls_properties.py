@@ -1,4 +1,4 @@
-"""The TLS properties: which source wins, and what text means."""
+"""The TLS properties: which source wins, and how texts are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketns.config.tls import ClientAuth, TlsConfig, TlsMode
+from rocketns.config.tls import TLS_PROPERTIES, ClientAuth, TlsConfig, TlsMode
 
 
 def read(tmp_path: Path, file: str | None, system: dict[str, str], given: dict[str, str] | None = None) -> TlsConfig:
@@ -89,3 +89,18 @@ def test_the_file_is_read_anew_at_every_call(tmp_path: Path) -> None:
     """B071."""
     assert read(tmp_path, "tls.server.keyPath=one", {}).server.key_path == "one"
     assert read(tmp_path, "tls.server.keyPath=two", {}).server.key_path == "two"
+
+
+OTHERS = {"tls.server.mode": "disabled", "tls.server.need.client.auth": "require", "tls.test.mode.enable": "false"}
+
+
+@pytest.mark.parametrize("name", [one.name for one in TLS_PROPERTIES if one.name != "tls.config.file"])
+def test_every_documented_property_is_read(tmp_path: Path, name: str) -> None:
+    """If this fails, `TlsConfig.read` does not read a property of TLS_PROPERTIES: read it, or take it off the list."""
+    assert read(tmp_path, None, {name: OTHERS.get(name, "true")}) != read(tmp_path, None, {})
+
+
+def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
+    """Setting each property to its default changes nothing."""
+    defaults = {one.name: one.default for one in TLS_PROPERTIES if one.name != "tls.config.file"}
+    assert read(tmp_path, None, defaults) == read(tmp_path, None, {})

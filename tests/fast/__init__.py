@@ -1,1 +1,1 @@
-"""Each compiled twin is held to its Python reference."""
+"""Each compiled twin is compared with its Python reference."""

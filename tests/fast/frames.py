@@ -1,4 +1,4 @@
-"""Look-ups and what resembles them: any members, fields, versions and flags; cut, mutated, hostile."""
+"""Lookups and similar frames for property tests: any members, fields, versions and flags; cut, mutated, hostile."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def json_headers(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def binary_headers(draw: st.DrawFn) -> bytes:
-    """With correct lengths: what is wrong with lengths comes by mutation."""
+    """With correct lengths; wrong lengths are made by mutation."""
     pairs = b""
     for key, value in draw(ext_pairs()):
         k, v = key.encode(), value.encode()
@@ -119,7 +119,7 @@ def _broken_inside(draw: st.DrawFn) -> bytes:
 
 
 def _repaired(data: bytes) -> bytes:
-    """With a length field that says how long it is."""
+    """The bytes with a correct length field before them."""
     return struct.pack(">i", len(data) - 4) + data[4:]
 
 

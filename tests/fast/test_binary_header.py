@@ -1,4 +1,4 @@
-"""Binary headers: the compiled parser decides as the Construct declaration does."""
+"""Binary headers: the compiled parser agrees with the Construct declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constants that compiled code repeats are those of the Python code that it is the twin of."""
+"""Constants in compiled code are equal to those of the same name in Python."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "rocketns"
 PYTHON = ("protocol", "config", "routeinfo")
 COMPILED = re.compile(r"^    ([A-Z][A-Z0-9_]*) = ([0-9][0-9_]*|0x[0-9A-Fa-f_]+)\s*(?:#.*)?$", re.MULTILINE)
-# Equal names for different things.
+# Names that mean different things in the two.
 UNRELATED = {"OTHER"}
 
 
 def compiled() -> Iterator[tuple[str, str, int]]:
-    """File, name, value of every number that an enum of the compiled code gives a name."""
+    """File, name and value of every number in an enum of the compiled code."""
     for path in sorted((ROOT / "_fast").rglob("*.p[yx][xd]")):
         for name, text in COMPILED.findall(path.read_text("utf-8")):
             yield path.name, name, int(text, 0)
 
 
 def python() -> dict[str, set[int]]:
-    """The values of every number that Python code gives a name at the top of a module or in a class."""
+    """The values of every named number at the top of a Python module or in a class."""
     found: dict[str, set[int]] = {}
     for path in (path for folder in PYTHON for path in sorted((ROOT / folder).rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -56,7 +56,7 @@ def test_equal_names_have_equal_values() -> None:
 
 
 def test_the_twins_limits_are_compared() -> None:
-    """What the rule above is for: these are in both, so a change of one alone is found."""
+    """These are in both, so a change of only one of them is found."""
     shared = {name for _, name, _ in compiled()} & set(python())
     assert {
         "BLOCKS_MAX",

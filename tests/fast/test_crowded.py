@@ -10,14 +10,14 @@ import pytest
 
 from interop.harness.codes import REQUEST_CODE_NOT_SUPPORTED
 from interop.harness.wire import Client, eventually, frame, json_header
-from rocketns.server import control
-from tests.fast.test_moving import lane_of
+from rocketns.server.requests.inbox import WAITING_BYTES_MAX
+from tests.fast.test_moving import reactors_of
 from tests.soak.live import LiveServer
 
 FIRST_FRAME_BYTES_MAX = 256 * 1024  # turns.pyx: such a frame of a connection without another one at control
 SMALL = frame(json_header(9999), bytes(200_000))
 LARGE = frame(json_header(9999), bytes(FIRST_FRAME_BYTES_MAX))
-CROWD = control.WAITING_BYTES_MAX // len(SMALL) + 8  # connections with a small frame each, more than may wait in all
+CROWD = WAITING_BYTES_MAX // len(SMALL) + 8  # connections with a small frame each, more than may wait in all
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
 @contextmanager
 def crowded(server: LiveServer) -> Iterator[list[Client]]:
     """Control is held still inside, and each of these connections has its first frame there."""
-    reactors = lane_of(server).reactors
+    reactors = reactors_of(server)
     with ExitStack() as stack:
         crowd = [stack.enter_context(server.connect()) for _ in range(CROWD)]
         with server.held_still():
@@ -44,15 +44,15 @@ def test_the_first_frame_of_every_connection_gets_to_control(server: LiveServer)
     with ExitStack() as stack:
         with crowded(server):
             newcomer = stack.enter_context(server.connect())
-            before = lane_of(server).reactors.queued_bytes
+            before = reactors_of(server).queued_bytes
             newcomer.send(SMALL)
-            eventually(lambda: lane_of(server).reactors.queued_bytes >= before + len(SMALL))
+            eventually(lambda: reactors_of(server).queued_bytes >= before + len(SMALL))
         assert newcomer.receive().code == REQUEST_CODE_NOT_SUPPORTED
 
 
 def test_all_who_wait_for_room_go_on_when_control_caught_up(server: LiveServer) -> None:
     """Frames that are too large to go first, of connections that have nothing else at control."""
-    reactors = lane_of(server).reactors
+    reactors = reactors_of(server)
     with ExitStack() as stack:
         with crowded(server):
             waiting = [stack.enter_context(server.connect()) for _ in range(3)]

@@ -1,11 +1,11 @@
-"""What a repeated body is known by: equal for equal bytes, and for no others."""
+"""The fingerprint of a body: equal for equal bytes, and different for others."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns._fast.routes.fingerprint import fingerprint
+from rocketns._fast.codec.fingerprint import fingerprint
 
 bodies = st.binary(min_size=1, max_size=400)
 

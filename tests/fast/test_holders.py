@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
-from tests.fast.test_moving import lane_of
+from tests.fast.test_moving import balancer_of, reactors_of
 from tests.soak.live import LiveServer
 from tests.support.ended import is_ended
 
@@ -25,20 +25,20 @@ PUSHED, CLOSED = 2_500, 20
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
-    """Two reactors, which get connections in turn."""
+    """A server with two reactors, which get connections in turn."""
     with LiveServer(tmp_path, **{"rocketns.incomingBytesMax": LIMIT}) as started:
-        lane = lane_of(started)
+        reactors, balancer = reactors_of(started), balancer_of(started)
 
         def deal() -> None:
-            lane.read_usage = lambda: None
-            lane.reactors.deal_to(2)
+            balancer.read_usage = lambda: None
+            reactors.deal_to(2)
 
         started.call(deal)
         yield started
 
 
 class Crowd:
-    """Clients with parts of frames; ``total`` is what they hold together, and the server says so too."""
+    """Clients with parts of frames. ``total`` is what they hold together; it is compared with the server's count."""
 
     def __init__(self, server: LiveServer, stack: ExitStack) -> None:
         self.server, self.stack, self.total = server, stack, 0
@@ -56,7 +56,7 @@ class Crowd:
 
     def change(self, size: int) -> None:
         self.total += size
-        eventually(lambda: lane_of(self.server).reactors.incoming_bytes == self.total, every_s=0.001)
+        eventually(lambda: reactors_of(self.server).incoming_bytes == self.total, every_s=0.001)
 
     def shrink(self, client: Client) -> None:
         """Much of a frame, then its end and a little of another."""
@@ -67,7 +67,7 @@ class Crowd:
 
 
 def test_the_largest_goes_each_time(server: LiveServer) -> None:
-    """Of connections that hold different amounts, some of which grew, shrank or left meanwhile."""
+    """The connections hold different amounts. Some grew, shrank or left meanwhile."""
     chance = random.Random(1)
     with ExitStack() as stack:
         crowd = Crowd(server, stack)
@@ -90,7 +90,7 @@ def test_the_largest_goes_each_time(server: LiveServer) -> None:
             small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
             largest = clients.pop(size)
             crowd.change(PUSHED - size)
-            eventually(partial(is_ended, largest))  # it no longer counts a moment before it is closed
+            eventually(partial(is_ended, largest))  # its bytes stop counting a moment before it is closed
             assert not any(map(is_ended, [*clients.values(), *small]))
 
 

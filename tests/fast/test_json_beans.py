@@ -1,4 +1,4 @@
-"""Beans of parsed JSON: the compiled functions answer what Python's rules for one value do."""
+"""Beans of parsed JSON: the compiled functions give the same result as Python's rules for one value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rocketns._fast.codec import json_beans
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
+from rocketns.protocol.body import topic_queue_mapping as mapping
+from rocketns.protocol.body.registration import topic_config_wrapper as wrapper
 from rocketns.protocol.body.route import TopicTable, queue_data
 from rocketns.protocol.bounds import ODD_VALUES_MAX
 from rocketns.protocol.json.lenient import NumberText
@@ -39,8 +40,8 @@ def outcome(make: Any) -> Any:
 @example({"a": {"topicName": None}})
 @example({"a": {"topicName": "a", "attributes": ""}})
 def test_topics(table: dict[str, Any]) -> None:
-    expected = outcome(lambda: TopicTable.of((key, registration._topic_config(item)) for key, item in table.items()))
-    found = outcome(lambda: registration._topic_table(table))
+    expected = outcome(lambda: TopicTable.of((key, wrapper._topic_config(item)) for key, item in table.items()))
+    found = outcome(lambda: wrapper._topic_table(table))
     assert found == expected
     if found != "refused":
         assert (found.renamed, list(found)) == (expected.renamed, list(expected))
@@ -52,10 +53,10 @@ def test_queue_ids(ids: dict[str, Any]) -> None:
 
     def convert() -> Any:
         for key, value in ids.items():
-            slow[registration._map_int(key)] = registration._map_int(value)
+            slow[mapping._map_int(key)] = mapping._map_int(value)
         return slow
 
-    assert outcome(lambda: registration._id_map(ids)) == outcome(convert)
+    assert outcome(lambda: mapping._id_map(ids)) == outcome(convert)
 
 
 def test_odd_values_have_a_limit() -> None:
@@ -63,7 +64,7 @@ def test_odd_values_have_a_limit() -> None:
     assert len(json_beans.id_map(table, as_int)) == ODD_VALUES_MAX
     with pytest.raises(ValueError, match="more than"):
         json_beans.id_map(table | {"x": "5"}, as_int)
-    odd_topic = registration._topic_config
+    odd_topic = wrapper._topic_config
     with pytest.raises(ValueError, match="more than"):
         json_beans.topic_tables({str(number): {"perm": "6"} for number in range(ODD_VALUES_MAX + 1)},
                                 queue_data, odd_topic, 16, 6)  # fmt: skip

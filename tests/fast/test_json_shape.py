@@ -1,4 +1,4 @@
-"""Passes over JSON text: the count of values is an upper bound of what is there, and only numeric keys get quotes."""
+"""Passes over JSON text: the count of values is an upper bound, and only numeric keys get quotes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 1 << 30
 
 
 def objects_in(value: Any) -> int:
-    """List items once, members twice."""
+    """The number of values: list items count once, members twice."""
     if isinstance(value, dict):
         return sum(2 + objects_in(item) for item in value.values())
     return sum(1 + objects_in(item) for item in value) if isinstance(value, list) else 0
@@ -50,7 +50,7 @@ def test_any_bytes_are_counted(text: bytes) -> None:
 
 
 def unquoted(value: Any) -> bytes:
-    """With keys that are whole numbers as they are."""
+    """JSON text whose whole-number keys have no quotes."""
     return re.sub(rb'"(-?\d+)"(?=:)', rb"\1", json.dumps(value, separators=(",", ":")).encode())
 
 

@@ -1,4 +1,4 @@
-"""With slots, a registration's body is read only as far as it tells something new, and nobody can tell the difference.
+"""With slots, only the new topics of a registration's body are decoded, and the result is the same.
 
 Two name servers get the same requests; one has slots. Answers, events and tables are the same.
 """
@@ -21,6 +21,7 @@ from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
+from rocketns.server.publishing.known_topics import KnownTopics
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.worlds import PublishedWorld
 from tests.processor.asking import World
@@ -30,7 +31,7 @@ TOPICS = ["T1", "T2", "T3", "Ü"]
 
 @dataclass(frozen=True)
 class Step:
-    """One request; or a pause in ms, after which overdue brokers go."""
+    """One request; or a pause in ms, after which overdue brokers expire."""
 
     code: int
     ext: dict[str, Any]
@@ -86,13 +87,27 @@ def table(counter: int, **numbers: int) -> Step:
     return registration(MASTER, [topic_config("T1", **numbers), topic_config("T2")], counter, False, {})
 
 
+def written(topics: str, counter: int = 2, broker: tuple[str, str, int] = MASTER) -> Step:
+    """A registration with a table written by hand."""
+    text = '{"topicConfigSerializeWrapper":{"dataVersion":{"counter":%d,"timestamp":1},"topicConfigTable":{%s}}}'
+    body = (text % (counter, topics)).encode()
+    name, addr, broker_id = broker
+    return Step(103, register_ext(broker=name, addr=addr, broker_id=broker_id, body=body), body)
+
+
+def entry(key: str, queues: int, name: str | None = None) -> str:
+    """One topic of such a table."""
+    numbers = f'"perm":6,"readQueueNums":{queues},"topicSysFlag":0,"writeQueueNums":{queues}'
+    return f'"{key}":{{"topicName":"{name or key}",{numbers}}}'
+
+
 def unregistration(broker: tuple[str, str, int]) -> Step:
     name, addr, broker_id = broker
     return Step(104, {"clusterName": "C1", "brokerName": name, "brokerAddr": addr, "brokerId": broker_id})
 
 
 def play(world: World, step: Step) -> object:
-    """What a request is answered, and what it made of the tables."""
+    """A request's answer, and the tables after it."""
     tables = world.context.tables
     reply: object = None
     if step.pause_ms:
@@ -107,10 +122,16 @@ def play(world: World, step: Step) -> object:
     return reply, list(world.context.events), tables
 
 
+def known_world(folder: Path) -> PublishedWorld:
+    """A server whose slots spare it work."""
+    world = PublishedWorld(folder, "supportActingMaster=true\n")
+    world.context.known_topics = KnownTopics(world.slots)
+    return world
+
+
 def queues_after(steps: list[Step], folder: Path) -> QueueData:
     """The queues of T1 on the broker "ba", of a server whose slots spare it work."""
-    world = PublishedWorld(folder, "supportActingMaster=true\n")
-    world.context.slots = world.slots
+    world = known_world(folder)
     for step in steps:
         play(world, step)
         world.publish()
@@ -118,7 +139,7 @@ def queues_after(steps: list[Step], folder: Path) -> QueueData:
 
 
 def is_shown(world: PublishedWorld) -> None:
-    """Every topic as the fast lane answers it."""
+    """The fast lane's answer for every topic."""
     for topic in TOPICS[:3]:
         for client in (CLIENTS[0], CLIENTS[1]):
             frame = look_up(client, topic)
@@ -133,7 +154,7 @@ def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str)
         (Path(home) / "a").mkdir()
         (Path(home) / "b").mkdir()
         spared, plain = PublishedWorld(Path(home) / "a", properties), World(Path(home) / "b", properties)
-        spared.context.slots = spared.slots
+        spared.context.known_topics = KnownTopics(spared.slots)
         plain.peer = spared.peer
         for step in steps:
             assert play(spared, step) == play(plain, step)
@@ -167,3 +188,31 @@ def test_an_acting_slave_masks_permissions_that_a_tool_has_just_given_back(tmp_p
     (tmp_path / "again").mkdir()
     steps.append(registration(SLAVE, two, 2, False, ACTING))
     assert queues_after(steps, tmp_path / "again").perm == PERM_READ
+
+
+def test_a_known_key_does_not_make_another_topic_known(tmp_path: Path) -> None:
+    """The table's key counts as little as in Java: the queues are those of the topic that topicName names."""
+    before = written(",".join([entry("T1", 4), entry("T2", 8)]), counter=1)
+    assert queues_after([before], tmp_path).read_queue_nums == 4
+    (tmp_path / "again").mkdir()
+    renamed = written(",".join([entry("T2", 8, name="T1"), entry("T3", 8)]))
+    assert queues_after([before, renamed], tmp_path / "again").read_queue_nums == 8
+
+
+def test_the_last_of_two_entries_of_a_topic_counts_though_it_is_known(tmp_path: Path) -> None:
+    before = written(",".join([entry("T1", 8), entry("T2", 8)]), counter=1)
+    twice = written(",".join([entry("T1", 4), entry("T1", 8), entry("T2", 8)]))
+    assert queues_after([before, twice], tmp_path).read_queue_nums == 8
+
+
+def test_a_known_topic_that_comes_twice_is_one_topic(tmp_path: Path) -> None:
+    """B110: a master that comes with a single topic is refused while its id is not registered."""
+    two = [topic_config("T1"), topic_config("T2")]
+    before = [registration(MASTER, two, 1, False, {}), registration(SLAVE, two, 1, False, {}), unregistration(MASTER)]
+    world = known_world(tmp_path)
+    for step in before:
+        play(world, step)
+        world.publish()
+    assert "ba" in world.context.tables.topic_queue_table["T1"]
+    twice = written(",".join([entry("T1", 8), entry("T1", 8)]))
+    assert world.ask(twice.code, twice.ext, twice.body).remark == "register broker failed"

@@ -1,4 +1,4 @@
-"""The fast lane's answer to any frame is the reference's, byte for byte, or there is none."""
+"""The fast lane answers any frame with exactly the reference's bytes, or not at all."""
 
 from __future__ import annotations
 

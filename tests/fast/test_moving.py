@@ -1,4 +1,4 @@
-"""Connections that go from one reactor to another: nothing of theirs is lost, and control knows them."""
+"""Connections that move to another reactor: no frame is lost, and control knows their new numbers."""
 
 from __future__ import annotations
 
@@ -13,54 +13,71 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.events import Cause
 from rocketns.server.reactors.balance import ALL, GATHER_AFTER
-from rocketns.server.reactors.reactors import ReactorChannel, ReactorLane
+from rocketns.server.reactors.balancer import Balancer
+from rocketns.server.reactors.lookup_counts import drain_lookups
+from rocketns.server.reactors.reactor_connection import ReactorConnection
+from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Usage
 from tests.fast.clients import CLIENTS, look_up
 from tests.soak.live import LiveServer
+from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.support.proxyheaders import v1
-from tests.timed.steps import SECOND, is_open_untouched, pass_time
+from tests.timed.steps import SECOND, pass_time
 
 CLIENTS_AT_ONCE = 8
 
 
-def lane_of(server: LiveServer | TimedServer) -> ReactorLane:
-    lane = server.controller.lane.reactors
-    assert lane is not None
-    return lane
+def reactors_of(server: LiveServer | TimedServer) -> Reactors:
+    reactors = server.controller.reactors
+    assert reactors is not None
+    return reactors
+
+
+def transport_of(server: LiveServer | TimedServer) -> ReactorTransport:
+    transport = server.controller.reactor_transport
+    assert transport is not None
+    return transport
+
+
+def balancer_of(server: LiveServer | TimedServer) -> Balancer:
+    balancer = server.controller.balancer
+    assert balancer is not None
+    return balancer
 
 
 def show(server: LiveServer, shares: list[float], idle: float, times: int = 1) -> None:
-    """Let so many windows have had this load."""
-    lane = lane_of(server)
+    """Feed this many windows with this load."""
+    balancer = balancer_of(server)
 
     def balance() -> None:
-        lane.read_usage = lambda: Usage(shares, idle)
+        balancer.read_usage = lambda: Usage(shares, idle)
         for _ in range(times):
-            lane.balance_reactors()
-        lane.read_usage = lambda: None
+            balancer.run()
+        balancer.read_usage = lambda: None
 
     server.call(balance)
     settle(server)
 
 
 def settle(server: LiveServer | TimedServer) -> None:
-    """Until reactors and control have done what they were told."""
-    eventually(lambda: server.call(lambda: lane_of(server).reactors.is_settled), every_s=0.001)
+    """Wait until reactors and control have handled all messages."""
+    eventually(lambda: server.call(lambda: reactors_of(server).is_settled), every_s=0.001)
     server.call(lambda: None)
 
 
 def move(server: LiveServer | TimedServer, source: int, target: int, thousandths: int = ALL) -> list[int]:
-    """How many connections each reactor has afterwards."""
-    server.call(lambda: lane_of(server).reactors.give(source, target, thousandths, 0))
+    """The number of connections of each reactor afterwards."""
+    server.call(lambda: reactors_of(server).give(source, target, thousandths, 0))
     settle(server)
     return carried(server)
 
 
 def carried(server: LiveServer | TimedServer) -> list[int]:
-    return lane_of(server).reactors.carried()
+    return reactors_of(server).carried()
 
 
 def answer(client: Client, topic: str = "T", opaque: int = 7) -> bytes:
@@ -70,7 +87,7 @@ def answer(client: Client, topic: str = "T", opaque: int = 7) -> bytes:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
-    """Two reactors that are balanced only where a test says so."""
+    """A server with two reactors that are balanced only when a test does it."""
     with LiveServer(tmp_path) as started:
         still(started)
         yield started
@@ -78,7 +95,7 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
 
 def still(server: LiveServer) -> None:
     def keep() -> None:
-        lane_of(server).read_usage = lambda: None
+        balancer_of(server).read_usage = lambda: None
 
     server.call(keep)
 
@@ -94,9 +111,9 @@ def clients(server: LiveServer) -> Iterator[list[Client]]:
         client.close()
 
 
-def channel_of(server: LiveServer, client: Client) -> ReactorChannel:
+def connection_of(server: LiveServer, client: Client) -> ReactorConnection:
     host, port = client.socket.getsockname()[:2]
-    channels = server.call(lambda: list(lane_of(server)._channels.values()))
+    channels = server.call(lambda: list(transport_of(server)._connections.values()))
     return next(one for one in channels if one.address == f"{host}:{port}")
 
 
@@ -104,7 +121,7 @@ def channel_of(server: LiveServer, client: Client) -> ReactorChannel:
 def test_one_reactor_has_all_connections_at_first(server: LiveServer) -> None:
     """New ones were dealt to all in turn, which halves batches and doubles wake-ups."""
     assert carried(server) == [CLIENTS_AT_ONCE, 0]
-    assert sum(lane_of(server).reactors.counters()[1]) == 0
+    assert sum(reactors_of(server).counters()[1]) == 0
 
 
 def test_a_busy_reactor_spreads_and_a_calm_one_gathers(server: LiveServer, clients: list[Client]) -> None:
@@ -112,7 +129,7 @@ def test_a_busy_reactor_spreads_and_a_calm_one_gathers(server: LiveServer, clien
     assert carried(server) == [CLIENTS_AT_ONCE // 2, CLIENTS_AT_ONCE // 2]
     for client in clients:
         answer(client)
-    assert all(sum(counts) for counts in lane_of(server).reactors.counters())
+    assert all(sum(counts) for counts in reactors_of(server).counters())
     show(server, [0.2, 0.2], 1.0, GATHER_AFTER)
     assert carried(server) == [CLIENTS_AT_ONCE, 0]
     for client in clients:
@@ -144,14 +161,14 @@ def test_connections_behind_a_proxy_are_dealt_alike(server: LiveServer) -> None:
 def moved_about(server: LiveServer) -> Iterator[None]:
     """Each step moves all connections that may to the other reactor, and does not wait for it."""
     for source, target in itertools.cycle([(0, 1), (1, 0)]):
-        server.call(partial(lane_of(server).reactors.give, source, target, ALL, 0))
+        server.call(partial(reactors_of(server).give, source, target, ALL, 0))
         yield
 
 
 @given(st.lists(st.sampled_from(["look-up", "other", "half", "move"]), min_size=2, max_size=25))
 @settings(max_examples=60)
 def test_a_stream_over_two_reactors_is_answered_in_its_order(streaming: LiveServer, steps: list[str]) -> None:
-    """Each of its frames once, with moves between them and inside them. Look-ups have an order, and so have others."""
+    """Each frame is answered once, with moves between and inside frames. Lookups keep their order, and so do others."""
     asked: dict[str, list[int]] = {"look-up": [], "other": []}
     moves, rest = moved_about(streaming), b""
     with streaming.connect() as client:
@@ -182,7 +199,7 @@ def test_a_connection_with_a_part_of_a_frame_stays(server: LiveServer) -> None:
         answer(client)
         whole = look_up(CLIENTS[0], "T", 8)
         client.send(whole[:9])
-        eventually(lambda: lane_of(server).reactors.incoming_bytes == 9)
+        eventually(lambda: reactors_of(server).incoming_bytes == 9)
         assert move(server, 0, 1) == [1, 0]
         client.send(whole[9:])
         assert b'"opaque":8,' in client.receive_frame()
@@ -190,8 +207,8 @@ def test_a_connection_with_a_part_of_a_frame_stays(server: LiveServer) -> None:
 
 
 def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> None:
-    """Its next look-ups must not overtake that request."""
-    reactors = lane_of(server).reactors
+    """Its next lookups must not overtake that request."""
+    reactors = reactors_of(server)
     with server.connect() as client:
         answer(client)
         settle(server)
@@ -199,7 +216,7 @@ def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> Non
             client.send(frame(json_header(206, opaque=1)) + look_up(CLIENTS[0], "T", 2))
             eventually(lambda: reactors.has_news)
             reactors.give(0, 1, ALL, 0)
-            eventually(lambda: reactors.has_obeyed)
+            eventually(lambda: reactors.has_handled_all)
             assert carried(server) == [1, 0]
         assert [client.receive().opaque for _ in range(2)] == [1, 2]
 
@@ -214,7 +231,7 @@ def test_a_connection_with_answers_that_are_not_taken_stays(server: LiveServer) 
         for number in range(150):
             broker.request(103, register_ext(broker=f"b{number}", addr=f"10.0.0.{number}:1", body=body), body)
         asked = 0
-        while not lane_of(server).reactors.outgoing_bytes:  # one at a time, so that no request waits as input
+        while not reactors_of(server).outgoing_bytes:  # one at a time, so that no request waits as input
             client.send(look_up(CLIENTS[0], "T", asked))
             asked += 1
             eventually(partial(has_answered, server, asked), every_s=0.001)
@@ -236,11 +253,11 @@ def test_a_broker_that_moved_is_registered_until_it_closes(server: LiveServer) -
 
 @pytest.mark.parametrize("ends", ["abort", "close"])
 def test_control_ends_a_connection_that_moves_just_then(server: LiveServer, ends: str) -> None:
-    """What it says to the number that the connection had is said again to its new one."""
+    """A message sent to the old number is sent again to the new one."""
     with server.connect() as client:
         answer(client)
         settle(server)
-        channel, reactors = channel_of(server, client), lane_of(server).reactors
+        channel, reactors = connection_of(server, client), reactors_of(server)
 
         def end() -> None:
             reactors.give(0, 1, ALL, 0)
@@ -253,7 +270,7 @@ def test_control_ends_a_connection_that_moves_just_then(server: LiveServer, ends
         assert client.is_closed_by_server()
     settle(server)
     assert carried(server) == [0, 0]
-    assert server.call(lambda: lane_of(server)._channels) == {}
+    assert server.call(lambda: transport_of(server)._connections) == {}
 
 
 def test_a_connection_that_said_nothing_yet_moves_too(server: LiveServer) -> None:
@@ -271,7 +288,7 @@ def test_only_connections_with_traffic_make_reactors_even(tmp_path: Path) -> Non
         server.advance(5 * SECOND)
         answer(new)
         settle(server)
-        server.call(lambda: lane_of(server).reactors.give(0, 1, ALL, SECOND))
+        server.call(lambda: reactors_of(server).give(0, 1, ALL, SECOND))
         settle(server)
         assert carried(server) == [1, 1]
         old.close()
@@ -282,14 +299,14 @@ def test_only_connections_with_traffic_make_reactors_even(tmp_path: Path) -> Non
 
 
 def test_the_idle_limit_goes_with_a_connection(tmp_path: Path) -> None:
-    """B060: a move is no traffic."""
+    """B060: a move does not count as traffic."""
     server = TimedServer(tmp_path, {"rocketns.reactors": 2})
     try:
         with server.connect() as client:
             answer(client)
             pass_time(server, 119 * SECOND)
             assert move(server, 0, 1) == [0, 1]
-            assert is_open_untouched(client)
+            assert not is_ended(client)
             server.advance(SECOND)
             assert client.is_closed_by_server()
     finally:
@@ -305,11 +322,11 @@ def test_look_ups_are_counted_for_the_client_that_moved(tmp_path: Path) -> None:
         settle(server)
         move(server, 0, 1)
         answer(client)
-        rows, _ = server.call(lane_of(server).drain_lookups)
+        rows, _ = server.call(lambda: drain_lookups(reactors_of(server)))
     assert [(client_name, count) for _, client_name, _, _, count, _ in rows] == [(f"{host}:{port}", 1)] * 2
 
 
 def test_looking_at_the_load_wakes_control_no_more_often(server: LiveServer) -> None:
     """It was a wake-up four times a second, 0.8 ms of CPU a second on a server that does nothing."""
-    due = server.call(lambda: {job.name: (job.due_ms, job.every_ms) for job in server.controller.control.jobs._jobs})
+    due = server.call(lambda: {job.name: (job.due_ms, job.every_ms) for job in server.controller.jobs._jobs})
     assert due["balanceReactors"] == due["closeIdle"]

@@ -1,4 +1,4 @@
-"""More look-ups in one piece than a connection's turn answers."""
+"""More lookups in one piece than a connection's turn can answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reactors see while control shows them one change: of every route what was before or what comes, or control's."""
+"""What reactors see while control publishes one change: each route before or after it, or control's answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Bodies = list[bytes | int | None]
 
 
 class WatchedSlots(RouteSlots):
-    """Looks at every topic after each step."""
+    """Checks every topic after each step."""
 
     seen: list[Bodies]
 
@@ -67,7 +67,7 @@ def register(
 def test_nobody_sees_a_new_address_with_old_queues(
     world: PublishedWorld, change: Callable[[PublishedWorld], None]
 ) -> None:
-    """A registration is one step to those who look up routes."""
+    """For lookups, a registration happens in one step."""
     register(world, "10.0.0.1:1", 8, 1)
     world.publish()
     assert isinstance(world.slots, WatchedSlots)

@@ -1,4 +1,4 @@
-"""The compiled step that writes a registration's queues, beside the same in Python."""
+"""The compiled step that writes a registration's queues, compared with the same in Python."""
 
 from __future__ import annotations
 
@@ -52,6 +52,13 @@ def test_what_is_written_and_told_is_the_references(
     assert [list(topic.items()) for topic in topics.values()] == [list(topic.items()) for topic in expected.values()]
     assert list(topics) == list(expected)
     assert list(queues.items()) == list(given.items())
+
+
+def test_equal_queues_are_no_change_even_as_another_object() -> None:
+    old, equal = QueueData(1, 8, 6, 0), QueueData(1, 8, 6, 0)
+    topics = {"T": {"ba": old}}
+    assert put_queues(topics, "ba", {"T": equal}, {}, True, TopicChange) == []
+    assert topics["T"]["ba"] is old is not equal
 
 
 def test_changes_are_what_the_class_itself_would_make() -> None:

@@ -1,4 +1,4 @@
-"""Registration bodies: the compiled parser answers what its Python twin answers, or declines."""
+"""Registration bodies: the compiled parser gives its Python twin's result, or declines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns._fast.codec import register_body as compiled
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
-from rocketns.protocol.body.registration import RegisterBrokerBody, TopicConfigWrapper
-from rocketns.protocol.body.route import DataVersion, TopicTable, queue_data
+from rocketns.protocol.body.registration import decoding
+from rocketns.protocol.body.registration.compact import read_compact
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import V5_0_0
 from tests.protocol import java_registrations as java
+from tests.protocol.reference import decode_by_definition
 from tests.protocol.strategies import JSON_BITS, ints, json_values, longs, mutated, texts
 
 DECLINED, REFUSED = "declined", "refused"
@@ -47,26 +50,17 @@ BROKER_4_9 = (
 
 def reference(body: bytes, *, compressed: bool = False, version: int = V5_0_0) -> RegisterBrokerBody | str:
     try:
-        return registration.decode_register_broker_body_reference(
-            body, compressed=compressed, version=version, now_ms=java.NOW
-        )
+        return decode_by_definition(body, compressed=compressed, version=version, now_ms=java.NOW)
     except BodyDecodeError:
         return REFUSED
 
 
-def as_body(parsed: Any) -> RegisterBrokerBody | str:
-    if parsed is None:
-        return DECLINED
-    version, queues, renamed, filters, known = parsed
-    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), TopicTable(queues, renamed, known)), filters)
-
-
 def fast(body: bytes) -> RegisterBrokerBody | str:
-    return as_body(compiled.parse_json(body, queue_data))
+    return read_compact(body, compressed=False, mappings=True) or DECLINED
 
 
 def fast_blocks(inflated: bytes, mappings: bool) -> RegisterBrokerBody | str:
-    return as_body(compiled.parse_compressed(inflated, mappings, queue_data))
+    return read_compact(inflated, compressed=True, mappings=mappings) or DECLINED
 
 
 def order(read: RegisterBrokerBody | str) -> list[str]:
@@ -75,7 +69,7 @@ def order(read: RegisterBrokerBody | str) -> list[str]:
 
 
 def agree(taken: RegisterBrokerBody | str, read: Callable[[], RegisterBrokerBody | str]) -> bool:
-    """Whether the compiled parser took it; it then must be what the twin makes of it."""
+    """Whether the compiled parser accepted the body. Its result is then compared with the twin's."""
     if taken == DECLINED:
         return False
     expected = read()
@@ -154,15 +148,13 @@ def test_compressed_bodies_of_real_brokers_are_not_declined(inflated: bytes) -> 
 
 
 def test_a_body_is_read_by_the_compiled_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what it declines by the reference: the caller sees no difference."""
+    """A declined body is decoded by the reference; the caller sees no difference."""
     spaced = json.dumps(json.loads(BROKER_5_5_0)).encode()
     expected = reference(BROKER_5_5_0)
     assert fast(spaced) == DECLINED
-    assert registration.decode_register_broker_body(spaced, compressed=False, version=V5_0_0, now_ms=1) == expected
-    monkeypatch.setattr(registration, "_decode_plain", None)
-    assert (
-        registration.decode_register_broker_body(BROKER_5_5_0, compressed=False, version=V5_0_0, now_ms=1) == expected
-    )
+    assert decode_register_broker_body(spaced, compressed=False, version=V5_0_0, now_ms=1) == expected
+    monkeypatch.setattr(decoding, "decode_plain", None)
+    assert decode_register_broker_body(BROKER_5_5_0, compressed=False, version=V5_0_0, now_ms=1) == expected
 
 
 @given(bodies)
@@ -287,7 +279,7 @@ def test_texts(text: str, place: str) -> None:
      '"order":' + "[" * 10 + "]" * 10, '"topicName":"a"', '"attributes":null', '"order":true ', ' "order":true'],
 )  # fmt: skip
 def test_what_brokers_do_not_write_is_declined(member: str) -> None:
-    """Also where a small body shows no difference: beyond some size the reference refuses what it reads leniently."""
+    """Above some size the reference refuses text that it reads leniently, so large bodies are compared as well."""
     text = (
         '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":"a"%s}}}}'
     )
@@ -296,7 +288,7 @@ def test_what_brokers_do_not_write_is_declined(member: str) -> None:
 
 
 def test_equal_queues_are_one_object() -> None:
-    """More kinds than the parser keeps, and a second body: still one object for equal values."""
+    """More kinds than the parser caches, and a second body: equal values are still one object."""
     many = [topic_config(f"T{n}", n % 50, n % 7, n % 8, n % 2) for n in range(1000)]
     one, other = fast(register_body(many)), fast(register_body(many[::-1]))
     assert isinstance(one, RegisterBrokerBody)

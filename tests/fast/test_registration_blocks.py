@@ -1,4 +1,4 @@
-"""The blocks of a compressed registration: the compiled reader decides as the Construct declaration and Python do."""
+"""The blocks of a compressed registration: the compiled reader agrees with the Construct declaration and Python."""
 
 from __future__ import annotations
 

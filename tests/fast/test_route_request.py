@@ -1,4 +1,4 @@
-"""Recognising look-ups: what the compiled recogniser takes, it reads as the reference does."""
+"""Recognising lookups: the compiled recogniser reads every accepted frame like the reference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Read = tuple[bytes, int, int, bool]
 
 
 def reference(whole: bytes) -> Read:
-    """A look-up as the reference reads it; MalformedFrame where it is no frame."""
+    """A lookup as the reference reads it; MalformedFrame if it is not a frame."""
     request = decode(whole)
     header = decode_header(request, GetRouteInfoRequestHeader)
     assert (request.code, request.flag, requested_zone(request)) == (GET_ROUTE, 0, None)
@@ -45,7 +45,7 @@ def test_look_ups_of_real_clients_are_recognised(client: str, opaque: int) -> No
 
 @pytest.mark.parametrize("client", [client for client in CLIENTS if client.endswith("JSON")])
 def test_the_next_look_up_of_a_client_is_recognised_by_its_likeness(client: str) -> None:
-    """Where the opaque stands before the topic, likeness is not looked for."""
+    """If the opaque is before the topic, the frame is not compared with the last one."""
     learnt = look_up(client, "T", 1)
     is_learnt = learnt.index(b'"opaque"') > learnt.index(b'"topic"')
     for topic in TOPICS:
@@ -66,7 +66,7 @@ def test_what_is_recognised_is_what_the_reference_reads(whole: bytes) -> None:
 
 @st.composite
 def likes(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """Two frames of which the second resembles the first."""
+    """Two frames; the second resembles the first."""
     first = draw(st.one_of(any_frames, st.builds(look_up, st.sampled_from(CLIENTS), st.sampled_from(TOPICS), opaques)))
     changed = draw(mutated(st.just(first[8:])))
     return first, frame(changed, b"", JSON)

@@ -1,14 +1,15 @@
-"""The slots say of every topic what the tables say, whatever brokers, tools, connections and time do."""
+"""The slots agree with the tables about every topic, whatever brokers, tools, connections and time do."""
 
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, seed, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import invariant, rule
 
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns._fast.routes.slots import HANDED_OVER
@@ -16,9 +17,10 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import TopicConfig, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import view
-from rocketns.server.publisher import Publisher
+from rocketns.server.publishing.publisher import Publisher
 from tests.routeinfo.manager import Broker, Manager
 from tests.routeinfo.test_machine import SEED, RouteMachine, brokers, queues
+from tests.support.machine import run_machine
 
 TOPICS = ["T1", "T2", "T3", "rmq_sys_SYNC_BROKER_MEMBER_ba", "nobody's", *(f"many{number}" for number in range(200))]
 
@@ -28,7 +30,7 @@ def route_of(manager: Manager, topic: str) -> TopicRouteData | None:
 
 
 def is_simple(manager: Manager, route: TopicRouteData) -> bool:
-    """Whether nothing is in the route, or could be by a switch, that fragments cannot say."""
+    """Whether fragments can express the route, also after any switch is changed."""
     groups = [manager.tables.broker_addr_table[group.broker_name] for group in route.broker_datas]
     masterless = any(g.broker_addrs and g.enable_acting_master and MASTER_ID not in g.broker_addrs for g in groups)
     filters = manager.tables.filter_server_table
@@ -37,7 +39,7 @@ def is_simple(manager: Manager, route: TopicRouteData) -> bool:
 
 
 class SlotMachine(RouteMachine):
-    """The tables' machine, with the slots beside them."""
+    """The tables' state machine, with slots beside the tables."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,14 +73,7 @@ class SlotMachine(RouteMachine):
         assert len(self.publisher.slots) == len(self.manager.tables.topic_queue_table)
 
 
-def run(number: int, **limits: Any) -> None:
-    """Run the machine; a failure carries the line that replays it."""
-    machine = seed(number)(type("Machine", (SlotMachine,), {}))
-    try:
-        run_state_machine_as_test(machine, settings=settings(**limits))
-    except BaseException as error:
-        error.add_note(f"replay: ROCKETNS_SEED={number} python -m pytest tests/fast/test_routes.py")
-        raise
+run = partial(run_machine, SlotMachine, "tests/fast/test_routes.py")
 
 
 def test_whatever_happens_the_slots_are_the_tables() -> None:
@@ -106,7 +101,7 @@ SOME = [f"T{number}" for number in range(8)]
 def test_a_broker_is_found_in_every_topic_whatever_the_topic_before_it_has(
     steps: list[tuple[str, bool, list[str]]],
 ) -> None:
-    """The place in one topic is where the next is looked into first; a topic may come twice at once."""
+    """The search in the next topic begins at the position of the last one. A topic may occur twice in a change."""
     slots, holders = RouteSlots(element), {topic: set[str]() for topic in SOME}
     for name in NAMES:
         slots.put_broker(name, name.encode(), b"", False)
@@ -148,7 +143,7 @@ def test_brokers_stay_sorted_by_name_however_they_come_and_go(steps: list[tuple[
 
 
 def test_many_topics_come_and_go() -> None:
-    """The table of slots grows, and what is taken out of it leaves nothing that cannot be found."""
+    """The table of slots grows, and after removals every remaining topic is still found."""
     slots = RouteSlots(element)
     slots.put_broker("b", b"B", b"S", False)
     numbers = list(range(5000))
@@ -174,7 +169,7 @@ def test_a_topic_that_is_handed_over_stays_so() -> None:
 
 
 def test_topics_that_are_deleted_leave_no_fragment_behind() -> None:
-    """Queue data that nobody has had before, again and again: what the slots take does not grow with it."""
+    """New queue data again and again: the memory of the slots does not grow."""
     slots = RouteSlots(element)
     slots.put_broker("b", b"B", b"S", False)
 

@@ -1,4 +1,4 @@
-"""The time at which a 5.x broker wrote its registration is left out of the fingerprint, and nothing else is."""
+"""The fingerprint leaves out the time at which a 5.x broker wrote its registration, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns._fast.routes.fingerprint import fingerprint
+from rocketns._fast.codec.fingerprint import fingerprint
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
-from rocketns.protocol.body.registration import RegisterBrokerBody
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
 from rocketns.protocol.codes import V3_0_11, V5_0_0
 from tests.fast.test_register_body import BROKER_4_9, BROKER_5_5_0
+from tests.protocol.reference import decode_by_definition
 from tests.protocol.strategies import mutated
 
 # Two times in milliseconds, and 5.5.0's body with a place for one.
@@ -111,12 +113,12 @@ def test_every_other_byte_counts() -> None:
     for place in range(len(BROKER_5_5_0)):
         changed = bytearray(BROKER_5_5_0)
         changed[place] ^= 1
-        is_digit_of_it = start < place < start + len(NOW)  # its first digit becomes a 0, which no time begins with
+        is_digit_of_it = start < place < start + len(NOW)  # its first digit becomes 0; no time begins with 0
         assert (fingerprint(changed) == fingerprint(BROKER_5_5_0)) is is_digit_of_it, place
 
 
 def test_the_place_of_the_stamp_counts() -> None:
-    """Two bodies that are the same bytes without their stamps, one of which has it elsewhere."""
+    """Two bodies that differ only in the position of their time stamps."""
     one = body('"mappingDataVersion":{"timestamp":%s},"topicConfigTable":{}', '"x":1,')
     other = body('"mappingDataVersion":{"timestamp":1},"topicConfigTable":{}', '"x":1,')
     assert fingerprint(with_stamp(one, NOW)) != fingerprint(with_stamp(other, NOW))
@@ -127,7 +129,7 @@ Decoder = Callable[[bytes], object]
 
 
 def decoded(decode: Decoder, data: bytes) -> object:
-    """What a body is decoded as, or the error's text."""
+    """The decoded body, or the error's text."""
     try:
         return decode(data)
     except BodyDecodeError as error:
@@ -136,13 +138,13 @@ def decoded(decode: Decoder, data: bytes) -> object:
 
 def decoders() -> list[Decoder]:
     """Everything that reads a registration's body, compressed or not, of each generation."""
-    whole = (registration.decode_register_broker_body, registration.decode_register_broker_body_reference)
+    whole = (decode_register_broker_body, decode_by_definition)
 
     def of(read: Callable[..., RegisterBrokerBody], compressed: bool, version: int) -> Decoder:
         return lambda data: read(data, compressed=compressed, version=version, now_ms=5)
 
     ways = [of(read, flag, version) for read in whole for flag in (False, True) for version in (V3_0_11, V5_0_0)]
-    return [*ways, lambda data: registration.decode_topic_config_wrapper(data, 5)]
+    return [*ways, lambda data: decode_topic_config_wrapper(data, 5)]
 
 
 texts = [with_stamp(text, NOW) for text in (*LEFT_OUT.values(), *COUNTED.values())] + [BROKER_4_9]

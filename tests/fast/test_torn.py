@@ -1,4 +1,4 @@
-"""A route of many brokers takes a reactor long to write, and control changes it meanwhile: no answer is torn."""
+"""Control changes a route of many brokers while reactors write it into answers: no answer mixes two states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, queue_data
 from tests.fast.clients import CLIENTS, look_up
-from tests.fast.test_moving import lane_of, settle
+from tests.fast.test_moving import balancer_of, reactors_of, settle
 from tests.soak.live import LiveServer
 
 BROKERS, MOVING = 300, "b150"
@@ -37,7 +37,7 @@ def come_and_go(server: LiveServer, slots: RouteSlots, is_over: threading.Event)
 
 
 def names_in_answers(client: Client) -> set[int]:
-    """How many names of brokers an answer has: each is there with its addresses, and with its queues."""
+    """How many broker names an answer has: each is there once with its addresses and once with its queues."""
     found = set()
     for _ in range(ASKED // ASKED_AT_ONCE):
         client.send(look_up(CLIENTS[0], "wide") * ASKED_AT_ONCE)
@@ -46,13 +46,13 @@ def names_in_answers(client: Client) -> set[int]:
     return found
 
 
-@pytest.mark.flaky(reruns=2)  # it has to see both states, which takes a core for each side
+@pytest.mark.flaky(reruns=2)  # seeing both states needs one core for each side
 def test_no_answer_has_queues_of_a_broker_without_its_addresses(tmp_path: Path) -> None:
     """Over each of two reactors; both states are seen, so the change went on while they wrote."""
     with LiveServer(tmp_path) as server:
-        slots, lane, is_over = server.controller.control.publisher.slots, lane_of(server), threading.Event()
-        lane.read_usage = lambda: None
-        server.call(lambda: lane.reactors.deal_to(2))
+        slots, reactors, is_over = server.controller.publisher.slots, reactors_of(server), threading.Event()
+        balancer_of(server).read_usage = lambda: None
+        server.call(lambda: reactors.deal_to(2))
         server.call(lambda: fill(slots))
         clients = [server.connect() for _ in range(2)]
         for client in clients:

@@ -10,7 +10,7 @@ import pytest
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import frame, json_header
 from tests.fast.clients import CLIENTS, look_up
-from tests.fast.test_moving import answer, lane_of, settle, still
+from tests.fast.test_moving import answer, reactors_of, settle, still
 from tests.soak.live import LiveServer
 
 TURN_BYTES_MAX = 256 * 1024  # turns.pyx
@@ -35,11 +35,11 @@ def test_answers_of_one_turn_are_bounded_by_bytes(server: LiveServer) -> None:
             client.request(103, register_ext(broker=f"b{number}", addr=f"10.0.0.{number}:1", body=body), body)
         size = len(answer(client, "wide"))
         settle(server)
-        before = sum(lane_of(server).reactors.rounds)
+        before = sum(reactors_of(server).rounds)
         client.send(look_up(CLIENTS[0], "wide") * LOOK_UPS)
         for _ in range(LOOK_UPS):
             client.receive_frame()
-        rounds = sum(lane_of(server).reactors.rounds) - before
+        rounds = sum(reactors_of(server).rounds) - before
     assert rounds >= LOOK_UPS * size // (TURN_BYTES_MAX + size)
 
 
@@ -53,4 +53,4 @@ def test_the_rest_of_a_burst_keeps_no_large_buffer(server: LiveServer) -> None:
         for _ in range(2 * IN_FLIGHT_MAX):
             client.receive()
         settle(server)
-        assert lane_of(server).reactors.incoming_bytes == len(unfinished)
+        assert reactors_of(server).incoming_bytes == len(unfinished)

@@ -1,4 +1,4 @@
-"""A name server without sockets whose reactors' slots follow its tables, and what the reference says of a look-up."""
+"""A name server without sockets whose slots follow its tables, and the reference's answers to lookups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.unregistration import unregister_brokers
-from rocketns.server.publisher import Publisher
+from rocketns.server.publishing.publisher import Publisher
 from tests.processor.asking import World
 
 FRAME_BYTES_MAX = 16 * 1024 * 1024
@@ -20,7 +20,7 @@ CLOSES = b"closes"
 
 
 class PublishedWorld(World):
-    """Every request is published before it is answered, as control does."""
+    """A name server's state. Every change is published before its request is answered, as in control."""
 
     def __init__(self, home: Path, properties: str = "") -> None:
         super().__init__(home, properties)
@@ -28,7 +28,7 @@ class PublishedWorld(World):
         self.slots = self.publisher.slots
 
     def publish(self) -> None:
-        """Apply what was asked, then show what changed."""
+        """Process a request, then publish its change."""
         tables = self.context.tables
         self.context.note(unregister_brokers(tables, self.context.unregister_queue.take_all(), self.now.ms))
         self.publisher.publish(self.context.take_events())

@@ -51,7 +51,7 @@ def difference(step: Step, answer: bytes, recorded: bytes) -> str:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_recorded_requests_are_the_scripts(name: str) -> None:
-    """A change of the script shows until the answers are captured again."""
+    """Fails after a change of the script until the answers are captured again."""
     assert [step.request for step in store.load(name)] == [step.request for step in SCENARIOS[name].steps]
     text = store.path_of(name).read_text("utf-8")
     assert text == store.rendered(SCENARIOS[name], [step.answer for step in store.load(name)])

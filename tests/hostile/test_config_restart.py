@@ -159,8 +159,8 @@ def _is_served(server: NameServer) -> bool:
         return client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
 
 
-def test_what_the_file_says_in_vain_is_named_in_the_log(start_server: StartServer) -> None:
-    """Java passes it over in silence, and so did rocketns; it starts all the same."""
+def test_settings_of_the_file_without_effect_are_named_in_the_log(start_server: StartServer) -> None:
+    """Java ignores them in silence. rocketns starts too, and warns."""
     server = start_server(
         {"waitSecondsForService": "abc", "rocketns.conectionsMax": 5, "listenport": 1, "clusterTest": "yes"}
     )
@@ -168,8 +168,22 @@ def test_what_the_file_says_in_vain_is_named_in_the_log(start_server: StartServe
     log = server.process.text()
     for sentence in (
         "waitSecondsForService=abc has no effect: it is not a number from -2147483648 to 2147483647. 45 is used",
-        "rocketns.conectionsMax has no effect: rocketns has no such property",
+        "rocketns.conectionsMax has no effect: rocketns has no such property. The nearest name is "
+        "rocketns.connectionsMax",
         "listenport has no effect: the property is called listenPort",
-        "clusterTest=yes counts as false",
+        "clusterTest=yes counts as false: it is neither true nor false",
     ):
         assert f"WARN MainThread - configuration file: {sentence}\n" in log
+
+
+def test_settings_of_the_command_line_without_effect_are_named_in_the_log(start_server: StartServer) -> None:
+    """Properties of the file are not read from -D, neither by Java nor by rocketns."""
+    server = start_server(options=["-Drocketns.connectionsMax=5", "-Drocketns.conectionsMax=5"])
+    server.stop()
+    log = server.process.text()
+    for sentence in (
+        "-Drocketns.connectionsMax has no effect: set rocketns.connectionsMax in the file that -c names",
+        "-Drocketns.conectionsMax has no effect: rocketns has no such property. The nearest name is "
+        "rocketns.connectionsMax",
+    ):
+        assert f"WARN MainThread - command line: {sentence}\n" in log

@@ -14,7 +14,7 @@ from interop.harness import codes
 from interop.harness.servers import NameServer
 from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol import command
-from rocketns.protocol.body import registration
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.headers import RegisterBrokerRequestHeader, decode_header
 from tests.hostile import dear
 from tests.hostile.watch import MB, Watch
@@ -48,9 +48,7 @@ def decode(frame: memoryview) -> None:
         request = command.decode(frame)
         if request.code == codes.REGISTER_BROKER:
             header = decode_header(request, RegisterBrokerRequestHeader)
-            registration.decode_register_broker_body(
-                request.data, compressed=header.compressed, version=request.version, now_ms=1
-            )
+            decode_register_broker_body(request.data, compressed=header.compressed, version=request.version, now_ms=1)
 
 
 @pytest.mark.parametrize("make", FRAMES)

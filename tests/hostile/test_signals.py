@@ -68,7 +68,7 @@ def test_sighup_takes_what_is_felt_at_once_from_the_file(server: NameServer) -> 
         assert (shown["waitSecondsForService"], shown["clusterTest"]) == ("7", "false")
         server.config_path.write_text("a=\\u12")
         server.process.signal(signal.SIGHUP)
-        server.process.wait_for("ERROR MainThread - the configuration stays as it is: The configuration file ")
+        server.process.wait_for("ERROR MainThread - the configuration is not changed: The configuration file ")
         assert settings(client) == shown
 
 

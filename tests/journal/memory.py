@@ -15,7 +15,7 @@ BOOT_MS = 1_700_000_000_000
 
 
 class MemoryWriter(Writer):
-    """Keeps what it gets; ``stuck`` keeps it pending, as a full disk does."""
+    """A writer that keeps its chunks. ``stuck`` leaves them pending, like a full disk."""
 
     def __init__(self) -> None:
         self.chunks: list[Chunk] = []
@@ -48,7 +48,7 @@ class MemoryWriter(Writer):
 
 
 def memory_journal(tables: RouteTables, kv: dict | None = None, **config: object) -> tuple[Journal, MemoryWriter]:
-    """Started; waiting work is done at the next `run_work`."""
+    """A started journal. Its waiting work is done at the next `run_work`."""
     settings = JournalConfig(journal_path="/nowhere", journal_ns="n1", **config)  # type: ignore[arg-type]
     journal = Journal(settings, "n1", tables, {} if kv is None else kv, BOOT_MS, lambda _s, step: steps.append(step))
     steps: list[Callable[[], None]] = []

@@ -1,4 +1,4 @@
-"""The state that a journal tells of, and whether its records keep the contract. Knows nothing of how it is written."""
+"""Replays a journal into a state, and checks that its records keep the contract. Independent of the writer's code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_columns(one: Record) -> None:
 
 @dataclass
 class State:
-    """``lenient`` for who began in the middle of a boot, and so does not know everything that goes."""
+    """``lenient``: the reader began in the middle of a boot, so records may remove what it has not seen."""
 
     lenient: bool = False
     topics: dict[str, dict[str, tuple[int, int, int, int]]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class State:
             self.kv[one["ns_key"], one["key"]] = one["val"]
 
     def check(self, tables: RouteTables) -> None:
-        """The journal tells of the same topics and the same groups as the server's tables."""
+        """Check that the journal has the same topics and groups as the server's tables."""
         assert self.topics == {
             topic: {broker: tuple(queues) for broker, queues in brokers.items()}
             for topic, brokers in tables.topic_queue_table.items()
@@ -127,7 +127,7 @@ class State:
         self._check_live(tables)
 
     def _check_live(self, tables: RouteTables) -> None:
-        """What a live member said last; an address in two groups has one live entry, of who came last."""
+        """The last data of each live member. An address in two groups has one live entry, of the later registration."""
         for key, told in self.members.items():
             live = tables.live(told["cluster"], told["addr"])
             if live is None or self.last_of.get((told["cluster"], told["addr"])) != key:
@@ -139,7 +139,7 @@ class State:
 
 
 def check_sequence(records: list[Record]) -> None:
-    """Within one boot: numbers without a gap, but for what ``drop`` records tell of."""
+    """Check one boot: sequence numbers without a gap, except for those counted by ``drop`` records."""
     expected = 1
     for one in records:
         lost = one.get("lost", 0)

@@ -166,7 +166,7 @@ def test_endless_losses_are_logged_once_a_minute(writer: MemoryWriter, caplog: p
 
 
 def test_a_loss_that_lasts_to_the_end_is_stated_in_the_last_file(writer: MemoryWriter) -> None:
-    """The writer catches up only after the last record; closing is the last chance to say what is missing."""
+    """The writer catches up only after the last record, so closing is the last chance to write a ``drop``."""
     buffer = buffer_of(writer, 1 << 12)
     writer.stuck = True
     put(buffer, 1_000)

@@ -1,4 +1,4 @@
-"""A real server process whose machine fails it: killed while it writes, a full disk, a folder that is none."""
+"""A real server process in bad conditions: killed while it writes, a full disk, a file in place of the folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.journal.files import closed_files, open_files, records_of
 from tests.journal.replay import Record, check_columns, check_sequence
 
 WRITE_MS = 20
-# What an answer may be ahead of the disk here: the interval, and a busy machine.
+# The time by which an answer may be ahead of the disk: the interval, and some more on a busy machine.
 SYNCED_AFTER_S = 1.0
 WITHIN_S = 30
 
@@ -60,7 +60,7 @@ def test_a_kill_while_it_writes_takes_the_last_moment_only(
     server = start(journalRotationBytes=20_000)
     with server.connect() as client:
         times = answered_puts(client, 2 * SYNCED_AFTER_S)
-        eventually(lambda: open_files(tmp_path / "j"), every_s=0.001)  # there is none while a file is being closed
+        eventually(lambda: open_files(tmp_path / "j"), every_s=0.001)  # there is no open file while one is being closed
         killed = time.monotonic()
         server.kill()
     (left,) = open_files(tmp_path / "j")

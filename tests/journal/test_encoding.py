@@ -1,4 +1,4 @@
-"""Lists of topics as JSON: whatever the names are, what is read back is what was written."""
+"""Lists of topics as JSON: any names are read back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look-ups as counters: by topic, by kind of client, and by address where that is wanted; never more than the bound."""
+"""Counters of lookups by topic, by kind of client and, if wanted, by address; never more than the bound."""
 
 from __future__ import annotations
 

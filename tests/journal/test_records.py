@@ -1,4 +1,4 @@
-"""What each event becomes: the records of the contract, column by column."""
+"""The records of each event, column by column."""
 
 from __future__ import annotations
 

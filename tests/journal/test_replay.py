@@ -1,4 +1,4 @@
-"""What the journal says is what the tables hold: after anything that brokers, tools, connections and time may do.
+"""The replayed journal equals the tables, after anything that brokers, tools, connections and time may do.
 
 A failure prints the steps that lead to it and a line that replays it.
 """
@@ -8,18 +8,19 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import pytest
-from hypothesis import Phase, seed, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import invariant, rule
 
 from rocketns.journal import journal, snapshot
 from rocketns.journal.effects import Effects
 from tests.journal.memory import BOOT_MS, memory_journal, run_work
 from tests.journal.replay import Record, State, check_columns, check_sequence
 from tests.routeinfo.test_machine import RouteMachine, addrs, clusters
+from tests.support.machine import run_machine
 
 SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))
 
@@ -88,14 +89,7 @@ class JournalMachine(RouteMachine):
             check_columns(one)
 
 
-def run(number: int, **limits: Any) -> None:
-    """Run the machine; a failure carries the line that replays it."""
-    machine = seed(number)(type("Machine", (JournalMachine,), {}))
-    try:
-        run_state_machine_as_test(machine, settings=settings(**limits))
-    except BaseException as error:
-        error.add_note(f"replay: ROCKETNS_SEED={number} python -m pytest tests/journal/test_replay.py")
-        raise
+run = partial(run_machine, JournalMachine, "tests/journal/test_replay.py")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Which closed files are deleted: by age, by size, and never anybody else's."""
+"""Which closed files are deleted: by age and by size, and never another program's."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_fits_stays(store: Store) -> None:
 
 
 def test_nothing_of_others_is_touched(store: Store) -> None:
-    """Neither other name servers' files, nor open ones, nor what is no journal."""
+    """Not deleted: files of other name servers, open files, and files that are not a journal."""
     foreign, own = Store(store.root, "n2"), store.folder(TODAY - timedelta(days=100))
     fill(foreign, 5)
     own.mkdir(parents=True)

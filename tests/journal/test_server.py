@@ -1,4 +1,4 @@
-"""A server with a journal, over sockets: what it writes, and that it pays and loses nothing it should not."""
+"""A server with a journal, over sockets: its records, and that it writes none without a change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.journal.replay import Record, State, check_columns, check_sequence
 from tests.support.inprocess import TimedServer
 
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
-# Look-ups are counted by whoever answers them: the Python of this process, or a reactor.
+# Whoever answers a lookup counts it: Python in this process, or a reactor.
 both_lanes = pytest.mark.parametrize("reactors", [0, 2], ids=["loop", "reactors"])
 
 
@@ -182,7 +182,7 @@ def test_look_ups_are_not_counted_where_they_are_not_wanted(
 def test_a_server_without_a_journal_has_nothing_of_it(tmp_path: Path) -> None:
     server = TimedServer(tmp_path)
     try:
-        assert server.controller.journal is server.controller.control.journal is None
+        assert server.controller.journal is None
         assert server.controller.context.lookups is None
         assert "journal" not in {thread.name for thread in threading.enumerate()}
     finally:

@@ -1,4 +1,4 @@
-"""Snapshots: whole, true at every moment of their writing, and never much work at once."""
+"""Snapshots: complete, correct at every moment of their writing, and in small steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thread and its files: names, order, repair, and what happens when the disk will not."""
+"""The journal's thread and its files: names, order, repair, and failing disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking the processors directly: a context, a peer, a clock, and what the whole state looks like."""
+"""Calls the processors directly, with a context, a peer and a clock; shows the whole state as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools ask for: cluster info, topic lists, deletion, permissions."""
+"""Requests of tools: cluster info, topic lists, deletion, permissions."""
 
 from __future__ import annotations
 

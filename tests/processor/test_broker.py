@@ -1,4 +1,4 @@
-"""What brokers ask for: registration, unregistration, versions, heartbeats, their group."""
+"""Requests of brokers: registration, unregistration, versions, heartbeats, member group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Route look-ups: readiness, JSON mode by client, order configuration, zones."""
+"""Route lookups: readiness, JSON mode by client, order configuration, zones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one table of processors: every request gets one reply, and nothing that is wrong changes anything."""
+"""The table of processors: every request gets one reply, and a wrong request changes nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from rocketns import files
 from rocketns.errors import BodyDecodeError, MalformedFrame, RequestError
 from rocketns.processor import dispatch
-from rocketns.protocol.body import registration
+from rocketns.protocol.body.data_version import decode_data_version
+from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply
@@ -86,7 +88,7 @@ versions = st.sampled_from([513, 0, 36, 37, 400, 401, 413, 612, 10_000, -1])
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One world for all examples: what one leaves behind, the next one meets. Its files are not written."""
+    """One context for all examples, so each meets the state that the others left. No files are written."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "replace_with_backup", lambda _path, _content: None)
         yield World(tmp_path_factory.mktemp("shared"))
@@ -111,9 +113,9 @@ def test_any_request_gets_a_reply_that_can_be_sent(
 def is_refused(code: int, body: bytes, version: int) -> bool:
     """Whether the body of a request is one that the protocol cannot read."""
     decoders = {
-        103: lambda: registration.decode_register_broker_body(body, compressed=False, version=version, now_ms=0),
-        217: lambda: registration.decode_queue_datas(body),
-        322: lambda: registration.decode_data_version(body, 0),
+        103: lambda: decode_register_broker_body(body, compressed=False, version=version, now_ms=0),
+        217: lambda: decode_queue_datas(body),
+        322: lambda: decode_data_version(body, 0),
     }
     try:
         decoders[code]()

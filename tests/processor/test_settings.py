@@ -79,7 +79,7 @@ def test_too_much_that_waits_for_the_disk_is_refused(world: World) -> None:
     ids=str,
 )
 def test_what_is_missing_is_named(world: World, ext: dict[str, Any] | None, remark: str) -> None:
-    """B099, B100, B104: and only one of the two answers has extFields."""
+    """B099, B100, B104: only one of the two answers has extFields."""
     assert world.ask(101, ext) == Reply(22, remark, {})
     assert world.ask(219, ext) == Reply(22, remark.split(" Key")[0], None)
 
@@ -115,7 +115,7 @@ def test_no_body_changes_nothing(world: World, tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_an_error(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B094, B235: Java answers success. The change is felt all the same, and the log has a line."""
+    """B094, B235: Java answers success. The change takes effect all the same, and the log has a line."""
 
     def fail(_path: Path, _content: bytes) -> None:
         raise OSError("disk full")

@@ -1,1 +1,1 @@
-"""Tests of rocketns.protocol: bytes to values and back, held to what Java's decoders made of the same bytes."""
+"""Tests of rocketns.protocol: bytes to values and back, compared with the results of Java's decoders."""

@@ -1,4 +1,4 @@
-"""JSON headers and what RemotingCommand.decode of RocketMQ 5.5.0 (fastjson2 2.0.59) made of each: data, no tests."""
+"""JSON headers and their result in RemotingCommand.decode of RocketMQ 5.5.0 (fastjson2 2.0.59): data, no tests."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ DECODED: list[tuple[str, tuple[int, int, int, dict[str, str | None] | None] | No
     ('{"serializeTypeCurrentRPC":1}', (0, 0, 0, None)),
     ('{"serializeTypeCurrentRPC":7}', CLOSED),
     ('{"serializeTypeCurrentRPC":{}}', CLOSED),
-    # a list of one text or null stands for that one, any other list for its JSON text
+    # a list of one text or null means that element; any other list means its JSON text
     ('{"extFields":{"t":["a"]}}', (0, 0, 0, {"t": "a"})),
     ('{"extFields":{"t":["a",]}}', (0, 0, 0, {"t": "a"})),
     ('{"extFields":{"t":[""]}}', (0, 0, 0, {"t": ""})),

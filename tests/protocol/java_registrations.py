@@ -1,4 +1,4 @@
-"""Registration bodies and what RocketMQ 5.5.0 (fastjson2 2.0.59) made of each: data, no tests.
+"""Registration bodies and the result of RocketMQ 5.5.0 (fastjson2 2.0.59) for each: data, no tests.
 
 A topic is (topicName, readQueueNums, writeQueueNums, perm, topicSysFlag), a version (stateVersion, timestamp, counter)
 and a mapping (topic, bname, currIdMap, dirty, epoch, scope, totalQueues).

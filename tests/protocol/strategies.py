@@ -1,4 +1,4 @@
-"""What the property tests of the protocol feed: JSON values, JSON texts, and bytes that were valid once."""
+"""Input of the protocol's property tests: JSON values, JSON texts, and mutated valid bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
 ints = st.integers(INT_MIN, INT_MAX)
 longs = st.integers(LONG_MIN, LONG_MAX)
-texts = st.text(max_size=12)  # never a lone surrogate: those are no UTF-8
+texts = st.text(max_size=12)  # no lone surrogates, because UTF-8 has none
 scalars = st.one_of(st.none(), st.booleans(), longs, st.floats(allow_nan=False, allow_infinity=False), texts)
 json_values = st.recursive(
     scalars,
@@ -33,7 +33,7 @@ def json_texts(draw: st.DrawFn, values: st.SearchStrategy[Any] = json_values) ->
 
 @st.composite
 def mutated(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
-    """Bytes that were valid: cut, with bytes replaced, with bytes put in, or left alone."""
+    """Valid bytes: cut, with bytes replaced, with bytes inserted, or unchanged."""
     data = bytearray(draw(whole))
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, len(data)))

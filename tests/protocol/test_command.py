@@ -1,4 +1,4 @@
-"""Frames as commands: both header forms, and what of them Java takes."""
+"""Frames as commands: both header encodings, and what Java accepts of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_json_header_is_read_field_by_field() -> None:
 
 
 def test_a_binary_header_is_read_field_by_field() -> None:
-    """B003, B022, B023, B024: an empty value is as good as none."""
+    """B003, B022, B023, B024: an empty value is treated as missing."""
     header = binary_header(105, {"topic": "T", "e": ""}, opaque=-7, version=401, flag=2, language=9, remark=b"r")
     read = command.decode(frame(header, b"body", ROCKETMQ))
     assert read == RemotingCommand(105, 401, -7, 2, {"topic": "T", "e": None}, b"body", "GO")
@@ -94,7 +94,7 @@ def test_the_servers_own_opaque_stays_an_int(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def binary(code: int = 105, remark: int = 0, ext: int = 0, rest: bytes = b"", header_length: int = -1) -> bytes:
-    """A binary frame whose lengths say what they like."""
+    """A binary frame with any given lengths."""
     header = struct.pack(">hBhiiii", code, 0, 513, 1, 0, remark, ext) + rest
     length = len(header) if header_length < 0 else header_length
     return struct.pack(">iI", 4 + len(header), ROCKETMQ << 24 | length) + header

@@ -13,21 +13,24 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, topic_config
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import inflating, registration
-from rocketns.protocol.body.registration import RegisterBrokerBody
+from rocketns.protocol.body.registration import inflating
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo
 from rocketns.protocol.bounds import BLOCK_BYTES_MAX, BLOCKS_MAX, INFLATED_BYTES_MAX, LENIENT_BYTES_MAX
 from rocketns.protocol.codes import V5_0_0
 from tests.protocol.java_registrations import FILTER_ARRAYS, NOW
+from tests.protocol.reference import decode_by_definition
 from tests.protocol.strategies import any_bytes, ints, mutated
 
 names = st.text(st.characters(exclude_characters=" ", exclude_categories=["Cs"]), max_size=8)
 
 
 def decode(body: bytes, version: int = V5_0_0) -> RegisterBrokerBody:
-    """Decoded by the reference; what brokers usually write is read by the compiled twin, to the same."""
-    read = registration.decode_register_broker_body_reference(body, compressed=True, version=version, now_ms=NOW)
-    assert registration.decode_register_broker_body(body, compressed=True, version=version, now_ms=NOW) == read
+    """By the definition. The compiled parser, which reads what brokers usually write, must return the same."""
+    read = decode_by_definition(body, compressed=True, version=version, now_ms=NOW)
+    assert decode_register_broker_body(body, compressed=True, version=version, now_ms=NOW) == read
     return read
 
 
@@ -70,7 +73,7 @@ def test_mappings_are_there_from_version_5() -> None:
     with pytest.raises(BodyDecodeError, match="Failed to decode RegisterBrokerBody"):
         decode(old, V5_0_0)
     new = compressed_body([], mapping=[{"topic": "M"}])
-    assert decode(new, V5_0_0 - 1).topic_config_wrapper == registration.TopicConfigWrapper(
+    assert decode(new, V5_0_0 - 1).topic_config_wrapper == TopicConfigWrapper(
         DataVersion(0, 1_700_000_000_000, 1), {}, {}
     )
 

@@ -1,4 +1,4 @@
-"""Encoding at its edges: extreme numbers, what is empty, and what has no binary form."""
+"""Edge cases of encoding: extreme numbers, empty values, and values without a binary form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request headers from extFields: nothing is refused, and what does not parse is as good as missing."""
+"""Request headers from extFields: nothing is refused, and a value that does not parse counts as missing."""
 
 from __future__ import annotations
 

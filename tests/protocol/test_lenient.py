@@ -1,4 +1,4 @@
-"""The lenient parser reads every valid JSON text as orjson does, and beyond it only what fastjson2 takes."""
+"""The lenient parser reads valid JSON like orjson, and other text only if fastjson2 accepts it."""
 
 from __future__ import annotations
 

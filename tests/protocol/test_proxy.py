@@ -59,7 +59,7 @@ v2_headers = st.builds(
 
 @pytest.mark.parametrize(("header", "source"), HEADERS.items())
 def test_whole_cut_and_followed_by_something(header: bytes, source: str | None) -> None:
-    """B054, B055, B057, B058: nothing of what follows is taken, and a part is told from a whole."""
+    """B054, B055, B057, B058: no byte after the header is consumed, and a partial header is recognised as partial."""
     assert proxy.is_proxied(header[: proxy.DETECTION_BYTES])
     for rest in (b"", b"\0", b"\r\n", header):
         assert proxy.parse(header + rest) == proxy.ProxyHeader(len(header), source)
@@ -77,7 +77,7 @@ def test_other_beginnings(start: bytes) -> None:
 
 @pytest.mark.parametrize("size", [110, 200])
 def test_a_line_without_end(size: int) -> None:
-    """B056: is given up as soon as it is too long."""
+    """B056: it is refused as soon as it is too long."""
     line = b"PROXY UNKNOWN ".ljust(size, b"x")
     assert proxy.parse(line[:109]) is None
     with pytest.raises(MalformedFrame):
@@ -85,7 +85,7 @@ def test_a_line_without_end(size: int) -> None:
 
 
 def test_extensions_within_extensions() -> None:
-    """B057: a few are taken, a heap of them is not."""
+    """B057: a few are accepted, very many are refused."""
 
     def nested(levels: int) -> bytes:
         value = b""
@@ -116,7 +116,7 @@ def outcome(data: bytes) -> object:
 
 @given(st.one_of(mutated(headers), mutated(v2_headers), v2_headers, st.binary(max_size=120)), st.binary(max_size=20))
 def test_any_bytes(data: bytes, rest: bytes) -> None:
-    """B056, B058: only MalformedFrame is raised, no more is taken than was given, and what follows changes nothing."""
+    """B056, B058: only MalformedFrame is raised, no more is consumed than was given, and later bytes change nothing."""
     found = outcome(data)
     if isinstance(found, proxy.ProxyHeader):
         assert 0 < found.size <= len(data)
@@ -128,6 +128,6 @@ def test_any_bytes(data: bytes, rest: bytes) -> None:
 
 @given(st.text(st.sampled_from("PROXYTC46UNKW0123456789.:abf%[] \n\t\x1b"), max_size=100))
 def test_any_line(text: str) -> None:
-    """B056: an announced address is fit to stand in a log line."""
+    """B056: an announced address is safe in a log line."""
     found = outcome(f"PROXY TCP6 {text}\r\n".encode())
     assert not isinstance(found, proxy.ProxyHeader) or (found.source or "").isprintable()

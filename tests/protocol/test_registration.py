@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body import registration
-from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.data_version import decode_data_version
+from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper, decode_topic_config_wrapper
 from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo
 from rocketns.protocol.bounds import BLOCKS_MAX, FILTER_SERVERS_MAX, LENIENT_BYTES_MAX, ODD_VALUES_MAX, QUEUE_DATAS_MAX
 from rocketns.protocol.codes import V3_0_11, V5_0_0, V5_5_0
@@ -29,15 +32,16 @@ from tests.protocol.java_registrations import (
     TOPICS,
     VERSIONS,
 )
+from tests.protocol.reference import decode_by_definition
 from tests.protocol.strategies import any_bytes, ints, json_texts, json_values, longs, mutated, texts
 
 
-def decode(body: str | bytes | None, **more: Any) -> registration.RegisterBrokerBody:
-    """Decoded by the reference; what brokers usually write is read by the compiled twin, to the same."""
+def decode(body: str | bytes | None, **more: Any) -> RegisterBrokerBody:
+    """By the definition. The compiled parser, which reads what brokers usually write, must return the same."""
     data = body.encode() if isinstance(body, str) else body
     how = {"compressed": False, "version": V5_5_0, "now_ms": NOW} | more
-    read = registration.decode_register_broker_body_reference(data, **how)
-    assert registration.decode_register_broker_body(data, **how) == read
+    read = decode_by_definition(data, **how)
+    assert decode_register_broker_body(data, **how) == read
     return read
 
 
@@ -71,7 +75,7 @@ def test_a_version_is_taken_as_java_takes_it(text: str, expected: Any) -> None:
     """B140: in the wrapper and alone."""
     read = outcome(decoded_wrapper, '{"dataVersion":' + text + "}")
     assert (read if read is REFUSED else read.data_version) == expected
-    assert outcome(registration.decode_data_version, text.encode(), NOW) == expected
+    assert outcome(decode_data_version, text.encode(), NOW) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), TABLES, ids=ids)
@@ -123,7 +127,7 @@ def test_a_null_mapping_is_left_out() -> None:
 @pytest.mark.parametrize(("text", "expected"), QUEUE_DATAS, ids=ids)
 def test_queue_datas_are_taken_as_java_takes_them(text: str, expected: Any) -> None:
     """B228, B229."""
-    read = outcome(registration.decode_queue_datas, text.encode())
+    read = outcome(decode_queue_datas, text.encode())
     assert (read if read is REFUSED else [(name, *queues) for name, queues in read]) == expected
 
 
@@ -132,9 +136,9 @@ def test_no_body_is_an_empty_registration() -> None:
     body = decode(None)
     assert body.topic_config_wrapper == TopicConfigWrapper(DataVersion(0, 0, 0), {}, {})
     assert body.filter_server_list == []
-    assert registration.decode_topic_config_wrapper(None, NOW) == body.topic_config_wrapper
-    assert registration.decode_data_version(None, NOW) is registration.decode_data_version(b"", NOW) is None
-    assert registration.decode_queue_datas(None) == []
+    assert decode_topic_config_wrapper(None, NOW) == body.topic_config_wrapper
+    assert decode_data_version(None, NOW) is decode_data_version(b"", NOW) is None
+    assert decode_queue_datas(None) == []
 
 
 def test_the_remark_names_what_java_throws() -> None:
@@ -165,11 +169,11 @@ def test_what_only_begins_like_zlib_is_refused_as_bad_json_is(body: bytes) -> No
 def test_a_bare_wrapper_knows_no_mappings() -> None:
     """B122."""
     fields = wrapper([topic_config("a")], data_version(3), mapping={"a": {"topic": "a", "bname": "b"}})
-    bare = registration.decode_topic_config_wrapper(dumps(fields), NOW)
+    bare = decode_topic_config_wrapper(dumps(fields), NOW)
     assert bare is not None
     assert (bare.data_version, list(bare.topic_config_table or ())) == (DataVersion(0, 1_700_000_000_000, 3), ["a"])
     assert bare.topic_queue_mapping_info_map == {}
-    assert registration.decode_topic_config_wrapper(b"null", NOW) is None
+    assert decode_topic_config_wrapper(b"null", NOW) is None
 
 
 def test_a_large_body_that_only_the_lenient_parser_could_read_is_refused() -> None:
@@ -211,9 +215,9 @@ def test_a_registration_has_a_limit_of_filter_servers(item: str) -> None:
 
 def test_a_topic_has_a_limit_of_brokers() -> None:
     body = b'{"queueDatas":[' + b"{}," * (QUEUE_DATAS_MAX - 1) + b"{}%b]}"
-    assert len(registration.decode_queue_datas(body % b"")) == QUEUE_DATAS_MAX
+    assert len(decode_queue_datas(body % b"")) == QUEUE_DATAS_MAX
     with pytest.raises(BodyDecodeError, match="brokers of a topic"):
-        registration.decode_queue_datas(body % b",{}")
+        decode_queue_datas(body % b",{}")
 
 
 @given(st.lists(st.tuples(texts, ints, ints, ints, ints), max_size=4), longs, longs, longs, st.lists(texts, max_size=2))
@@ -249,9 +253,9 @@ any_body = st.one_of(
 def test_any_body_is_read_or_refused(body: bytes, compressed: bool, version: int) -> None:
     for read in (
         lambda: decode(body, compressed=compressed, version=version),
-        lambda: registration.decode_topic_config_wrapper(body, NOW),
-        lambda: registration.decode_data_version(body, NOW),
-        lambda: registration.decode_queue_datas(body),
+        lambda: decode_topic_config_wrapper(body, NOW),
+        lambda: decode_data_version(body, NOW),
+        lambda: decode_queue_datas(body),
     ):
         with suppress(BodyDecodeError):
             read()

@@ -1,4 +1,4 @@
-"""A route as another name server answered it: what was encoded comes back, and nonsense is one kind of error."""
+"""Routes in answers of other name servers: an encoded route is decoded again, and nonsense is one kind of error."""
 
 from __future__ import annotations
 

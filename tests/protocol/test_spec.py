@@ -1,4 +1,4 @@
-"""The Construct declarations: one sample of each layout proves both directions, and lengths are checked."""
+"""The Construct declarations: one sample of each layout in both directions, and checks of lengths."""
 
 from __future__ import annotations
 

@@ -19,15 +19,29 @@ from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
 def check_tables(tables: RouteTables, now_ms: int) -> None:
-    """AssertionError with what is wrong."""
+    """AssertionError with the violated rule."""
     _check_nothing_is_empty(tables)
     _check_groups(tables)
     for topic, queues in tables.topic_queue_table.items():
         assert queues.keys() <= tables.broker_addr_table.keys(), f"{topic} has queue data of a broker without a group"
+    _check_indexes(tables)
     for key, entry in tables.broker_live_table.items():
         assert key.cluster, "a live broker without a cluster"
         assert key.addr, "a live broker without an address"
         assert entry.last_update_ms <= now_ms, f"{key} was refreshed in the future"
+
+
+def _check_indexes(tables: RouteTables) -> None:
+    """They say what a look at all entries would say, but for connections that were closed."""
+    for connection, keys in tables.owned.items():
+        own = {key for key, entry in tables.broker_live_table.items() if entry.channel is connection}
+        assert keys, "a connection that owns nothing is kept"
+        assert keys.keys() <= own, f"{set(keys) - own} belong to another connection"
+    members: dict[tuple[str | None, str], dict[str, int]] = {}
+    for group in tables.broker_addr_table.values():
+        for broker_id, addr in group.broker_addrs.items():
+            members.setdefault((group.cluster, addr), {})[group.broker_name] = broker_id
+    assert tables.memberships == members
 
 
 def _check_nothing_is_empty(tables: RouteTables) -> None:
@@ -53,7 +67,7 @@ def _check_groups(tables: RouteTables) -> None:
 
 
 def check_views(tables: RouteTables, config: NamesrvConfig) -> None:
-    """Every topic has a route, every answer can be written, and reading changes nothing."""
+    """Check that every topic has a route, every answer can be encoded, and reading changes nothing."""
     before = repr(tables)
     for topic, queues in tables.topic_queue_table.items():
         route = view.pick_up_route(tables, config, topic)
@@ -71,7 +85,7 @@ def check_views(tables: RouteTables, config: NamesrvConfig) -> None:
 
 @dataclass
 class Replay:
-    """The topics and the live brokers that the events alone tell of."""
+    """The topics and the live brokers, made from the events alone."""
 
     topics: dict[str, dict[str, QueueData]] = field(default_factory=dict)
     live: set[BrokerAddrInfo] = field(default_factory=set)
@@ -107,6 +121,6 @@ class Replay:
                 del self.topics[topic]
 
     def check(self, tables: RouteTables) -> None:
-        """Whoever only reads the events knows the topics and the live brokers."""
+        """Check that the events alone give the topics and the live brokers."""
         assert self.topics == tables.topic_queue_table, "the events tell of other topics"
         assert self.live == tables.broker_live_table.keys(), "the events tell of other live brokers"

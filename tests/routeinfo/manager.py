@@ -1,4 +1,4 @@
-"""RouteInfoManager's methods over the real route tables, with a clock that only moves when told to."""
+"""RouteInfoManager's methods over the real route tables, with a clock that a test moves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import (
     DataVersion,
     QueueData,
@@ -17,9 +17,10 @@ from rocketns.protocol.body.route import (
     queue_data,
 )
 from rocketns.routeinfo import liveness, topics, view
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause, Event
 from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
-from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, Channel, RouteTables
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
 CLUSTER, BROKER, ADDR, SLAVE_ADDR = "Default_Cluster", "Default_Broker", "127.0.0.1:10911", "127.0.0.1:30911"
@@ -31,7 +32,7 @@ VERSION = DataVersion(state_version=0, timestamp=1_700_000_000_000, counter=1)
 
 @dataclass(frozen=True)
 class Broker:
-    """What a broker says of itself, by default a master."""
+    """What a broker registers with; by default a master."""
 
     cluster: str = CLUSTER
     name: str = BROKER
@@ -42,7 +43,7 @@ class Broker:
     version: DataVersion | None = VERSION
     zone: str | None = None
     timeout_ms: int | None = None
-    channel: Channel | None = field(default_factory=object)
+    channel: Connection | None = field(default_factory=object)
 
     def but(self, **changes: object) -> Broker:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -100,18 +101,18 @@ class Manager:
         return result
 
     def register_normal(self, broker: Broker, *names: str) -> RegisterBrokerResult:
-        """With one more topic, as no broker's first registration may have only one."""
+        """Register with one more topic, because a first registration with only one topic is refused."""
         return self.register(broker, table_of("baseTopic", *names))
 
     def unregister(self, *leaving: Broker | UnregisterRequest) -> list[Event]:
         batch = [one.leaving() if isinstance(one, Broker) else one for one in leaving]
         return self.note(unregister_brokers(self.tables, batch, self.now_ms))
 
-    def close(self, channel: Channel, cause: Cause = Cause.CHANNEL_CLOSE) -> list[Event]:
-        request = liveness.closed_channel(self.tables, channel, cause)
+    def close(self, channel: Connection, cause: Cause = Cause.CHANNEL_CLOSE) -> list[Event]:
+        request = liveness.closed_connection(self.tables, channel, cause)
         return self.unregister(*([] if request is None else [request]))
 
-    def scan(self) -> list[Channel | None]:
+    def scan(self) -> list[Connection | None]:
         """Expire what is overdue; the connections that are to be closed."""
         expired = liveness.expired_brokers(self.tables, self.now_ms)
         self.unregister(*(one.request for one in expired if one.request is not None))

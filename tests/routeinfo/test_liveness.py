@@ -1,13 +1,16 @@
-"""Who is overdue, and whom a closed connection takes with it."""
+"""Which brokers are overdue, and which broker a closed connection unregisters."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import BrokerDown, Cause
 from rocketns.routeinfo.tables import RouteTables
-from tests.routeinfo.manager import ADDR, BROKER, CLUSTER, MASTER, SLAVE, Manager, table_of
+from tests.routeinfo.manager import ADDR, BROKER, CLUSTER, MASTER, SLAVE, Broker, Manager, table_of
 
 TWO = table_of("T1", "T2")
 OTHER = MASTER.but(name="other", addr="127.0.0.1:1")
@@ -76,7 +79,7 @@ def test_a_closed_connection_unregisters_its_broker(manager: Manager, cause: Cau
 def test_a_connection_of_nobody_takes_nobody_with_it(manager: Manager) -> None:
     manager.register(MASTER, TWO)
     assert manager.close(object()) == []
-    assert liveness.closed_channel(RouteTables(), object(), Cause.CHANNEL_CLOSE) is None
+    assert liveness.closed_connection(RouteTables(), object(), Cause.CHANNEL_CLOSE) is None
 
 
 def test_a_closed_connection_leaves_a_group_of_another_cluster(manager: Manager) -> None:
@@ -105,10 +108,54 @@ def test_an_old_connection_has_no_say_any_more(manager: Manager) -> None:
     assert manager.tables.topic_queue_table.keys() == {"T1", "T2"}
 
 
+class Looked(dict[Any, Any]):
+    """Counts the entries that are looked at one after the other."""
+
+    looked = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for key in super().__iter__():
+            self.looked += 1
+            yield key
+
+    def items(self) -> Any:
+        return ((key, self[key]) for key in self)
+
+    def values(self) -> Any:
+        return (self[key] for key in self)
+
+
+def test_a_closed_connection_looks_at_no_other_brokers(manager: Manager) -> None:
+    """Nobody is charged for it, so many brokers must not make it dear."""
+    for number in range(100):
+        manager.register(Broker(name=f"broker-{number}", addr=f"10.0.0.{number}:1"), TWO)
+    live = manager.tables.broker_live_table = Looked(manager.tables.broker_live_table)
+    groups = manager.tables.broker_addr_table = Looked(manager.tables.broker_addr_table)
+    last = live[manager.key(Broker(name="broker-99", addr="10.0.0.99:1"))].channel
+    closed = liveness.closed_connection(manager.tables, last, Cause.CHANNEL_CLOSE)
+    assert closed is not None
+    assert closed.broker_name == "broker-99"
+    assert (live.looked, groups.looked) == (0, 0)
+
+
+def test_filter_servers_change_only_the_groups_of_their_broker(manager: Manager) -> None:
+    """Each changed group is compared with what is published, and one broker's statement must not compare all."""
+    for number in range(100):
+        manager.register(Broker(name=f"broker-{number}", addr=f"10.0.0.{number}:1"), TWO)
+    manager.tables.take_changed_groups()
+    seventh = Broker(name="broker-7", addr="10.0.0.7:1")
+    manager.register(seventh.but(name="alias"), TWO)
+    manager.tables.take_changed_groups()
+    manager.tables.put_filter_servers(manager.key(seventh), ["10.0.0.7:9"])
+    assert manager.tables.take_changed_groups() == {"broker-7", "alias"}
+    manager.tables.put_filter_servers(manager.key(seventh), ["10.0.0.7:9"])
+    assert manager.tables.take_changed_groups() == set()
+
+
 def test_a_close_that_is_handled_late_does_not_touch_the_next_registration(manager: Manager) -> None:
     """The request waits in its queue while the broker comes back."""
     manager.register(MASTER, TWO)
-    closed = liveness.closed_channel(manager.tables, MASTER.channel, Cause.CHANNEL_CLOSE)
+    closed = liveness.closed_connection(manager.tables, MASTER.channel, Cause.CHANNEL_CLOSE)
     manager.now_ms += 120_001
     (expired,) = liveness.expired_brokers(manager.tables, manager.now_ms)
     manager.register(MASTER.but(channel=object()), TWO)
@@ -121,6 +168,6 @@ def test_a_close_that_is_handled_late_does_not_touch_the_next_registration(manag
 def test_the_id_of_the_request_is_the_one_the_group_knows(manager: Manager) -> None:
     manager.register(MASTER, TWO)
     manager.register(SLAVE, TWO)
-    closed = liveness.closed_channel(manager.tables, SLAVE.channel, Cause.CHANNEL_CLOSE)
+    closed = liveness.closed_connection(manager.tables, SLAVE.channel, Cause.CHANNEL_CLOSE)
     assert closed is not None
     assert (closed.cluster, closed.addr, closed.broker_name, closed.broker_id) == (CLUSTER, SLAVE.addr, BROKER, 1)

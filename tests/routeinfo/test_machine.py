@@ -1,4 +1,4 @@
-"""The real route tables under a fake clock and whatever brokers, tools, connections and time may do, in any order.
+"""The real route tables and a fake clock, under any sequence of acts of brokers, tools, connections and time.
 
 A failure prints the steps that lead to it and a line that replays it.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import Any
+from functools import partial
 
 import pytest
-from hypothesis import Phase, seed, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo import liveness
@@ -21,10 +21,11 @@ from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from tests.routeinfo.invariants import Replay, check_tables, check_views
 from tests.routeinfo.manager import WRITE, Broker, Manager
+from tests.support.machine import run_machine
 
 SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))
 
-# Few of each, so that they meet.
+# Few of each, so that they interact.
 clusters = st.sampled_from(["C1", "C2"])
 names = st.sampled_from(["ba", "bb"])
 addrs = st.sampled_from(["a:1", "a:2", "a:3"])
@@ -89,7 +90,7 @@ class RouteMachine(RuleBasedStateMachine):
 
     @rule(channel=channels, cause=st.sampled_from([Cause.CHANNEL_CLOSE, Cause.CHANNEL_IDLE]))
     def close(self, channel: str, cause: Cause) -> None:
-        request = liveness.closed_channel(self.manager.tables, channel, cause)
+        request = liveness.closed_connection(self.manager.tables, channel, cause)
         self.waiting += [] if request is None else [request]
 
     @rule(ms=st.sampled_from([1, 49, 50, 51, 120_001]))
@@ -165,14 +166,7 @@ class RouteMachine(RuleBasedStateMachine):
                 assert (cluster, name) in self.dangling, f"{cluster} lists {name}, which is no group"
 
 
-def run(number: int, **limits: Any) -> None:
-    """Run the machine; a failure carries the line that replays it."""
-    machine = seed(number)(type("Machine", (RouteMachine,), {}))
-    try:
-        run_state_machine_as_test(machine, settings=settings(**limits))
-    except BaseException as error:
-        error.add_note(f"replay: ROCKETNS_SEED={number} python -m pytest tests/routeinfo/test_machine.py")
-        raise
+run = partial(run_machine, RouteMachine, "tests/routeinfo/test_machine.py")
 
 
 def test_whatever_happens_the_tables_stay_sound() -> None:

@@ -1,4 +1,4 @@
-"""Who is to be told that the smallest id of a broker group changed. Whether anybody is told is a switch elsewhere."""
+"""Which brokers are to be notified that the smallest id of their group changed. The switch for it is elsewhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_joining_does_not_ask_for_acting_masters(manager: Manager, acting: bool 
 
 
 def test_the_first_member_and_larger_ids_are_nothing_to_tell(manager: Manager) -> None:
-    """B194: but a first one with an id below 0 is told of itself."""
+    """B194: except that a first broker with an id below 0 is notified about itself."""
     for broker in (SLAVE, SECOND, SLAVE):
         assert told(manager.register(broker, TWO).events) == []
     first = MASTER.but(name="other", id=-1)

@@ -1,4 +1,4 @@
-"""A registration that repeats its body is handled without its topics, and nobody can tell from tables and events."""
+"""A registration with a repeated body is handled without its topics; tables and events are the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from rocketns.protocol.body.registration import TopicConfigWrapper
+from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable, queue_data
 from rocketns.routeinfo import repetition
 from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
@@ -25,7 +25,7 @@ EPOCH_MS = 1_700_000_000_500
 
 @dataclass(frozen=True)
 class Body:
-    """A body as decoded: what its fingerprint stands for."""
+    """A decoded body, which its fingerprint identifies."""
 
     version: DataVersion | None
     table: dict[str, TopicConfig] | None
@@ -39,7 +39,7 @@ class Body:
 
 @dataclass
 class Remembering(Manager):
-    """Registers as the processor does: what is repeated is not read. ``repeated`` counts how often."""
+    """Registers like the processor: a repeated body is not read. ``repeated`` counts these."""
 
     repeated: int = 0
 
@@ -153,7 +153,7 @@ bodies = st.builds(
 
 
 class TwoMachine(RuleBasedStateMachine):
-    """Two name servers are told the same; only one of them remembers bodies."""
+    """Two name servers get the same registrations; only one of them remembers bodies."""
 
     repeats: ClassVar[list[int]] = []
 

@@ -1,4 +1,4 @@
-"""The cases of RocketMQ's RouteInfoManagerTest, under the same names, with the results looked at more closely."""
+"""The cases of RocketMQ's RouteInfoManagerTest, under the same names, with stricter checks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_get_topics_by_cluster(manager: Manager) -> None:
 
 
 def topics_by_flag(manager: Manager) -> None:
-    """One topic for every flag; of several brokers the first by name is looked at."""
+    """One topic for every flag; of several brokers the first by name decides."""
     others = queue_data(1, 1, 6, 7)
     manager.tables.topic_queue_table = {
         f"T{flag}": {"b": others, "a": queue_data(1, 1, 6, flag), "c": others} for flag in range(4)

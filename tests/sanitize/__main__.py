@@ -1,6 +1,6 @@
 """``make sanitize``: build with each sanitizer and run the tests of the fast lane, the fuzzer and the soak under it.
 
-``--share`` is the part of it that a few minutes allow, and does without a sanitizer that is not there. Exit status 1
+``--share`` runs the part that fits into a few minutes, and skips a sanitizer that is missing. Exit status 1
 where anything failed or a sanitizer complained.
 """
 
@@ -15,13 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.sanitize.inside import ENDED
-from tests.sanitize.sanitizers import BUILDS, ROOT, SANITIZERS, Sanitizer, faults
+from tests.sanitize.sanitizers import BUILDS, ROOT, SANITIZERS, WRONG_THREAD, Sanitizer, faults
 
 FRAMES = 10_000_000
 UNDEFINED = "runtime error: "
 LEFT_OUT = "\n+{line}+\n| SANITIZER LEFT OUT, nothing is run with -fsanitize={flags}: {reason}\n+{line}+\n"
 PYTEST = ["pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-o", "timeout=1800", "--show-capture=no"]
-PYTEST += ["--capture=sys"]  # so that what a sanitizer writes is seen
+PYTEST += ["--capture=sys"]  # so that the output of a sanitizer is shown
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def start(sanitizer: Sanitizer, what: str, arguments: list[str], soak_s: int = 0
         assert process.stdout is not None
         for line in filter(None, map(str.strip, process.stdout)):
             last = line
-            if UNDEFINED in line:  # these go to the standard error, whatever the options say
+            if UNDEFINED in line or WRONG_THREAD in line:  # these go to the standard error, whatever the options say
                 found.append(line)
             if soak_s:
                 print(f"  {sanitizer.name} {what}: {last}", flush=True)
@@ -62,7 +62,7 @@ def start(sanitizer: Sanitizer, what: str, arguments: list[str], soak_s: int = 0
 
 
 def run_part(sanitizer: Sanitizer, what: str, arguments: list[str], soak_s: int) -> list[str]:
-    """What is wrong with it."""
+    """The complaints about it."""
     started = time.monotonic()
     last, found = start(sanitizer, what, arguments, soak_s)
     if last != f"{ENDED} 0":
@@ -72,7 +72,7 @@ def run_part(sanitizer: Sanitizer, what: str, arguments: list[str], soak_s: int)
 
 
 def not_found(sanitizer: Sanitizer) -> list[str]:
-    """The planted faults that the sanitizer does not see."""
+    """The planted faults that the sanitizer does not find."""
     missed = []
     for fault, words in sanitizer.finds.items():
         _, found = start(sanitizer, f"planted-{fault}", ["plant", fault])

@@ -14,6 +14,7 @@ from pathlib import Path
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec.register_body import parse_compressed, parse_json
+from rocketns._fast.routes.known_topics import PublishedTopics
 from rocketns._fast.routes.lookup import answer
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import SerializeType
@@ -98,12 +99,15 @@ def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> 
     """Plain and compressed ones, with and without slots, each in its part of the time."""
     plain = partial(parse_json, queue_data=queue_data)
     blocks = partial(parse_compressed, mappings=True, queue_data=queue_data)
-    known = {"slots": world.slots, "broker_name": "ba"}
+
+    def known() -> PublishedTopics:
+        return PublishedTopics(world.slots, "ba")
+
     for name, texts, parse, same in (
         ("plain", FORMS, plain, check),
-        ("plain, with slots", FORMS, partial(plain, **known), check),
+        ("plain, with slots", FORMS, lambda body: plain(body, known=known()), check),
         ("compressed", BLOCKS, blocks, check_blocks),
-        ("compressed, with slots", BLOCKS, partial(blocks, **known), check_blocks),
+        ("compressed, with slots", BLOCKS, lambda body: blocks(body, known=known()), check_blocks),
     ):
         done = taken = compared = 0
         ends = time.monotonic() + seconds / 4

@@ -7,6 +7,7 @@ FAULT``. The last line says how it ended, as the process itself may end with wha
 from __future__ import annotations
 
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def main(folder: Path, what: str, arguments: list[str]) -> int:
 
 
 def plant(fault: str) -> int:
-    """Do what a sanitizer must see; 0 where it did not end the process."""
+    """Commit a fault that a sanitizer must find; 0 if it did not end the process."""
     from tests.sanitize import planted
 
     if fault == "race":
@@ -47,9 +48,28 @@ def plant(fault: str) -> int:
             thread.start()
         for thread in threads:
             thread.join()
+    elif fault.endswith("_thread"):
+        plant_wrong_thread(fault)
     else:
         getattr(planted, fault)({"overrun": 7, "undefined": 2**31 - 1, "leak": 12345}[fault])
     return 0
+
+
+def plant_wrong_thread(fault: str) -> None:
+    """Do on this thread what belongs to another thread of a running server."""
+    from tests.sanitize import planted
+    from tests.support.inprocess import TimedServer
+
+    with tempfile.TemporaryDirectory() as home:
+        reactors = TimedServer(Path(home), {"rocketns.reactors": 1}).reactors
+        assert reactors is not None
+        reactors.close_idle(0)  # any thread may
+        if fault == "reactor_thread":
+            planted.work_of_a_reactor(reactors)
+        elif fault == "control_thread":
+            reactors.take(1)
+        else:
+            reactors.slots.put_broker("ba", b"", b"", False)
 
 
 def _compiled() -> list[tuple[str, Path]]:

@@ -1,7 +1,10 @@
-"""One fault of each kind that the sanitizers are there to find, to see that they do."""
+"""One fault of each kind that the sanitizers and the thread assertions are there to find, to see that they do."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
+
+from rocketns._fast.reactor.reactors cimport Reactors
+from rocketns._fast.reactor.turns cimport resume_stalled
 
 cdef extern from "<unistd.h>" nogil:
     int usleep(unsigned int microseconds)
@@ -36,3 +39,8 @@ def race(int rounds):
         for _ in range(rounds):
             shared += 1
             usleep(100)
+
+
+def work_of_a_reactor(Reactors reactors not None):
+    """Does on this thread what only the first reactor's thread may do."""
+    resume_stalled(reactors.shared.reactors[0])

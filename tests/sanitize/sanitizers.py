@@ -91,12 +91,21 @@ def _is_leak_of_others(block: str) -> bool:
     return "LeakSanitizer: detected memory leaks" in block
 
 
+# The thread assertions, which both builds have (rocketns/_fast/system/threads.pxd).
+WRONG_THREAD = "rocketns: wrong thread in "
+WRONG_THREADS = {
+    "reactor_thread": WRONG_THREAD + "resume_stalled",
+    "control_thread": WRONG_THREAD + "take",
+    "routes_thread": WRONG_THREAD + "RouteSlots.lock",
+}
+
 SANITIZERS = (
     Sanitizer(
         "address",
         "address,undefined",
         "libasan.so",
-        {"overrun": "heap-buffer-overflow", "undefined": "signed integer overflow", "leak": "leak of 12345 byte"},
+        {"overrun": "heap-buffer-overflow", "undefined": "signed integer overflow", "leak": "leak of 12345 byte"}
+        | WRONG_THREADS,
         {
             "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
             "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -106,7 +115,7 @@ SANITIZERS = (
         "thread",
         "thread",
         "libtsan.so",
-        {"race": "data race"},
+        {"race": "data race"} | WRONG_THREADS,
         {"TSAN_OPTIONS": "second_deadlock_stack=1:history_size=4"},
     ),
 )

@@ -1,4 +1,4 @@
-"""Where the name server connects to: sockets in the same event loop that keep what they are sent."""
+"""Peers that the name server connects to: sockets in the same event loop that keep the received bytes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.outgoing.remoting_client import RemotingClient
 from tests.server.tls_configs import config
 
 WAIT_S = 5.0
-# Reserved for documentation (RFC 5737): nobody answers there.
+# Reserved for documentation (RFC 5737): no host answers there.
 NOBODY = "192.0.2.1:10911"
 CLOSED = "127.0.0.1:1"
 
@@ -19,7 +19,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Peer:
-    """What connected, and what it sent."""
+    """The accepted connections and the bytes received over them."""
 
     def __init__(self, serve: Serve | None = None) -> None:
         self.connections: list[asyncio.StreamWriter] = []
@@ -39,7 +39,7 @@ class Peer:
         await self._serve(reader, writer)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for something to come until the condition holds."""
+        """Wait until the condition holds; it is checked whenever something arrives."""
         while not condition():
             self._more.clear()
             await asyncio.wait_for(self._more.wait(), WAIT_S)
@@ -47,7 +47,7 @@ class Peer:
 
 @asynccontextmanager
 async def peer(serve: Serve | None = None) -> AsyncIterator[Peer]:
-    """A socket that is listened on; ``serve`` says more than reading."""
+    """A listening socket; ``serve`` handles its connections instead of only reading."""
     one = Peer(serve)
     server = await asyncio.start_server(one.accept, "127.0.0.1", 0)
     one.addr = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Which reactors carry connections, by planted busy shares and idle cores."""
+"""How many reactors are in use, for given busy shares and idle cores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CARRIED = [100, 100, 100, 100]
 
 
 def balance(active: int, count: int = 4) -> Balance:
-    """One that has come to use so many reactors."""
+    """A balance that already uses this many reactors."""
     made = Balance(count)
     made.active = active
     return made
@@ -29,7 +29,7 @@ def balance(active: int, count: int = 4) -> Balance:
 def windows(
     made: Balance, number: int, shares: list[float], idle: float, carried: list[int] | None = None
 ) -> list[Give]:
-    """So many windows alike; what is to be moved after the last one."""
+    """Feed this many equal windows; the moves after the last one."""
     gives: list[Give] = []
     for _ in range(number):
         gives = made.decide(Usage(shares, idle), carried or [10] * made.active + [0] * (made.count - made.active))
@@ -65,7 +65,7 @@ def test_all_cores_are_used_where_there_is_work_and_room() -> None:
 
 
 def test_two_busy_reactors_stay_two_where_they_have_all_cores() -> None:
-    """Their own use is no lack of room."""
+    """The reactors' own use does not count as a lack of cores."""
     made = balance(2, 2)
     windows(made, 100, [0.95, 0.9], 0.1)
     assert made.active == 2
@@ -121,7 +121,7 @@ def test_connections_that_could_not_move_are_asked_for_again() -> None:
     ("shares", "thousandths"), [([1.0, 0.5, 0, 0], 250), ([1.0, 0.0, 0, 0], 500), ([0.9, 0.6, 0, 0], 166)]
 )
 def test_uneven_reactors_are_made_even(shares: list[float], thousandths: int) -> None:
-    """The busiest gives half of the difference, then the next window is not looked at: it shows both states."""
+    """The busiest gives half of the difference. The next window is ignored, because it covers both states."""
     made = balance(2)
     assert windows(made, 1, shares, 0.0) == [Give(0, 1, thousandths, RECENT_MS)]
     assert windows(made, 1, shares, 0.0) == []

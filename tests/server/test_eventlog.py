@@ -1,4 +1,4 @@
-"""Events as the lines that people search Java's log for."""
+"""Events as log lines with the words that people search for in Java's log."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.server import eventlog
-from rocketns.server.eventlog import log_events
+from rocketns.server.publishing import eventlog
+from rocketns.server.publishing.eventlog import log_events
 
 WHO = "BrokerIdentityInfo [clusterName=C1, brokerAddr=a:1]"
 OLD, NEW = queue_data(1, 2, 6, 0), queue_data(3, 4, 5, 6)
@@ -73,7 +73,7 @@ def test_many_topics_are_counted(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_warnings_are_logged_where_only_warnings_are(caplog: pytest.LogCaptureFixture) -> None:
-    """`--log-level WARNING` is not to lose them."""
+    """`--log-level WARNING` still shows them."""
     with caplog.at_level("WARNING"):
         log_events([registered(None), BrokerConflict("C1", "ba", 0, "a:1", "a:2"), BrokerRefused("ba", 7, "a:1")])
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2

@@ -1,4 +1,4 @@
-"""What comes before the frames, in pieces of every size: PROXY header, TLS hello, or frames at once."""
+"""The bytes before the first frame, in pieces of every size: PROXY header, TLS hello, or none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FRAME = b"\0\0\0\x20" + bytes(40)
 
 @dataclass
 class Outcome:
-    """What a connection turned out to be, and its bytes that were left for what comes next."""
+    """The detected kind of a connection, and the bytes left for the next stage."""
 
     kind: str
     source: str | None
@@ -78,18 +78,18 @@ def test_pieces_of_every_size(header: bytes, first: bytes, kind: str, size: int)
 )
 @pytest.mark.parametrize("header", [b"", V1, V2], ids=["alone", "v1", "v2"])
 def test_modes(mode: TlsMode, first: bytes, kind: str, header: bytes) -> None:
-    """B063, B066, B067: the mode is asked after the PROXY header."""
+    """B063, B066, B067: the TLS mode applies after the PROXY header."""
     assert run([header + first], mode).kind == kind
 
 
 @pytest.mark.parametrize("data", [b"", b"\x16", bytes(11), V1[:-1], V1, V2[:-1], V2])
 def test_nothing_is_decided_yet(data: bytes) -> None:
-    """B064: eleven bytes tell nothing, and a PROXY header nothing of what follows it."""
+    """B064: eleven bytes do not decide, and a PROXY header does not decide about the bytes after it."""
     assert run([data], TlsMode.ENFORCING).kind == "waiting"
 
 
 def test_only_one_proxy_header() -> None:
-    """B054: a second one would be frames."""
+    """B054: a second PROXY header counts as frames."""
     assert run([V1 + V2 + FRAME]) == Outcome("plain", SOURCES[V1], V2 + FRAME)
 
 
@@ -101,5 +101,5 @@ def test_only_one_proxy_header() -> None:
     st.sampled_from(TlsMode),
 )
 def test_pieces_change_nothing(data: bytes, sizes: list[int], mode: TlsMode) -> None:
-    """B056, B058: any bytes end in the same way whole and in pieces, and only MalformedFrame is raised."""
+    """B056, B058: any bytes have the same result whole and in pieces, and only MalformedFrame is raised."""
     assert run(in_pieces(data, sizes), mode) == run([data], mode)

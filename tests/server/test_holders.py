@@ -1,4 +1,4 @@
-"""Who holds the most bytes: known after every change, exactly as long as few hold as much."""
+"""The connection that holds the most bytes is known after every change; exactly while few hold as much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frames that wait for control: bounded like Java's two queues, in order, and in turn by what each has cost."""
+"""The frames that wait for control: bounded like Java's two queues, in order, and served by cost so far."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def inbox(client: int = 100, default: int = 100, bytes_max: int = PLENTY) -> Inb
 
 
 def frame(number: int = 0, body: int = 0, code: int = OTHER) -> bytes:
-    """So many bytes of body, which tell it from others."""
+    """A frame with this many bytes of body, which identify it."""
     return frame_of(HEADERS[code], bytes([number]) * body)
 
 
@@ -44,7 +44,7 @@ def serve(waiting: Inbox[str], cost_ns: int = MS) -> Any:
 
 
 def order(waiting: Inbox[str], costs: dict[str, int]) -> list[str]:
-    """Whose frames are served until none is left; a frame costs what its host or connection is said to cost."""
+    """Serve all frames; the order of their connections. ``costs`` gives the cost of a host's or connection's frame."""
     served = []
     while waiting:
         key, _ = waiting.take()
@@ -54,7 +54,7 @@ def order(waiting: Inbox[str], costs: dict[str, int]) -> list[str]:
 
 
 def test_one_connection_is_served_in_its_order() -> None:
-    """Look-ups and the rest alike."""
+    """Lookups and other requests alike."""
     waiting = inbox()
     frames = [frame(number, 1, (ROUTE, OTHER)[number % 2]) for number in range(6)]
     for one in frames:
@@ -78,7 +78,7 @@ def test_who_costs_much_is_served_less(hosts: tuple[str, str]) -> None:
 
 
 def test_a_newcomer_waits_for_one_frame() -> None:
-    """It starts at the present: it pays nothing for the past, and others who have used more wait."""
+    """It starts at the present: it owes nothing for the past, and others that have used more wait."""
     waiting = inbox()
     for _ in range(50):
         waiting.submit("old", frame())
@@ -89,7 +89,7 @@ def test_a_newcomer_waits_for_one_frame() -> None:
 
 
 def test_who_was_silent_has_saved_nothing() -> None:
-    """A connection that asked for nothing for long takes turns like any other."""
+    """A connection that was idle for long takes turns like any other."""
     waiting = inbox()
     for _ in range(200):
         waiting.submit("busy", frame())
@@ -113,7 +113,7 @@ def test_more_connections_are_not_more_time() -> None:
 
 
 def test_a_connection_that_comes_back_keeps_its_debt_by_its_host() -> None:
-    """A dear frame, a new connection, another dear frame: the other host goes first."""
+    """An expensive frame, a new connection, another expensive frame: the other host goes first."""
     waiting = inbox()
     waiting.submit("greedy1", frame())
     waiting.submit("modest", frame())
@@ -124,7 +124,7 @@ def test_a_connection_that_comes_back_keeps_its_debt_by_its_host() -> None:
 
 
 def test_a_small_frame_goes_before_large_ones() -> None:
-    """Before anything was measured, size tells what a frame will cost."""
+    """Before anything was measured, the expected cost of a frame follows from its size."""
     waiting = inbox()
     for number in range(50):
         waiting.submit(f"host{number}", frame(body=1_000_000))
@@ -133,7 +133,7 @@ def test_a_small_frame_goes_before_large_ones() -> None:
 
 
 def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
-    """Also where others have been served meanwhile, each at a higher cost than its size told."""
+    """Also if others were served meanwhile, each at a higher cost than its size suggested."""
     waiting = inbox()
     for number in range(50):
         waiting.submit(f"host{number}", frame(body=7_000))
@@ -144,7 +144,7 @@ def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
 
 
 def test_large_frames_are_not_starved_by_newcomers() -> None:
-    """Small frames of ever new connections go before a large one only for as long as it is expected to take."""
+    """Small frames of new connections overtake a large frame only by the large frame's expected cost."""
     waiting = inbox()
     waiting.submit("large1", frame(body=1_000_000))
     before = 0
@@ -172,7 +172,7 @@ def test_a_full_queue_refuses_and_the_other_one_does_not(full: int, other: int) 
 
 @pytest.mark.parametrize("capacity", [3, 0, -1])
 def test_a_full_queue_still_takes_the_first_request_of_a_connection(capacity: int) -> None:
-    """Who asks one thing at a time is always heard."""
+    """A connection with one request at a time is always served."""
     waiting = inbox(client=capacity, default=capacity)
     for _ in range(5):
         waiting.submit("greedy", frame(code=ROUTE))
@@ -202,7 +202,7 @@ def test_frames_that_were_put_back_go_before_later_ones_in_their_order() -> None
 
 
 def test_a_large_debt_outlives_many_small_ones() -> None:
-    """Debts that are paid are forgotten; otherwise they would push out those that are not."""
+    """Paid debts are forgotten; otherwise they would displace unpaid ones."""
     shares: Shares[object] = Shares()
     shares.want("always", 10**15)
     shares.want("greedy", 1_000)

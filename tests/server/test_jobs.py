@@ -8,7 +8,7 @@ from rocketns.server.jobs import Jobs
 
 
 def runs(first_ms: int, every_ms: int, instants: list[int]) -> list[int]:
-    """The instants of those given at which a job runs."""
+    """Those of the given instants at which a job runs."""
     jobs, now, ran = Jobs(), [0], []
     jobs.add("job", lambda: ran.append(now[0]), first_ms=first_ms, every_ms=every_ms)
     for instant in instants:
@@ -26,7 +26,7 @@ def test_a_late_look_does_not_shift_the_rate() -> None:
 
 
 def test_missed_runs_are_not_made_up_for_one_by_one() -> None:
-    """However many intervals have passed, one look runs a job once."""
+    """However many intervals have passed, one check runs a job once."""
     assert runs(100, 50, [99, 100_000, 100_000]) == [100_000]
 
 

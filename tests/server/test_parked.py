@@ -1,14 +1,14 @@
-"""Frames whose answers nobody takes wait, in their order, and go back together."""
+"""Frames of a peer that does not read its answers are parked in order, and resumed together."""
 
 from __future__ import annotations
 
 from typing import cast
 
-from rocketns.server.peer import Channel
+from rocketns.routeinfo.connection import Connection
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Waiting
 from rocketns.server.requests.parked import Parked
 
-A, B = (cast(Channel, name) for name in ("a", "b"))
+A, B = (cast(Connection, name) for name in ("a", "b"))
 
 
 def frame(size: int) -> Waiting:

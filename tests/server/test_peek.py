@@ -1,4 +1,4 @@
-"""The request code that is guessed of an undecoded frame: the decoder's, or none."""
+"""The request code peeked from an undecoded frame is the decoder's, or none."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_look_ups_as_clients_write_them(code: int, expected: bool) -> None:
     ],
 )
 def test_unusual_headers_are_left_to_the_decoder(header: bytes) -> None:
-    """A registration that looks like a look-up would be dropped with its connection."""
+    """A registration mistaken for a lookup would be dropped with its connection."""
     assert request_code(frame(header)) == UNKNOWN
 
 

@@ -1,10 +1,10 @@
-"""Which connections are of one host."""
+"""Which connections count as one host."""
 
 from __future__ import annotations
 
 import pytest
 
-from rocketns.server.peer import host_of
+from rocketns.server.requests.host import host_of
 
 
 @pytest.mark.parametrize(

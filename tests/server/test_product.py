@@ -1,4 +1,4 @@
-"""Look-ups in the product environment, for the cluster-test mode."""
+"""Lookups in the product environment, for the cluster-test mode."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from interop.harness.wire import ROCKETMQ, binary_header, decode_binary_header, frame, json_header
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply, decode
-from rocketns.server import product
-from rocketns.server.product import ProductRoutes
-from rocketns.server.remoting_client import RemotingClient
+from rocketns.server.outgoing import product_environment
+from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.outgoing.remoting_client import RemotingClient
 from tests.server.peers import CLOSED, Serve, peer, run
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
@@ -24,7 +24,7 @@ async def ask(
     serialize_type: SerializeType = SerializeType.JSON,
 ) -> Reply | None:  # fmt: skip
     found: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-    ProductRoutes(client, addrs, serialize_type).ask(command, found.set_result)
+    ProductEnvironment(client, addrs, serialize_type).ask(command, found.set_result)
     return await found
 
 
@@ -55,7 +55,7 @@ def test_a_route_that_is_found() -> None:
 
 @pytest.mark.parametrize("code", [17, 1])
 def test_what_is_not_found_is_not_asked_for_again(code: int) -> None:
-    """B248: the first that answers counts."""
+    """B248: the first answer counts."""
 
     async def test(client: RemotingClient) -> None:
         async with peer(answering(lambda opaque: route(opaque, b"", code))) as one, peer(answering(route)) as two:
@@ -79,7 +79,7 @@ def test_a_name_server_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("body", [b"nonsense", b"null", b'{"brokerDatas":5}', b'{"queueDatas":[{}]}', b"[" * 9999])
 def test_an_answer_that_is_no_route(body: bytes) -> None:
-    """B248: is as good as none."""
+    """B248: it is treated like no answer."""
 
     async def test(client: RemotingClient) -> None:
         async with peer(answering(lambda opaque: route(opaque, body))) as one, peer(answering(route)) as two:
@@ -90,12 +90,12 @@ def test_an_answer_that_is_no_route(body: bytes) -> None:
 
 
 def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: leaves nobody without an answer."""
+    """B248: the client still gets an answer."""
 
     def fail(_body: bytes) -> None:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr(product, "decode_topic_route_data", fail)
+    monkeypatch.setattr(product_environment, "decode_topic_route_data", fail)
 
     async def test(client: RemotingClient) -> None:
         async with peer(answering(route)) as one:
@@ -106,8 +106,8 @@ def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """B248: ends after five seconds."""
-    assert product.TIMEOUT_S == 5
-    monkeypatch.setattr(product, "TIMEOUT_S", 0.05)
+    assert product_environment.TIMEOUT_S == 5
+    monkeypatch.setattr(product_environment, "TIMEOUT_S", 0.05)
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
@@ -117,12 +117,12 @@ def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_look_ups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: what is too much is answered at once, as not found."""
-    monkeypatch.setattr(product, "LOOKUPS_MAX", 2)
+    """B248: requests over the limit are answered at once, as not found."""
+    monkeypatch.setattr(product_environment, "LOOKUPS_MAX", 2)
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
-            routes, answers = ProductRoutes(client, [one.addr], SerializeType.JSON), list[Reply | None]()
+            routes, answers = ProductEnvironment(client, [one.addr], SerializeType.JSON), list[Reply | None]()
             for _ in range(3):
                 routes.ask(LOOK_UP, answers.append)
             assert answers == [None]
@@ -131,7 +131,7 @@ def test_look_ups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_topic() -> None:
-    """B248: nobody is asked."""
+    """B248: no name server is asked."""
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
@@ -142,7 +142,7 @@ def test_without_a_topic() -> None:
 
 
 def test_the_question_in_binary() -> None:
-    """B033, B248: where that is the serialize type; the answer may come in either."""
+    """B033, B248: if that is the serialize type; the answer may have either encoding."""
 
     async def test(client: RemotingClient) -> None:
         questions = []

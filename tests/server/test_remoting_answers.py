@@ -1,4 +1,4 @@
-"""Requests over the name server's own connections: which answer belongs to which, and what is none."""
+"""Requests over the name server's own connections: how answers are matched to requests, and what is ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from interop.harness.wire import frame, json_header
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.remoting_client import NotSentError, RemotingClient
+from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
 from tests.server.peers import CLOSED, NOBODY, WAIT_S, peer, run
 
 Answers = Callable[[list[int]], bytes]
@@ -25,7 +25,7 @@ def response(opaque: int, flag: int = 1) -> bytes:
 
 
 async def ask(client: RemotingClient, count: int, say: Answers) -> list[object]:
-    """Send some requests at once to a peer that then says something; answers by number, or errors."""
+    """Send some requests at once to a peer that replies with given bytes; the answers by number, or errors."""
     requests = [request() for _ in range(count)]
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -51,7 +51,7 @@ def test_answers_in_any_order() -> None:
 
 
 def test_what_is_no_answer_is_left_alone() -> None:
-    """B248: requests, unknown numbers, and a second answer to one number."""
+    """B248: these are ignored: requests, unknown numbers, and a second answer to one number."""
 
     async def test(client: RemotingClient) -> None:
         def say(opaques: list[int]) -> bytes:
@@ -107,7 +107,7 @@ def test_nobody_to_answer(addr: str) -> None:
 
 
 def test_a_peer_that_ends() -> None:
-    """B248: nothing is waited for any more."""
+    """B248: nothing waits for an answer any more."""
 
     async def test(client: RemotingClient) -> None:
         async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Connections that the name server opens: reused, bounded, and given up without holding up anybody."""
+"""Connections that the name server opens: reused, bounded, and given up without blocking other work."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from rocketns.server import remoting_client
-from rocketns.server.remoting_client import NotSentError, RemotingClient
+from rocketns.server.outgoing import remoting_client
+from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
 from tests.server.peers import CLOSED, NOBODY, WAIT_S, peer, run
 
 
 async def settled(client: RemotingClient, connections: int) -> None:
-    """Until nothing is being opened; then so many connections are held."""
+    """Wait until nothing is being opened; then check the number of connections."""
     while client._opening:
         await asyncio.wait(client._opening)
     await asyncio.sleep(0)
@@ -20,7 +20,7 @@ async def settled(client: RemotingClient, connections: int) -> None:
 
 
 def test_one_connection_carries_everything() -> None:
-    """B192: also what is sent before it is open, in order."""
+    """B192: also the frames sent before it is open, in order."""
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
@@ -35,7 +35,7 @@ def test_one_connection_carries_everything() -> None:
 
 
 def test_a_new_connection_after_the_last_one_ended() -> None:
-    """B192: a broker that was restarted is told again."""
+    """B192: a broker that was restarted is notified again."""
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
@@ -52,7 +52,7 @@ def test_a_new_connection_after_the_last_one_ended() -> None:
 
 
 def test_addresses_where_nobody_is() -> None:
-    """B192: are forgotten, and others are reached meanwhile."""
+    """B192: they are given up, and others are reached meanwhile."""
 
     async def test(client: RemotingClient) -> None:
         addrs = [NOBODY, CLOSED, "", ":", "x", ":1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:+x",

@@ -1,4 +1,4 @@
-"""The TLS context over time: when it is made, and which changes of which files replace it."""
+"""When the TLS context is made, and which changes of which files replace it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def files(ours: Identity, tmp_path: Path) -> Files:
 
 
 async def current(contexts: TlsContexts) -> Context | None:
-    """The context that a new connection gets, once everything that is being made is made."""
+    """The context that a new connection gets, after every context under construction is finished."""
     while contexts._tasks:
         await asyncio.gather(*contexts._tasks)
     ready: asyncio.Future[Context | None] = asyncio.get_running_loop().create_future()
@@ -62,7 +62,7 @@ async def after_looking(contexts: TlsContexts) -> Context | None:
 
 
 def append(path: Path) -> None:
-    """Change a file's bytes, not what they mean."""
+    """Change a file's bytes without changing their meaning."""
     path.write_bytes(path.read_bytes() + b"\n")
 
 

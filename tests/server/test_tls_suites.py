@@ -1,4 +1,4 @@
-"""Java's names of protocols and cipher suites, what OpenSSL makes of them, and what nothing is made of."""
+"""Java's names of protocols and cipher suites as OpenSSL's, and names that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How busy threads and cores are said to be."""
+"""The measured use of threads and cores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ intr 1 2 3
 
 @contextmanager
 def threads() -> Iterator[list[threading.Thread]]:
-    """One that does nothing, and one that is never done."""
+    """A thread that does nothing, and one that is always busy."""
     over = threading.Event()
 
     def work() -> None:

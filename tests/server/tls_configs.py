@@ -1,4 +1,4 @@
-"""TlsConfigs for tests, and one side of TLS fed with what the other says."""
+"""TlsConfigs for tests, and a handshake between two sides without sockets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NO_FILE = {"tls.config.file": "/nonexistent/tls.properties"}
 
 
 def config(**more: str) -> TlsConfig:
-    """From properties, whose names have an underscore for each dot."""
+    """A TlsConfig from properties, whose names have an underscore for each dot."""
     return TlsConfig.read(NO_FILE | {name.replace("_", "."): value for name, value in more.items()}, {})
 
 
 def files_config(files: Files, more: dict[str, str] | None = None, **server: str) -> TlsConfig:
-    """With certificate files; ``server`` are further ``tls.server.`` properties."""
+    """A TlsConfig with certificate files; ``server`` are further ``tls.server.`` properties."""
     return TlsConfig.read(NO_FILE | tls_properties(files, **server) | (more or {}), {})
 
 

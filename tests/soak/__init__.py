@@ -1,1 +1,1 @@
-"""A server and its peers at once: what must hold while everything changes."""
+"""A server and many kinds of peers at once: what must always hold."""

@@ -1,4 +1,4 @@
-"""Who keeps a server busy at once. Each is a function that acts once, and is called until time is up."""
+"""Actors that keep a server busy. Each is a function that acts once, and is called until time is up."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import Client, frame, json_header
+from rocketns.server.reactors.lookup_counts import drain_lookups
 from tests.fast.clients import CLIENTS, look_up
 from tests.hostile.frames import damaged, random_frames
 from tests.soak.live import LiveServer
@@ -29,7 +30,7 @@ Act = Callable[[], object]
 
 
 class Fault(AssertionError):
-    """What must not happen, with the answer that showed it."""
+    """A violated rule, with the answer that showed it."""
 
 
 def read_route(answer: bytes) -> dict[str, int]:
@@ -45,7 +46,7 @@ def read_route(answer: bytes) -> dict[str, int]:
 
 
 class Broker:
-    """Registers again and again, each time with other queues, and asks over every connection whether they show."""
+    """Registers again and again with other queues, and checks over every connection that they show."""
 
     def __init__(self, server: LiveServer, number: int, topics: list[str], readers: int) -> None:
         self.name, self.addr, self.topics = f"b{number}", f"10.0.{number}.1:1", topics
@@ -70,7 +71,7 @@ class Broker:
 
 
 class Visitor:
-    """Registers, leaves one way or another, and comes again. Only its ``own`` topics are ever deleted."""
+    """Registers, leaves in one of several ways, and registers again. Only its ``own`` topics are ever deleted."""
 
     def __init__(self, server: LiveServer, number: int, topics: list[str], own: list[str]) -> None:
         self.server, self.number, self.topics, self.own = server, number, topics, own
@@ -80,7 +81,7 @@ class Visitor:
         name, addr = f"b{self.number}", f"10.0.{self.number}.1:1"
         body = register_body([topic_config(topic, 3, 3) for topic in self.topics])
         ext = register_ext(broker=name, addr=addr, body=body, heartbeatTimeoutMillis=1)
-        # Whoever scans closes the connections of all that are overdue.
+        # A scan closes the connections of all overdue brokers.
         with self.server.connect() as client, contextlib.suppress(ConnectionError):
             client.request(103, ext, body)
             match self.chance.randrange(4):
@@ -89,7 +90,7 @@ class Visitor:
                     client.request(104, who)
                 case 1:
                     time.sleep(0.003)
-                    self.server.call(self.server.controller.control.scan_not_active_broker)
+                    self.server.call(self.server.controller.expiry.scan)
                 case 2:
                     client.request(216, {"topic": self.chance.choice(self.own)})
                     client.request(self.chance.choice([205, 327]), {"brokerName": name})
@@ -126,8 +127,9 @@ class Auditor:
         self.server, self.counted = server, 0
 
     def act(self) -> None:
-        assert self.server.controller.lane.reactors is not None
-        rows, rest = self.server.call(self.server.controller.lane.reactors.drain_lookups)
+        reactors = self.server.controller.reactors
+        assert reactors is not None
+        rows, rest = self.server.call(lambda: drain_lookups(reactors))
         self.counted += sum(row[4] for row in [*rows, rest])
         time.sleep(0.02)
 
@@ -148,11 +150,11 @@ class Mover:
         time.sleep(0.002)
 
     def move(self) -> None:
-        lane = self.server.controller.lane.reactors
-        assert lane is not None
+        reactors = self.server.controller.reactors
+        assert reactors is not None
         source = self.chance.randrange(2)
-        lane.reactors.deal_to(self.chance.choice([1, 2]))
-        lane.reactors.give(source, 1 - source, self.chance.choice([200, 1000]), self.chance.choice([0, 10]))
+        reactors.deal_to(self.chance.choice([1, 2]))
+        reactors.give(source, 1 - source, self.chance.choice([200, 1000]), self.chance.choice([0, 10]))
 
 
 class Passer:
@@ -199,7 +201,7 @@ class Passer:
             client.send(next(self.nonsense))
 
     def crowd(self, client: Client) -> None:
-        """Requests that control has to take, more than it is asked for at once."""
+        """Requests that control must answer, more than it processes in one turn."""
         count = self.chance.choice([10, 300])
         client.send(frame(json_header(206, opaque=5)) * count + look_up(CLIENTS[0], self.chance.choice(self.topics)))
         for _ in range(self.chance.choice([0, count + 1])):

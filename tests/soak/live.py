@@ -1,4 +1,4 @@
-"""A server with reactors on a thread of this process, in real time, whose control can be held still."""
+"""A server with reactors on a thread of this process, in real time. A test can block its control."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LiveServer:
 
     @contextmanager
     def held_still(self) -> Iterator[None]:
-        """Control does nothing at all meanwhile, as in a request that takes long."""
+        """Block control for the duration, as a long request would."""
         holds, goes_on = threading.Event(), threading.Event()
 
         def hold() -> None:
@@ -92,9 +92,9 @@ class LiveServer:
 
     def answered_by_reactors(self) -> int:
         """Look-ups so far."""
-        lane = self.controller.lane.reactors
-        assert lane is not None
-        return sum(map(sum, lane.reactors.counters()))
+        reactors = self.controller.reactors
+        assert reactors is not None
+        return sum(map(sum, reactors.counters()))
 
     def stop(self) -> None:
         asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(DONE_WITHIN_S)

@@ -1,4 +1,4 @@
-"""Reactors, control and every kind of peer at once: what is answered is always something that was true.
+"""Reactors, control and every kind of peer at once: every answer shows a state that existed.
 
 ROCKETNS_SOAK_S is how long the longest test lasts, in seconds.
 """
@@ -66,7 +66,7 @@ def connected(server: LiveServer) -> list[Client]:
 
 
 def test_look_ups_are_answered_while_control_does_nothing(tmp_path: Path) -> None:
-    """Over old and new connections, present and absent topics; what is for control waits and is answered then."""
+    """Over old and new connections, for present and absent topics. Requests for control are answered afterwards."""
     with LiveServer(tmp_path) as server, server.connect() as broker:
         body = register_body([topic_config("T"), topic_config("U")])
         broker.request(103, register_ext(body=body), body)
@@ -83,7 +83,7 @@ def test_look_ups_are_answered_while_control_does_nothing(tmp_path: Path) -> Non
 
 
 def test_look_ups_go_on_through_large_registrations(tmp_path: Path) -> None:
-    """Of all that are answered while 10,000 topics are registered, none waits for their end."""
+    """No lookup that is answered while 10,000 topics are registered waits for their end."""
     with LiveServer(tmp_path) as server, server.connect() as broker, server.connect() as client:
         broker.request(103, register_ext(body=(one := register_body([topic_config("T"), topic_config("U")]))), one)
         client.send(look_up(CLIENTS[0], "T"))

@@ -1,4 +1,4 @@
-"""Certificates made at run time: an authority, what it signs, and their PEM files. Nothing here is of rocketns."""
+"""Certificates made at run time: an authority, the certificates it signs, and PEM files. Independent of rocketns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Identity:
         return self.certificate.public_bytes(Encoding.PEM)
 
     def key_pem(self, password: str = "") -> bytes:
-        """PKCS#8, encrypted where there is a password."""
+        """The key as PKCS#8, encrypted if there is a password."""
         encryption = BestAvailableEncryption(password.encode()) if password else NoEncryption()
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
 
@@ -59,7 +59,7 @@ def authority(name: str) -> Identity:
 
 @dataclass(frozen=True)
 class Files:
-    """An identity's certificate and key in a folder, and what else has been written there."""
+    """A folder with an identity's certificate and key, and other files written into it."""
 
     folder: Path
     certificate: Path

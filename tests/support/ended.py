@@ -1,4 +1,4 @@
-"""Whether a connection is over, asked without waiting and without a byte to the server."""
+"""Checks whether a connection is closed, without waiting and without sending a byte."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from interop.harness.wire import Client
 
 
 def is_ended(client: Client) -> bool:
-    """Whether the server closed the connection; does not wait. What it sent before stays to be read."""
+    """Whether the server has closed the connection. Does not wait and reads nothing. With a timed server, call it after
+    an `advance`."""
     client.socket.setblocking(False)
     try:
         return client.socket.recv(1, socket.MSG_PEEK) == b""

@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class FakeClock(Clock):
-    """Time that only moves when told to."""
+    """Clocks that move only when a test moves them."""
 
     def __init__(self) -> None:
         self._now = Now(1_000_000, 1_700_000_000_000)
@@ -32,7 +32,7 @@ class FakeClock(Clock):
 
 
 class TimedServer:
-    """Started on construction; every call runs on the server's own loop and returns when it is done."""
+    """A running server, started on construction. Each call runs on the server's loop and returns when it is done."""
 
     def __init__(self, home: Path, properties: dict[str, object] | None = None) -> None:
         settings = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": home / "kv.json"} | (properties or {})
@@ -65,7 +65,7 @@ class TimedServer:
         return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
 
     def advance(self, ms: int) -> None:
-        """Move the clock, run the jobs that are due then, and let their consequences happen."""
+        """Move the clock, run the jobs that are due, and wait for their effects."""
 
         def step() -> None:
             self.clock.advance(ms)
@@ -78,24 +78,27 @@ class TimedServer:
 
     @property
     def reactors(self) -> Reactors | None:
-        """The compiled side of the reactors, where there are some."""
-        lane = self.controller.lane.reactors
-        return None if lane is None else lane.reactors
+        """The compiled side of the reactors, if the server has any."""
+        return self.controller.reactors
 
     @property
     def connections(self) -> int:
-        return len(self.controller.lane.channels) if self.reactors is None else self.reactors.connections
+        return (
+            len(self.controller.asyncio_transport.connections) if self.reactors is None else self.reactors.connections
+        )
 
     @property
     def incoming_bytes(self) -> int:
-        """Bytes of frames that are not complete, or must wait."""
-        return self.controller.lane.incoming_bytes if self.reactors is None else self.reactors.incoming_bytes
+        """Bytes of frames that are incomplete or waiting."""
+        return (
+            self.controller.asyncio_transport.incoming_bytes if self.reactors is None else self.reactors.incoming_bytes
+        )
 
     @property
     def outgoing_bytes(self) -> int:
-        """Bytes of answers that wait because their peers do not read."""
-        lane = sum(channel.unsent_bytes for channel in self.controller.lane.channels)
-        return lane if self.reactors is None else max(lane, self.reactors.outgoing_bytes)
+        """Bytes of answers that are unsent because their peers do not read."""
+        here = sum(connection.unsent_bytes for connection in self.controller.asyncio_transport.connections)
+        return here if self.reactors is None else max(here, self.reactors.outgoing_bytes)
 
     def _show_time(self) -> None:
         if self.reactors is not None:

@@ -1,6 +1,6 @@
-"""How hard the property tests try: one Hypothesis profile for all of them.
+"""One Hypothesis profile for all property tests: how many examples they try.
 
-Imported by the conftest of every folder with such tests. ``--hypothesis-profile=thorough`` tries fifty times harder.
+Imported by the conftest of every folder with such tests. ``--hypothesis-profile=thorough`` tries fifty times as many.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "rocketns",
     max_examples=40,
-    deadline=None,  # a busy machine is no failure
+    deadline=None,  # a slow run on a busy machine is not a failure
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -1,4 +1,4 @@
-"""PROXY protocol headers as a load balancer writes them, put together here by hand (haproxy's proxy-protocol.txt)."""
+"""PROXY protocol headers as a load balancer writes them, assembled by hand (haproxy's proxy-protocol.txt)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def v1(protocol: str, source: str, destination: str, *ports: int | str) -> bytes
 
 
 def v2(family: int, block: bytes = b"", *, command: int = PROXY, version: int = 2, length: int | None = None) -> bytes:
-    """A v2 header around an address block (with its TLVs) of any content; ``length`` may say something else."""
+    """A v2 header around any address block (with its TLVs). ``length`` replaces the correct length."""
     size = len(block) if length is None else length
     return SIGNATURE + struct.pack(">BBH", version << 4 | command, family, size) + block
 
@@ -34,5 +34,5 @@ def addresses6(source: str, port: int, destination: str = "2001:db8::1", destina
 
 
 def tlv(kind: int, value: bytes, *, length: int | None = None) -> bytes:
-    """A type-length-value; ``length`` may say something else."""
+    """A type-length-value. ``length`` replaces the correct length."""
     return struct.pack(">BH", kind, len(value) if length is None else length) + value

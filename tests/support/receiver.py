@@ -1,4 +1,4 @@
-"""A socket where a broker is said to be: keeps the frames that a name server sends there of its own accord."""
+"""A listening socket at a broker's address: keeps the frames that a name server sends to it on its own initiative."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTIFIED_WITHIN_S = 5.0
 
 
 class Accepted(Client):
-    """A connection that was accepted, with the same reading of frames."""
+    """An accepted connection that reads frames like a client."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -21,7 +21,7 @@ class Accepted(Client):
 
 
 class Receiver:
-    """Listens on a free loopback port; over TLS where it is given a context. Usable as a context manager."""
+    """Listens on a free loopback port, over TLS if it is given a context. Usable as a context manager."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls
@@ -35,7 +35,7 @@ class Receiver:
         return "{}:{}".format(*self._listening.getsockname())
 
     def next(self) -> Answer:
-        """The next frame, in the order of arrival; queue.Empty where none comes."""
+        """The next frame in the order of arrival; queue.Empty if none arrives."""
         return self._frames.get(timeout=NOTIFIED_WITHIN_S)
 
     def has_no_more(self) -> bool:

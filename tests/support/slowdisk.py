@@ -1,4 +1,4 @@
-"""A disk that takes as long as the test says, for a server in this process."""
+"""A disk whose delay a test controls, for a server in this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DONE_WITHIN_S = 10.0
 
 
 class SlowDisk:
-    """Each write of a file waits for `go_on`. ``contents`` are the files as they were written, in order."""
+    """Each write of a file waits for `go_on`. ``contents`` has the written contents in order."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._replace = files.replace_with_backup
@@ -35,9 +35,9 @@ class SlowDisk:
         self.contents.append((path.name, content))
 
     def wait_for_write(self) -> None:
-        """A write has begun."""
+        """Wait until a write has begun."""
         assert self._begun.acquire(timeout=DONE_WITHIN_S)
 
     def go_on(self, writes: int = 1) -> None:
-        """Let so many writes happen."""
+        """Let this many writes finish."""
         self._goes_on.release(writes)

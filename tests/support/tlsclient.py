@@ -1,4 +1,4 @@
-"""TLS from the other side, by the standard library's ssl: independent of how rocketns does it."""
+"""TLS clients made with the standard library's ssl, independent of rocketns' own TLS."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from interop.harness import codes
 from interop.harness.wire import Client
 from tests.support.certificates import Files
 
-# What a client sees where TLS is not to be had: an alert, an end, a reset.
+# What a client gets if the server refuses TLS: an alert, an end or a reset.
 REFUSED = (ssl.SSLError, ConnectionError)
 
 
 def any_server(identity: Files | None = None) -> ssl.SSLContext:
-    """Trusts every server; shows ``identity`` to one that asks for a client certificate."""
+    """A context that trusts every server and offers ``identity`` as its client certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -26,7 +26,7 @@ def any_server(identity: Files | None = None) -> ssl.SSLContext:
 
 
 def only(version: ssl.TLSVersion, ciphers: str = "") -> ssl.SSLContext:
-    """Offers one protocol version, and of TLS 1.2 only the cipher suites named OpenSSL's way."""
+    """A context for one protocol version. For TLS 1.2 it offers only the given cipher suites (OpenSSL's names)."""
     context = any_server()
     context.minimum_version = context.maximum_version = version
     if ciphers:
@@ -36,7 +36,7 @@ def only(version: ssl.TLSVersion, ciphers: str = "") -> ssl.SSLContext:
 
 @dataclass
 class TlsClient(Client):
-    """A connection that speaks TLS after sending ``before``. The handshake is over on construction, or raises."""
+    """A connection that begins TLS after sending ``before``. The constructor does the handshake, or raises."""
 
     context: ssl.SSLContext = field(default_factory=any_server)
     before: bytes = b""
@@ -65,7 +65,7 @@ class TlsClient(Client):
 
 
 class TlsPeer:
-    """The client's side without a socket, for those who cut and join the bytes themselves."""
+    """The client's side without a socket, for tests that cut and join the bytes themselves."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -74,7 +74,7 @@ class TlsPeer:
         self.ended = False  # the server has sent close_notify
 
     def shake_hands(self, received: bytes = b"") -> bytes:
-        """Take the server's bytes of the handshake, give those to send: first the hello."""
+        """Process the server's bytes of the handshake and return the bytes to send. The first are the hello."""
         self._incoming.write(received)
         with contextlib.suppress(ssl.SSLWantReadError):
             self._tls.do_handshake()
@@ -111,13 +111,13 @@ class TlsPeer:
         return plain
 
     def end(self) -> bytes:
-        """close_notify."""
+        """Send close_notify."""
         with contextlib.suppress(ssl.SSLWantReadError):
             self._tls.unwrap()
         return self._outgoing.read()
 
     def connect(self, client: Client) -> None:
-        """Shake hands over a plain connection."""
+        """Begin TLS on a plain connection."""
         client.send(self.shake_hands())
         while not self.handshaken:
             client.send(self.shake_hands(client.socket.recv(1 << 16)))
@@ -129,7 +129,7 @@ def answers(client: Client) -> bool:
 
 
 def is_served(connect: Callable[[], Client]) -> bool:
-    """Whether a connection comes about and answers; False where the server refuses or ends it."""
+    """Whether a connection can be opened and gets an answer; False if the server refuses or closes it."""
     try:
         with connect() as client:
             return answers(client)

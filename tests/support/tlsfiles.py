@@ -1,4 +1,4 @@
-"""The properties that give a server its certificate, and what a new connection then gets."""
+"""The properties that name a server's certificate, and the certificate that a new connection gets."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from tests.support.tlsclient import TlsClient, answers
 
 
 def tls_properties(files: Files, **more: str) -> dict[str, str]:
-    """Name the files; ``more`` are further ``tls.server.`` properties."""
+    """The properties that name the files; ``more`` are further ``tls.server.`` properties."""
     named = {"certPath": str(files.certificate), "keyPath": str(files.key)} | more
     return {"tls.test.mode.enable": "false"} | {f"tls.server.{name}": value for name, value in named.items()}
 
 
 def as_options(given: dict[str, str]) -> list[str]:
-    """System properties of the command line."""
+    """The properties as -D options of the command line."""
     return [f"-D{name}={value}" for name, value in given.items()]
 
 
 def write_properties(path: Path, given: dict[str, str]) -> Path:
-    """A file for ``tls.config.file``."""
+    """Write the properties into a file for ``tls.config.file``."""
     path.write_text("".join(f"{name}={value}\n" for name, value in given.items()), "utf-8")
     return path
 
 
 def served_certificate(server: NameServer) -> bytes:
-    """The certificate (DER) that a new connection gets, which is then also served."""
+    """The certificate (DER) that a new connection gets. The connection is also used for a request."""
     with TlsClient(server.port) as client:
         assert answers(client)
         return client.served_certificate

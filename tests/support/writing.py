@@ -1,4 +1,4 @@
-"""Files written at once, in the thread that asks, for tests without a server."""
+"""A file writer that writes at once, in the caller's thread, for tests without a server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rocketns.filewriter import Done, FileWriter, WrittenFile
 
 
 class InlineWriter(FileWriter):
-    """Writes and tells before `submit` returns."""
+    """Writes and reports the result before `submit` returns."""
 
     def __init__(self) -> None:
         super().__init__(changes_max=10, bytes_max=1 << 30)

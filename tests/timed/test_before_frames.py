@@ -13,12 +13,13 @@ from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs
 from tests.behaviour.views import group
 from tests.support.certificates import Files, authority
+from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.support.proxyheaders import SIGNATURE, v1
 from tests.support.tlsclient import TlsPeer
 from tests.support.tlsfiles import tls_properties
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, is_open_untouched, pass_time, wait_for_bytes, wait_for_connections
+from tests.timed.steps import SECOND, pass_time, wait_for_bytes, wait_for_connections
 
 LIMIT = 120 * SECOND
 HELLO = TlsPeer().shake_hands()
@@ -45,7 +46,7 @@ def test_a_peer_that_stalls(tls_server: TimedServer, start: bytes) -> None:
         kept = len(start.removeprefix(PROXY)) if HELLO[:9] not in start else 0
         wait_for_bytes(tls_server, kept)
         pass_time(tls_server, LIMIT - SECOND)
-        assert is_open_untouched(client)
+        assert not is_ended(client)
         tls_server.advance(SECOND)
         assert client.is_closed_by_server()
         wait_for_connections(tls_server, 0)
@@ -86,9 +87,9 @@ def test_bytes_of_tls_keep_a_connection_open(tls_server: TimedServer) -> None:
             wait_for_connections(tls_server, 1)
             eventually(lambda: tls_server.call(lambda: _last_active(tls_server)) == tls_server.clock.now().ms)
             pass_time(tls_server, LIMIT - SECOND)
-        assert is_open_untouched(client)
+        assert not is_ended(client)
 
 
 def _last_active(server: TimedServer) -> int:
-    (channel,) = server.controller.lane.channels
-    return channel.last_active_ms
+    (connection,) = server.controller.asyncio_transport.connections
+    return connection.last_active_ms

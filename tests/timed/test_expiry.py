@@ -1,4 +1,4 @@
-"""Brokers that stop sending: who is overdue when, and what a scan does with them."""
+"""Brokers that stop sending: when they are overdue, and what a scan does with them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, query_version, registered
 from tests.behaviour.views import addrs, group, members, perms, route
+from tests.support.ended import is_ended
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, is_open, is_open_untouched, pass_time
+from tests.timed.steps import SECOND, is_open, pass_time
 
 DEFAULT_TIMEOUT = 120 * SECOND
 INTERVAL = 5 * SECOND
@@ -18,7 +19,7 @@ NO_IDLE_LIMIT = {"serverChannelMaxIdleTimeSeconds": 0}
 
 
 def is_known(client: Client, names: Names) -> bool:
-    """Whether the broker shows anywhere: in its group, its cluster, its topic's route or by its version."""
+    """Whether any request still shows the broker: group, cluster, its topic's route, or version query."""
     shown = {
         group(client, names.broker) is not None,
         members(client, names.cluster) is not None,
@@ -67,7 +68,7 @@ def test_an_overdue_broker_goes_at_a_scan(timed_server: TimedServerFactory, name
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=timeout)
         pass_time(server, overdue_at - 1)
-        assert is_open_untouched(broker)
+        assert not is_ended(broker)
         assert is_known(client, names)
         server.advance(1)
         assert broker.is_closed_by_server()
@@ -105,7 +106,7 @@ def test_brokers_that_share_a_connection_all_lose_it(timed_server: TimedServerFa
 
 
 def test_an_overdue_master_takes_the_write_bit(timed_server: TimedServerFactory, names: Names) -> None:
-    """B190: an acting group whose master expires is as one whose master unregistered."""
+    """B190: a group with an acting master whose master expires is treated like one whose master unregistered."""
     server = timed_server()
     with server.connect() as master, server.connect() as slave:
         registered(master, names, heartbeatTimeoutMillis=4_000, enableActingMaster="true")
@@ -116,7 +117,7 @@ def test_an_overdue_master_takes_the_write_bit(timed_server: TimedServerFactory,
 
 
 def test_a_silent_broker_on_a_busy_connection_expires(timed_server: TimedServerFactory, names: Names) -> None:
-    """B190: what counts is the broker's own refresh, not traffic."""
+    """B190: only the broker's own refreshes count, not other traffic."""
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=9_000)
@@ -145,7 +146,7 @@ def test_a_replaced_address_lives_on_as_a_zombie(timed_server: TimedServerFactor
 
 
 def test_a_zombie_can_be_refreshed(timed_server: TimedServerFactory, names: Names) -> None:
-    """B191: its entry is like any other: with heartbeats its connection stays."""
+    """B191: its entry is treated like any other, so heartbeats keep its connection."""
     server = timed_server()
     with server.connect() as old, server.connect() as new:
         registered(old, names, heartbeatTimeoutMillis=6_000)

@@ -10,12 +10,12 @@ from tests.behaviour.calls import put_kv, switch
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import group, route
+from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
 from tests.timed.steps import (
     SECOND,
     is_open,
-    is_open_untouched,
     pass_time,
     wait_for_bytes,
     wait_for_connections,
@@ -36,7 +36,7 @@ def test_a_silent_connection_closes_at_the_limit(
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=10_000_000)
         pass_time(server, LIMIT - SECOND)
-        assert is_open_untouched(broker)
+        assert not is_ended(broker)
         assert route(client, names.topic("T"))
         server.advance(SECOND)
         assert broker.is_closed_by_server()
@@ -66,13 +66,13 @@ def test_a_part_of_a_frame_starts_the_time_anew(timed_server: TimedServerFactory
             client.send(bytes([byte]))
             wait_for_bytes(server, n + 1)
         pass_time(server, LIMIT - SECOND)
-        assert is_open_untouched(client)
+        assert not is_ended(client)
         server.advance(SECOND)
         assert client.is_closed_by_server()
 
 
 def test_a_part_of_a_frame_does_not_wait_longer(timed_server: TimedServerFactory) -> None:
-    """B049: a truncated frame is waited for until the idle limit; what it held is forgotten."""
+    """B049: the server waits for the rest of a truncated frame until the idle limit, and then frees its bytes."""
     server = timed_server()
     with server.connect() as client, server.connect() as other:
         client.send(frame(json_header(codes.GET_NAMESRV_CONFIG))[:-1])
@@ -86,7 +86,7 @@ def test_a_part_of_a_frame_does_not_wait_longer(timed_server: TimedServerFactory
 
 
 def test_an_answer_that_is_taken_late_starts_the_time_anew(timed_server: TimedServerFactory) -> None:
-    """B060: writes count: the limit counts from when the peer took the answer, not from when it was made."""
+    """B060: writes count: the limit starts when the peer reads the answer, not when the answer is made."""
     server = timed_server(**{"rocketns.kvBytesMax": 2 * LARGE, "rocketns.kvValueBytesMax": LARGE})
     with server.connect() as client, server.connect() as reader:
         put_kv(client, "ns", "k", "v" * LARGE)
@@ -95,13 +95,13 @@ def test_an_answer_that_is_taken_late_starts_the_time_anew(timed_server: TimedSe
         assert len(reader.receive().body or b"") > LARGE
         wait_until_sent(server)
         pass_time(server, LIMIT - SECOND)
-        assert is_open_untouched(reader)
+        assert not is_ended(reader)
         server.advance(SECOND)
         assert reader.is_closed_by_server()
 
 
 def ask_without_reading(server: TimedServer, reader: Client) -> None:
-    """Ask for the large value; return when part of the answer waits in the server."""
+    """Ask for the large value; return when a part of the answer is unsent in the server."""
     reader.post(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})
     wait_until_unsent(server)
 
@@ -114,11 +114,11 @@ def test_a_changed_limit_is_felt_by_new_connections(timed_server: TimedServerFac
         with server.connect() as new:
             wait_for_connections(server, 2)
             pass_time(server, 3 * SECOND)
-            assert is_open_untouched(new)
+            assert not is_ended(new)
             server.advance(SECOND)
             assert new.is_closed_by_server()
         pass_time(server, LIMIT - 5 * SECOND)
-        assert is_open_untouched(old)
+        assert not is_ended(old)
         server.advance(SECOND)
         assert old.is_closed_by_server()
 
@@ -129,17 +129,17 @@ def test_a_limit_from_the_file(timed_server: TimedServerFactory) -> None:
     with server.connect() as client:
         wait_for_connections(server, 1)
         pass_time(server, 6 * SECOND)
-        assert is_open_untouched(client)
+        assert not is_ended(client)
         server.advance(SECOND)
         assert client.is_closed_by_server()
 
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_no_limit(timed_server: TimedServerFactory, limit: int) -> None:
-    """B060: Netty's IdleStateHandler takes 0 and less for no limit."""
+    """B060: for Netty's IdleStateHandler 0 and less mean no limit."""
     server = timed_server(serverChannelMaxIdleTimeSeconds=limit)
     with server.connect() as client:
         wait_for_connections(server, 1)
         server.advance(30 * 24 * 3600 * SECOND)
-        assert is_open_untouched(client)
+        assert not is_ended(client)
         assert is_open(client)

@@ -1,4 +1,4 @@
-"""The periodic jobs: when each runs, told by the lines that it logs."""
+"""The periodic jobs: when each runs, observed by its log lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINUTE = 60 * SECOND
 
 
 def seconds_of(server: TimedServer, caplog: pytest.LogCaptureFixture, line: str, until_s: int) -> list[int]:
-    """In which seconds since the start the line is logged."""
+    """The seconds since the start in which the line is logged."""
     seconds = []
     for second in range(1, until_s + 1):
         caplog.clear()
@@ -42,7 +42,7 @@ def test_the_scan_runs_after_five_seconds_and_then_every_five(
 def test_the_interval_is_a_property(
     timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture, interval: int, expected: list[int]
 ) -> None:
-    """B190: the interval is felt from the second scan on; the first comes after 5 s whatever it is."""
+    """B190: the interval applies from the second scan on. The first scan runs after 5 s with any interval."""
     server = timed_server(scanNotActiveBrokerInterval=interval)
     assert seconds_of(server, caplog, SCAN_LINE, 20) == expected
 
@@ -87,7 +87,7 @@ def test_the_kv_table_is_printed_after_a_minute_and_then_every_ten(
 def test_a_job_that_fails_runs_again(
     timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An error in a scan is logged; the next scan and the other jobs come all the same."""
+    """An error in a scan is logged; the next scan and the other jobs still run."""
     server = timed_server(serverChannelMaxIdleTimeSeconds=12)
     monkeypatch.setattr("rocketns.routeinfo.liveness.expired_brokers", lambda *_: 1 / 0)
     with server.connect() as client:

@@ -1,7 +1,7 @@
-"""The end of a connection, or an expiry, that meets a newer registration: the newer one stays.
+"""A connection closes or a broker expires while a newer registration arrives: the newer registration stays.
 
-Deliberately unlike Java, which queues the unregistration and then removes whatever the address has become by then
-(apache/rocketmq issue 11043).
+Deliberately different from Java, which queues the unregistration and later removes the address even if it has
+registered again (apache/rocketmq issue 11043).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.behaviour.steps import configs, query_version, registered
 from tests.behaviour.views import addrs, group, route
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, channel_of, pass_time, wait_for_connections
+from tests.timed.steps import SECOND, connection_of, pass_time, wait_for_connections
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def reactors() -> int:
 
 
 def registration(names: Names) -> bytes:
-    """A frame as from the broker of ``registered``."""
+    """A frame like those of the broker of ``registered``."""
     body = register_body(configs(names, ["T", "U"]), None)
     fields = register_ext(names.cluster, names.broker, names.addr(), 0, body)
     return frame(json_header(codes.REGISTER_BROKER, fields, opaque=5), body)
@@ -40,13 +40,13 @@ def assert_is_registered(client: Client, names: Names) -> None:
 
 
 def receive_while(server: TimedServer, new: Client, data: bytes, happens: object) -> None:
-    """In one turn of the server's loop: something happens, and then the new connection's request comes in."""
-    channel = channel_of(server, new)
+    """In one turn of the server's loop, let something happen; then the new connection's request arrives."""
+    connection = connection_of(server, new)
 
     def step() -> None:
         assert callable(happens)
         happens()
-        channel.data_received(data)
+        connection.data_received(data)
 
     server.call(step)
 
@@ -71,12 +71,12 @@ def test_an_expiry_does_not_remove_a_newer_registration(timed_server: TimedServe
 
 
 def test_a_close_does_not_remove_a_newer_registration(timed_server: TimedServerFactory, names: Names) -> None:
-    """B189: the old connection's end is seen just before the registration over the new one is processed."""
+    """B189: the server notices the old connection's end just before it processes the registration over the new one."""
     server = timed_server()
     with server.connect() as old, server.connect() as new:
         registered(old, names)
-        channel = channel_of(server, old)
-        receive_while(server, new, registration(names), lambda: channel.abort(Cause.CHANNEL_CLOSE))
+        connection = connection_of(server, old)
+        receive_while(server, new, registration(names), lambda: connection.abort(Cause.CHANNEL_CLOSE))
         assert new.receive().code == 0
         wait_for_connections(server, 1)
         assert_is_registered(new, names)
@@ -88,12 +88,12 @@ def test_a_broker_registered_after_its_connection_ended_goes_too(
     """B187: the request still waited when the connection closed; Java keeps such a broker until it expires."""
     server = timed_server(**{"rocketns.turnRequestsMax": 1})
     with server.connect() as broker, server.connect() as client:
-        channel = channel_of(server, broker)
+        connection = connection_of(server, broker)
         waiting = frame(json_header(codes.GET_NAMESRV_CONFIG)) * 3
 
         def receive_and_lose() -> None:
-            channel.data_received(waiting + registration(names))
-            channel.abort(Cause.CHANNEL_CLOSE)
+            connection.data_received(waiting + registration(names))
+            connection.abort(Cause.CHANNEL_CLOSE)
 
         server.call(receive_and_lose)
         wait_for_connections(server, 1)
@@ -109,8 +109,8 @@ def test_many_brokers_that_end_at_once_all_go(timed_server: TimedServerFactory) 
     connections = [server.connect() for _ in brokers]
     for connection, names in zip(connections, brokers, strict=True):
         registered(connection, names)
-    channels = [channel_of(server, connection) for connection in connections]
-    server.call(lambda: [channel.abort(Cause.CHANNEL_CLOSE) for channel in channels])
+    channels = [connection_of(server, connection) for connection in connections]
+    server.call(lambda: [connection.abort(Cause.CHANNEL_CLOSE) for connection in channels])
     with server.connect() as client:
         wait_for_connections(server, 1)
         assert [group(client, names.broker) for names in brokers] == [None] * len(brokers)

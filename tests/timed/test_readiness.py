@@ -12,7 +12,7 @@ from tests.timed.steps import SECOND, pass_time
 
 
 def test_routes_are_refused_until_the_time_has_passed(timed_server: TimedServerFactory, names: Names) -> None:
-    """B205, B206: 105 not ready for 45 s to the millisecond, then served; all else is served from the start."""
+    """B205, B206: 105 is refused for 45 s, to the millisecond. All other requests are answered from the start."""
     server = timed_server(needWaitForService="true")
     with server.connect() as client:
         registered(client, names)

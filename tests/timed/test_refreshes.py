@@ -26,7 +26,7 @@ def another_topic(client: Client, names: Names) -> object:
 
 
 def oneway_query(client: Client, names: Names) -> object:
-    """As brokers with an acting master send it every second."""
+    """A heartbeat, as brokers with an acting master send it every second."""
     return client.post(codes.QUERY_DATA_VERSION, unregister_ext(names), flag=2)
 
 
@@ -78,7 +78,7 @@ def test_keeps_a_broker_alive(timed_server: TimedServerFactory, names: Names, re
 
 @pytest.mark.parametrize("other", NO_REFRESHES)
 def test_does_not_keep_a_broker_alive(timed_server: TimedServerFactory, names: Names, other: str) -> None:
-    """B174, B176: a heartbeat of an unknown address or a wrong cluster is answered and refreshes nobody."""
+    """B174, B176: a heartbeat of an unknown address or a wrong cluster is answered and refreshes nothing."""
     server = timed_server()
     with server.connect() as broker:
         registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
@@ -112,7 +112,7 @@ def test_a_heartbeat_does_not_resurrect(timed_server: TimedServerFactory, names:
 
 
 def test_a_heartbeat_does_not_resurrect_an_expired_broker(timed_server: TimedServerFactory, names: Names) -> None:
-    """B177: nor one that a scan removed; only a registration brings it back."""
+    """B177: nor does a broker that a scan removed; only a registration brings it back."""
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=0)

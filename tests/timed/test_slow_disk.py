@@ -78,7 +78,7 @@ def test_puts_that_come_during_a_write_are_written_together(timed_server: TimedS
 
 
 def test_the_configuration_goes_through_the_same_writer(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
-    """B235: felt at once, answered when it is written, in the order of the requests."""
+    """B235: the change takes effect at once. It is answered when it is written, in the order of the requests."""
     with timed_server().connect() as client, timed_server().connect() as other:
         client.post(codes.UPDATE_NAMESRV_CONFIG, None, b"waitSecondsForService=7\n")
         disk.wait_for_write()
@@ -128,7 +128,7 @@ def test_what_waits_for_the_disk_is_bounded(timed_server: TimedServerFactory, di
 
 
 def test_a_peer_that_leaves_while_its_put_is_written(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
-    """B094: the put counts, its answer vanishes."""
+    """B094: the put takes effect, and its answer is dropped."""
     server = timed_server()
     with server.connect() as client:
         post_put(client, "k")
@@ -155,7 +155,7 @@ def test_what_was_accepted_is_written_before_the_end(timed_server: TimedServerFa
 def test_a_disk_that_does_not_answer_does_not_hold_up_the_end(
     timed_server: TimedServerFactory, disk: SlowDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B246: it is left after 2.4 s, the put is not answered with success, and the log says so."""
+    """B246: the server gives up after 2.4 s, does not answer the put with success, and logs that."""
     server = timed_server()
     with server.connect() as client:
         post_put(client, "k")

@@ -1,4 +1,4 @@
-"""What control does in a turn, and what it leaves out."""
+"""What control does in a turn, and what it leaves for the next one."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext
 from interop.harness.wire import eventually, frame, json_header
 from rocketns.processor import dispatch
-from rocketns.processor.context import NamesrvContext, Now, Peer
+from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol import command
 from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.server.control import EXPIRED_AT_ONCE_MAX
+from rocketns.server.control.expiry import EXPIRED_AT_ONCE_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs, registered
 from tests.behaviour.views import group
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, channel_of, is_open, pass_time, wait_for_connections
+from tests.timed.steps import SECOND, connection_of, is_open, pass_time, wait_for_connections
 
 
 @pytest.fixture
@@ -30,11 +31,11 @@ def reactors() -> int:
 
 @pytest.fixture
 def processed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The codes of all requests that are processed."""
+    """Records the codes of all processed requests."""
     seen: list[int] = []
     process = dispatch.process
 
-    def watched(context: NamesrvContext, request: RemotingCommand, peer: Peer, now: Now) -> Reply:
+    def watched(context: NamesrvContext, request: RemotingCommand, peer: Connection, now: Now) -> Reply:
         seen.append(request.code)
         return process(context, request, peer, now)
 
@@ -60,15 +61,15 @@ def test_reads_of_a_gone_connection_are_dropped(
     server = timed_server(**{"rocketns.turnRequestsMax": 1})
     reads = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 50
     with server.connect() as client:
-        channel = channel_of(server, client)
+        connection = connection_of(server, client)
 
         def receive_and_lose() -> None:
-            channel.data_received(reads + registration(names) + reads + unregistration(names) + reads)
-            channel.abort(Cause.CHANNEL_CLOSE)
+            connection.data_received(reads + registration(names) + reads + unregistration(names) + reads)
+            connection.abort(Cause.CHANNEL_CLOSE)
 
         server.call(receive_and_lose)
         wait_for_connections(server, 0)
-        eventually(lambda: server.call(lambda: channel.in_flight) == 0)
+        eventually(lambda: server.call(lambda: connection.in_flight) == 0)
     assert processed == [codes.REGISTER_BROKER, codes.UNREGISTER_BROKER]
 
 
@@ -85,15 +86,15 @@ def test_a_broker_that_leaves_and_comes_back_at_once_stays(timed_server: TimedSe
 
 
 def test_no_broker_expires_while_a_request_of_it_waits(timed_server: TimedServerFactory, names: Names) -> None:
-    """B190: that may be its heartbeat. Afterwards it expires at the next scan."""
+    """B190: the waiting request may be its heartbeat. If it is not, the broker expires at the next scan."""
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=1_000)
-        channel = channel_of(server, broker)
-        channel.in_flight += 1
+        connection = connection_of(server, broker)
+        connection.begin_request()
         pass_time(server, 6 * SECOND)
         assert group(client, names.broker) is not None
-        channel.in_flight -= 1
+        connection.end_request()
         pass_time(server, 5 * SECOND)
         eventually(lambda: group(client, names.broker) is None)
 
@@ -124,15 +125,15 @@ def test_reads_of_a_gone_connection_are_not_even_decoded(
     monkeypatch.setattr(command, "decode", watched)
     reads = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 1_000
     with server.connect() as client:
-        channel = channel_of(server, client)
+        connection = connection_of(server, client)
 
         def receive_and_lose() -> None:
-            channel.data_received(registration(names) + reads)
-            channel.abort(Cause.CHANNEL_CLOSE)
+            connection.data_received(registration(names) + reads)
+            connection.abort(Cause.CHANNEL_CLOSE)
 
         server.call(receive_and_lose)
         wait_for_connections(server, 0)
-        eventually(lambda: server.call(lambda: channel.in_flight) == 0)
+        eventually(lambda: server.call(lambda: connection.in_flight) == 0)
     assert len(decoded) < 500
 
 

@@ -1,4 +1,4 @@
-"""A server that knows nothing, and every form of request header."""
+"""An empty server, and every form of request header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a group's members, permissions and data versions do to its topics."""
+"""The effect of a group's members, permissions and data versions on its topics."""
 
 from __future__ import annotations
 

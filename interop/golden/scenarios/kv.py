@@ -1,4 +1,4 @@
-"""KV configuration, and what the order configuration in it changes."""
+"""KV configuration, and the effect of the order configuration in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""REGISTER_BROKER: bodies of every age, what is refused, and who learns which master."""
+"""REGISTER_BROKER: bodies of every protocol version, refused bodies, and the master named in the answer."""
 
 from __future__ import annotations
 

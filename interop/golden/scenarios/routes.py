@@ -1,4 +1,4 @@
-"""Routes of more than one broker, and what a route can hold beside brokers and queues."""
+"""Routes of more than one broker, and their other members: filter servers, static topics, zones."""
 
 from __future__ import annotations
 

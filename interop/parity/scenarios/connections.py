@@ -1,4 +1,4 @@
-"""What comes before the frames of a connection: PROXY protocol and TLS (B054-B075)."""
+"""The bytes before the first frame: PROXY protocol and TLS (B054-B075)."""
 
 from __future__ import annotations
 

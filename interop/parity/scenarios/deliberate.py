@@ -1,4 +1,4 @@
-"""Where rocketns does not do as Java does: each step that ``differs`` shows one difference of docs/differences.md."""
+"""Deliberate differences from Java: each step that ``differs`` shows one difference of docs/differences.md."""
 
 from __future__ import annotations
 

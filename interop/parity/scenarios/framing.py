@@ -1,4 +1,4 @@
-"""Frames of every length, in pieces, cut, and what is no frame (B042-B053, B062)."""
+"""Frames of every length, in pieces, cut, and bytes that are not a frame (B042-B053, B062)."""
 
 from __future__ import annotations
 

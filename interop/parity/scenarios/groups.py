@@ -1,4 +1,4 @@
-"""Who of a group may register what, conflicts over an id, versions and heartbeats (B113-B115, B145-B177)."""
+"""Which member of a group may register what; conflicts over an id, versions and heartbeats (B113-B115, B145-B177)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request headers in every form that Java takes or refuses, JSON and binary (B001-B041)."""
+"""Request headers in every form that Java accepts or refuses, JSON and binary (B001-B041)."""
 
 from __future__ import annotations
 

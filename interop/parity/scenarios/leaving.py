@@ -1,4 +1,4 @@
-"""Unregistration, closed connections, expiry, and who is told of it (B060, B061, B167, B173, B178-B196)."""
+"""Unregistration, closed connections, expiry, and the notifications (B060, B061, B167, B173, B178-B196)."""
 
 from __future__ import annotations
 

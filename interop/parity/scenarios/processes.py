@@ -1,4 +1,4 @@
-"""Servers of other settings: binary answers, cluster test, files that outlive them, leaving (B033, B080, B105 …)."""
+"""Servers with other settings: binary answers, cluster test, files after a restart, shutdown (B033, B080, B105 …)."""
 
 from __future__ import annotations
 

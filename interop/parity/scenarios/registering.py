@@ -1,4 +1,4 @@
-"""REGISTER_BROKER: bodies of every age, what they may lack, and what is refused (B109-B144, B159-B167)."""
+"""REGISTER_BROKER: bodies of every version, missing fields, and refused bodies (B109-B144, B159-B167)."""
 
 from __future__ import annotations
 

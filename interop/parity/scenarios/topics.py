@@ -1,4 +1,4 @@
-"""Topics, permissions and lists as tools change and ask them (B219-B233, B249)."""
+"""Topics, permissions and lists that tools change and query (B219-B233, B249)."""
 
 from __future__ import annotations
 

@@ -1,20 +1,14 @@
 """What compiled callers may use of register_body.pyx."""
 
-from libc.stdint cimport int32_t, int64_t
+from rocketns._fast.codec.topic_config cimport Topic
 
-from rocketns._fast.codec.compact_json cimport Cursor, Text
+cdef enum Standing:
+    NEW  # nothing is known of this topic
+    CHANGED  # known, but not as the registration has it
+    UNCHANGED  # known exactly so
+    REPEATED  # its key came before in this registration
 
-cdef struct Version:
-    int64_t state_version
-    int64_t timestamp
-    int64_t counter
-
-# numbers: readQueueNums, writeQueueNums, perm, topicSysFlag
-cdef struct Topic:
-    Text key
-    Text name
-    int32_t numbers[4]
-
-cdef bint scan_version(Cursor *cursor, Version *version) noexcept nogil
-cdef bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil
-cdef bint scan_line(Cursor *line, Topic *topic) noexcept nogil
+# Asked about each topic of one registration, in order. This class knows no topic; subclasses do.
+# Except for NEW and REPEATED, look_up sets key to the topic's key as a borrowed reference to a str.
+cdef class KnownTopics:
+    cdef Standing look_up(self, const Topic *topic, void **key) noexcept

@@ -3,32 +3,37 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from rocketns._fast.routes.routes import RouteSlots
-
 Queues = TypeVar("Queues")
 
-# (stateVersion, timestamp in epoch ms, counter); table key → queues; table key → topicName where that is another one;
-# filter servers; how many topics were left out of the queues because the slots hold them just so
+# (stateVersion, timestamp in epoch ms, counter); table key → queues; table key → topicName where the two differ;
+# filter servers; how many unchanged topics were left out of the queues
 Parsed = tuple[tuple[int, int, int], dict[str, Queues], dict[str, str], list[str], int]
+
+class KnownTopics:
+    """Knows which topics of one registration are unchanged. This class knows none; compiled subclasses do.
+
+    Each object serves one body: it notices topics that come twice.
+    """
 
 def parse_json(
     body: bytes | bytearray | memoryview,
     queue_data: Callable[[int, int, int, int], Queues],
-    slots: RouteSlots | None = None,
-    broker_name: str | None = None,
+    known: KnownTopics | None = None,
 ) -> Parsed[Queues] | None:
-    """A plain RegisterBrokerBody, or None: declined.
+    """Parses a plain RegisterBrokerBody. None: declined.
 
     ``queue_data`` makes one topic's queues of readQueueNums, writeQueueNums, perm and topicSysFlag (32 bits each). It
-    is not called for every topic: equal numbers may share what an earlier call in the same body returned. With
-    ``slots``, topics that the broker has there with the same queues are only counted.
+    is not called for every topic: topics of one body with equal numbers may share one result. Topics that ``known``
+    knows unchanged are counted, not returned.
     """
 
 def parse_compressed(
     inflated: bytes | bytearray | memoryview,
     mappings: bool,
     queue_data: Callable[[int, int, int, int], Queues],
-    slots: RouteSlots | None = None,
-    broker_name: str | None = None,
+    known: KnownTopics | None = None,
 ) -> Parsed[Queues] | None:
-    """Likewise the blocks of a compressed one, inflated. ``mappings`` says whether their section must be there."""
+    """Parses the inflated blocks of a compressed one likewise. ``mappings``: the section of static topics must follow.
+
+    Static topics are declined in this form.
+    """

@@ -5,32 +5,41 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from rocketns._fast.connections.messages cimport Message
 
-# input and output are NULL where nothing waits in them. What waits of the input begins at input + input_start with a
-# frame's first byte; what lies before it was worked off.
+# Every field belongs to the thread of the reactor that has the connection: no other thread reads or writes it. A MOVE
+# message hands the whole connection to another reactor. The mutexes of the two inboxes order the two threads' writes:
+# the sender touches the connection no more after its push, and the receiver sees all writes that came before it.
+#
+# `input` and `output` are NULL while nothing waits in them. Waiting input begins at input + input_start with the first
+# byte of a frame. The bytes before it are done with.
 cdef struct Connection:
+    # Who it is.
     int fd
-    uint32_t place
+    uint32_t index  # in the reactor's connection table
     uint32_t generation
-    uint32_t armed
-    uint32_t in_flight
-    char *address  # where look-ups are counted by client
+    char *address  # where look-ups are counted by client, else NULL
     uint64_t address_hash
-    uint8_t layout  # reactor.layouts, counted from 1; 0 = none known
-    uint8_t layouts_learnt
-    bint is_new  # nothing was read yet: it may still be TLS
-    bint is_detecting  # plain, but Java waits for so many bytes as a PROXY header's start has
-    Message *farewell  # for control, which knows the connection; made before it is needed
-    bint is_ending  # to be closed when its output is sent
+    Message *close_notice  # CLOSED, for control, which knows the connection. Made early, so memory cannot lack later
+    # What it waits for.
+    uint32_t armed  # the epoll events that are asked for
+    uint32_t in_flight  # requests at control without an answer
+    bint is_new  # nothing was read yet: the first byte decides between plain, TLS and PROXY
+    bint is_detecting  # plain, but Java waits for as many bytes as the start of a PROXY header has
     bint is_stalled  # waits for control to catch up, in the reactor's list
+    bint is_awaited  # control wants TAKEN when the peer took its answers
+    bint has_frames  # the turn ended before the input did
     Connection *next_stalled
     Connection *previous_stalled
-    bint is_awaited  # control takes no more requests of it until its answers are taken
-    bint is_failed  # to be closed at the end of this turn
-    bint has_frames  # its turn ended before its input did
-    int ending  # messages.Ending, for when it closes
-    int64_t active_ms
-    int64_t ending_ms
+    int64_t active_ms  # the last byte in or out
     int64_t idle_ms_max
+    # How it ends.
+    bint is_ending  # to be closed when its output is sent
+    bint is_failed  # to be closed at the end of this turn
+    int ending  # messages.Ending
+    int64_t ending_ms
+    # What its look-ups look like.
+    uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
+    uint8_t layouts_learnt
+    # Its buffers.
     uint8_t *input
     size_t input_start
     size_t input_size
@@ -39,8 +48,8 @@ cdef struct Connection:
     size_t output_start
     size_t output_end
     size_t output_room
-    size_t held[2]  # bytes of each kind of holders.pxd, as counted
-    uint32_t held_place[2]  # in the reactor's heap of that kind, counted from 1; 0 = in none
+    size_t held[2]  # bytes of each kind of holders.pxd, as counted in the totals
+    uint32_t heap_index[2]  # in the reactor's heap of that kind, from 1; 0 = not in it
 
 cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil
@@ -51,4 +60,5 @@ cdef bint send_output(Connection *connection) noexcept nogil
 
 
 cdef inline size_t unsent(const Connection *connection) noexcept nogil:
+    """Reactor thread only."""
     return connection.output_end - connection.output_start

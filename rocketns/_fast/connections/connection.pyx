@@ -1,4 +1,7 @@
-"""The buffers of a connection. They exist only while something waits in them: an idle connection costs 130 bytes."""
+"""The buffers of a connection. They exist only while something waits in them, so an idle connection costs its struct.
+
+All functions are for the thread of the connection's reactor.
+"""
 
 from libc.errno cimport EAGAIN, EINTR, errno
 from libc.stdlib cimport free, malloc, realloc
@@ -13,9 +16,10 @@ cdef enum:
 
 
 cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
-    """What waits is ``data``, which lies in the input buffer where there is one. False where there is no memory.
+    """Reactor thread only. Keep ``data`` as the waiting input. False where there is no memory.
 
-    Nothing is moved in the buffer, but a small rest of a large one gets a buffer of its own.
+    ``data`` lies in the input buffer if there is one. It is not moved there, except that a small rest in a large buffer
+    gets a buffer of its own.
     """
     cdef uint8_t *kept
     cdef size_t start
@@ -37,7 +41,7 @@ cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) n
 
 
 cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil:
-    """Room for ``wanted`` bytes of input in all, from the start of the buffer."""
+    """Reactor thread only. Move the input to the start of the buffer, and make room for ``wanted`` bytes in all."""
     cdef uint8_t *grown
     if connection.input_start:
         memmove(connection.input, connection.input + connection.input_start, connection.input_size)
@@ -52,13 +56,14 @@ cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil:
 
 
 cdef void drop_input(Connection *connection) noexcept nogil:
+    """Reactor thread only."""
     free(connection.input)
     connection.input = NULL
     connection.input_start = connection.input_size = connection.input_room = 0
 
 
 cdef uint8_t *output_space(Connection *connection, size_t size) noexcept nogil:
-    """Where ``size`` bytes can be written behind the output; NULL where there is no memory."""
+    """Reactor thread only. Where ``size`` bytes can be written behind the output; NULL where there is no memory."""
     cdef size_t waiting = unsent(connection), room
     cdef uint8_t *grown
     if connection.output_room - connection.output_end < size:
@@ -75,13 +80,14 @@ cdef uint8_t *output_space(Connection *connection, size_t size) noexcept nogil:
 
 
 cdef void drop_output(Connection *connection) noexcept nogil:
+    """Reactor thread only."""
     free(connection.output)
     connection.output = NULL
     connection.output_start = connection.output_end = connection.output_room = 0
 
 
 cdef bint send_output(Connection *connection) noexcept nogil:
-    """Send what the peer takes, as far as one turn allows; False where the connection failed."""
+    """Reactor thread only. Send what the peer takes, up to SENT_AT_ONCE_MAX; False where the connection failed."""
     cdef ssize_t sent
     cdef size_t left = min(unsent(connection), <size_t>SENT_AT_ONCE_MAX)
     while left:

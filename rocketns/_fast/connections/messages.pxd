@@ -1,4 +1,7 @@
-"""What reactors and control send each other: queues with a mutex, and an eventfd that wakes the receiver."""
+"""What reactors and control send each other: queues with a mutex, and an eventfd that wakes the receiver.
+
+Whoever holds a message owns it: the sender until `push`, the queue, then whoever took it.
+"""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -7,30 +10,31 @@ from libc.stdlib cimport calloc, free
 from rocketns._fast.system.sockets cimport read, write
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
-# From a reactor to control, and from control to a reactor; `Message.number` and `data` in brackets. MOVE is between
-# reactors, and the same message goes on to control as MOVED.
-cdef enum Kind:
-    OPENED = 1  # a plain connection [its address]
-    FRAME = 2  # a request [the frame]
-    CLOSED = 3  # a connection that was opened [cause]
-    FOREIGN = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [descriptor]
-    ADD = 5  # a new connection [descriptor]
-    ADOPT = 6  # a connection whose PROXY header was taken off [descriptor; bytes received after it]
-    REPLY = 7  # [requests that are done with; answers; `moment` 1: say when they are TAKEN]
-    END = 8  # close after what was written
-    ABORT = 9  # close at once [cause]
-    CLOSE_IDLE = 10  # [milliseconds in `moment`]
-    RESUME = 11  # control caught up: frames may be handed over again
+# What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.
+cpdef enum Kind:
+    # From a reactor to control.
+    OPENED = 1  # a plain connection [data: the peer's address]
+    FRAME = 2  # a request [data: the frame]
+    CLOSED = 3  # a connection that was OPENED [number: an Ending]
+    HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [number: descriptor]
+    MOVED = 15  # a connection that was OPENED has a new id, in `moment`
+    TAKEN = 20  # the peer took the answers that a REPLY asked about
+    EXCESS = 22  # close the largest connection of control's loop [number: kind of bytes]
+    # To a reactor, from control or from another reactor.
+    ADD = 5  # a new connection [number: descriptor]
+    ADOPT = 6  # a connection without its PROXY header [number: descriptor; data: address, 0, bytes behind the header]
+    REPLY = 7  # [number: requests that are done; data: answers]; with `moment` 1 TAKEN is wanted
+    END = 8  # close after the unsent answers
+    ABORT = 9  # close at once
+    CLOSE_IDLE = 10  # close the connections that are idle at `moment`, in milliseconds
+    RESUME = 11  # control caught up: stalled connections may hand over frames again
     STOP = 12
-    GIVE = 13  # part of the connections goes to the reactor `connection` [thousandths; see `moving.give` for `moment`]
-    MOVE = 14  # a connection that another reactor had, `connection` as it was [`data` is the `Connection`]
-    MOVED = 15  # a connection that was opened has a new number, in `moment`
-    TAKEN = 20  # to control: answers of a connection were taken, for which it waited
-    SHED = 21  # to a reactor: it has the largest holder of too many bytes [kind of bytes]
-    EXCESS = 22  # to control: the same of its loop's connections
+    GIVE = 13  # move connections to the reactor `connection` [number: thousandths]; see `moving.give` for `moment`
+    MOVE = 14  # a connection of another reactor, with its former id [data: the Connection]
+    SHED = 21  # close the largest connection of this reactor [number: kind of bytes]
 
-# Why a connection ended; the numbers are those of server/reactors/reactor_channel.py.
-cdef enum Ending:
+# Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
+cpdef enum Ending:
     PEER_CLOSED = 0
     FAILED = 1
     IDLE = 2
@@ -49,15 +53,16 @@ cdef struct Message:
     uint8_t *data
     size_t size
 
+# Any number of senders, one receiver. `wake_fd` is fixed, and a system call at either end is safe on any thread.
 cdef struct Queue:
     pthread_mutex_t mutex
-    Message *first
-    Message *last
+    Message *first  # under the mutex
+    Message *last  # under the mutex
     int wake_fd
 
 
 cdef inline Message *new_message(Kind kind, uint64_t connection) noexcept nogil:
-    """NULL where there is no memory."""
+    """Any thread. NULL where there is no memory."""
     cdef Message *message = <Message *>calloc(1, sizeof(Message))
     if message != NULL:
         message.kind, message.connection = kind, connection
@@ -65,12 +70,16 @@ cdef inline Message *new_message(Kind kind, uint64_t connection) noexcept nogil:
 
 
 cdef inline void free_message(Message *message) noexcept nogil:
+    """Any thread that owns the message."""
     free(message.data)
     free(message)
 
 
 cdef inline void push(Queue *queue, Message *message) noexcept nogil:
-    """The queue owns the message from here on."""
+    """Any thread. The queue owns the message from here on.
+
+    Only the message that finds the queue empty wakes the receiver: it takes all messages at once.
+    """
     cdef uint64_t one = 1
     cdef bint was_empty
     message.next = NULL
@@ -87,7 +96,11 @@ cdef inline void push(Queue *queue, Message *message) noexcept nogil:
 
 
 cdef inline Message *take_all(Queue *queue) noexcept nogil:
-    """The messages in order, linked by ``next``; the caller owns them."""
+    """The receiver only. The messages in order, linked by ``next``; the caller owns them.
+
+    The wake-up is read before the messages are taken. The other way round, a message that came in between would find
+    the queue empty and write a wake-up, and this read would swallow it. Now it costs one needless wake-up at most.
+    """
     cdef uint64_t count
     cdef Message *first
     read(queue.wake_fd, &count, sizeof(count))
@@ -99,6 +112,7 @@ cdef inline Message *take_all(Queue *queue) noexcept nogil:
 
 
 cdef inline bint is_empty(Queue *queue) noexcept nogil:
+    """Any thread."""
     cdef bint empty
     pthread_mutex_lock(&queue.mutex)
     empty = queue.first == NULL

@@ -1,4 +1,6 @@
-"""Answering look-ups: recognised by their likeness to the last, written into the reactor's scratch, sent together.
+"""Answering look-ups: recognised by the layout of earlier ones, written into the reactor's scratch, sent together.
+
+All functions are for the reactor's thread.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
@@ -15,11 +17,11 @@ from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef enum:
-    LEARNT_MAX = 8  # times that a connection's layout is looked for, as one may send many
+    LEARNT_MAX = 8  # layouts that are looked for on behalf of one connection, which may send many
 
 
 cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Send the answers written so far; what the peer does not take waits in the connection."""
+    """Reactor thread only. Send the answers written so far; what the peer does not take waits in the connection."""
     cdef size_t sent = 0
     cdef ssize_t taken
     cdef uint8_t *space
@@ -44,7 +46,7 @@ cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
 cdef bint recognise(
     Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size, RouteRequest *request
 ) noexcept nogil:
-    """First by the likeness to what this connection sent before."""
+    """Reactor thread only. Try the layout of the connection's earlier look-ups first."""
     if connection.layout and follows_layout(frame, size, &reactor.layouts[connection.layout - 1], request):
         return True
     if not recognise_request(frame, size, request):
@@ -58,7 +60,10 @@ cdef bint recognise(
 cdef uint8_t find_layout(
     Reactor *reactor, const uint8_t *frame, size_t size, const RouteRequest *request
 ) noexcept nogil:
-    """The number of the layout, from 1, that the request has; 0 where it has none. A new one takes an old one's place."""
+    """Reactor thread only. The number, from 1, of the request's layout; 0 where it has none.
+
+    A new layout replaces the one that was learnt first.
+    """
     cdef RouteRequest ignored
     cdef uint8_t place
     for place in range(LAYOUTS):
@@ -74,7 +79,7 @@ cdef uint8_t find_layout(
 cdef inline void count(
     Reactor *reactor, const Connection *connection, const RouteRequest *request, const Answer *answer
 ) noexcept nogil:
-    """For the journal, where it wants to know. The caller holds the mutex."""
+    """Reactor thread only, with `routes_mutex`. Count for the journal, if it wants that."""
     if reactor.counts.table != NULL and answer.size > 0:
         count_lookup(&reactor.counts, request, answer.topic_hash, connection.address, connection.address_hash,
                      answer.is_absent)
@@ -83,12 +88,13 @@ cdef inline void count(
 cdef void answer_in_scratch(
     Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
 ) noexcept nogil:
+    """Reactor thread only."""
     cdef size_t used = reactor.out_size
-    pthread_mutex_lock(&reactor.reading)
+    pthread_mutex_lock(&reactor.routes_mutex)
     write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.scratch_out + used,
                  SCRATCH_BYTES - used, answer)
     count(reactor, connection, request, answer)
-    pthread_mutex_unlock(&reactor.reading)
+    pthread_mutex_unlock(&reactor.routes_mutex)
     if answer.size > 0:
         reactor.out_size += <size_t>answer.size
         reactor.turn_bytes += <size_t>answer.size
@@ -97,16 +103,16 @@ cdef void answer_in_scratch(
 cdef void answer_in_output(
     Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
 ) noexcept nogil:
-    """Behind answers that the peer has not taken, or one that is larger than the scratch."""
+    """Reactor thread only. For a peer with unsent answers, or an answer that is larger than the scratch."""
     cdef size_t room
     cdef uint8_t *space
-    pthread_mutex_lock(&reactor.reading)
+    pthread_mutex_lock(&reactor.routes_mutex)
     room = answer_room(reactor.shared.routes, request)
     space = output_space(connection, room)
     if space != NULL:
         write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, space, room, answer)
         count(reactor, connection, request, answer)
-    pthread_mutex_unlock(&reactor.reading)
+    pthread_mutex_unlock(&reactor.routes_mutex)
     if space == NULL:
         connection.is_failed, answer.size = True, NO_ROOM
     elif answer.size > 0:
@@ -115,7 +121,11 @@ cdef void answer_in_output(
 
 
 cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
-    """Answer a look-up; False where the frame is for control."""
+    """Reactor thread only. Answer a look-up; False where the frame is for control.
+
+    With a request at control (`in_flight`), look-ups go there too, behind it: what a peer sends takes effect in its
+    order. `in_flight` counts down when control's answer is in the output, so the next look-up is answered behind it.
+    """
     cdef RouteRequest request
     cdef Answer written
     if connection.in_flight or not load(&reactor.shared.enabled):

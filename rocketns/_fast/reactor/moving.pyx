@@ -1,32 +1,35 @@
 """How a connection goes from one reactor to another.
 
-Only a connection at rest moves: no request of it waits at control, and the reactor holds no byte of it. It keeps all it
-has except its number and what its reactor learnt of its requests. The new reactor tells control the new number, MOVED,
-before it hands any frame over, and both go through the same queue. What control sends to the old number meanwhile finds
-nobody; it can only be END or ABORT, and control repeats them when it learns the new number.
+Only a connection at rest moves: none of its requests waits at control, and the reactor holds none of its bytes. It
+keeps everything but its id and what its reactor learnt of its requests.
+
+Three orders matter. The old reactor stops its epoll events and takes the connection off its table before it pushes the
+MOVE, so only one thread ever works on it. The new reactor pushes MOVED before any frame of the connection, to the same
+queue, so control knows the id of each frame. What control sends to the old id meanwhile is dropped: that can only be
+END or ABORT, since no request waits, and control repeats them when it takes MOVED.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from rocketns._fast.system.atomics cimport add
 from rocketns._fast.connections.connection cimport Connection, unsent
 from rocketns._fast.connections.holders cimport INPUT, OUTPUT
 from rocketns._fast.connections.messages cimport FAILED, MOVE, MOVED, Message, free_message, new_message, push
-from rocketns._fast.reactor.places cimport end_without_place, leave_place, take_place
-from rocketns._fast.reactor.reactor_state cimport id_of
+from rocketns._fast.reactor.connection_table cimport insert_connection, release_connection, remove_connection
+from rocketns._fast.reactor.reactor_state cimport assert_reactor, id_of, send_message
 from rocketns._fast.system.sockets cimport EPOLL_CTL_DEL, EPOLLIN, epoll_ctl
 
 cdef enum:
-    MOVED_AT_ONCE_MAX = 512  # look-ups of the others wait 2 ms for that
+    MOVED_AT_ONCE_MAX = 512  # the reactor's other connections wait 2 ms for that
 
 
 cdef bint is_at_rest(const Connection *connection) noexcept nogil:
+    """Reactor thread only."""
     return (
         connection.in_flight == 0
         and connection.input_size == 0
         and unsent(connection) == 0
-        and connection.held_place[INPUT] == 0
-        and connection.held_place[OUTPUT] == 0
+        and connection.heap_index[INPUT] == 0
+        and connection.heap_index[OUTPUT] == 0
         and connection.armed == EPOLLIN
         and not connection.is_ending
         and not connection.is_failed
@@ -37,65 +40,70 @@ cdef bint is_at_rest(const Connection *connection) noexcept nogil:
 
 
 cdef bint may_move(const Reactor *reactor, const Connection *connection, int64_t recent_ms) noexcept nogil:
-    """With ``recent_ms`` only connections that had a byte since then: the others make no work."""
+    """Reactor thread only. With ``recent_ms`` only connections with a byte within that time: others make no work."""
     if connection == NULL or not is_at_rest(connection):
         return False
     return recent_ms == 0 or reactor.now_ms - connection.active_ms <= recent_ms
 
 
 cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil:
-    """False where there is no memory."""
+    """Reactor thread only. False where there is no memory."""
     cdef Message *message = new_message(MOVE, id_of(reactor, connection))
     if message == NULL:
         return False
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
-    leave_place(reactor, connection)
+    remove_connection(reactor, connection)
     message.data = <uint8_t *>connection
-    add(&target.told, 1)
-    push(&target.from_control, message)
+    send_message(target, message)
     return True
 
 
-cdef void give(Reactor *reactor, const Message *order) noexcept nogil:
-    """Move ``order.number`` thousandths of the connections that may move, at most MOVED_AT_ONCE_MAX.
+cdef void give(Reactor *reactor, const Message *message) noexcept nogil:
+    """Reactor thread only. Move ``message.number`` thousandths of the connections that may move, at most
+    MOVED_AT_ONCE_MAX, to the reactor ``message.connection``.
 
-    ``order.moment``: see `may_move`. Each time begins where the last one ended, so no connection moves more than others.
+    ``message.moment`` is `may_move`'s ``recent_ms``. Each call begins where the last one ended, so all connections move
+    equally often.
     """
-    cdef Reactor *target = reactor.shared.reactors[order.connection]
-    cdef uint32_t count = reactor.place_count, found = 0, each, place
+    cdef Reactor *target = reactor.shared.reactors[message.connection]
+    cdef uint32_t count = reactor.table_count, found = 0, each, index
     cdef int64_t wanted
-    for place in range(count):
-        found += may_move(reactor, reactor.connections[place], order.moment)
-    wanted = min(<int64_t>found * order.number // 1000, <int64_t>MOVED_AT_ONCE_MAX)
+    assert_reactor(reactor, "give")
+    for index in range(count):
+        found += may_move(reactor, reactor.connections[index], message.moment)
+    wanted = min(<int64_t>found * message.number // 1000, <int64_t>MOVED_AT_ONCE_MAX)
     for each in range(count):
         if wanted == 0:
             return
-        place = reactor.next_given % count
-        reactor.next_given = place + 1
-        if may_move(reactor, reactor.connections[place], order.moment):
-            if not move(reactor, reactor.connections[place], target):
+        index = reactor.next_given % count
+        reactor.next_given = index + 1
+        if may_move(reactor, reactor.connections[index], message.moment):
+            if not move(reactor, reactor.connections[index], target):
                 return
             wanted -= 1
 
 
 cdef void take_moving(Reactor *reactor, Message *message) noexcept nogil:
-    """Carry the connection on. Control learns its new number where it knows it: from its first byte on."""
+    """Reactor thread only. Carry the connection on, and tell control its new id if control knows the connection.
+
+    Control knows a connection once its first byte came: then it has a close notice.
+    """
     cdef Connection *connection = <Connection *>message.data
     message.data = NULL
     connection.layout, connection.layouts_learnt = 0, 0
-    if not take_place(reactor, connection):
-        end_without_place(reactor.shared, connection, FAILED)
+    if not insert_connection(reactor, connection):
+        release_connection(reactor.shared, connection, FAILED)
         free_message(message)
-    elif connection.farewell == NULL:
+    elif connection.close_notice == NULL:
         free_message(message)
     else:
-        connection.farewell.connection = id_of(reactor, connection)
-        message.kind, message.moment = MOVED, <int64_t>connection.farewell.connection
+        connection.close_notice.connection = id_of(reactor, connection)
+        message.kind, message.moment = MOVED, <int64_t>connection.close_notice.connection
         push(&reactor.shared.to_control, message)
 
 
 cdef void drop_moving(Reactor *reactor, Message *message) noexcept nogil:
-    """The reactor ended before it took the connection."""
-    end_without_place(reactor.shared, <Connection *>message.data, FAILED)
+    """Control only, after the reactor's thread ended: the connection was not taken."""
+    release_connection(reactor.shared, <Connection *>message.data, FAILED)
     message.data = NULL
     free_message(message)

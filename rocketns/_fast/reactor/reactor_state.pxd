@@ -1,4 +1,9 @@
-"""What a reactor has, and what it shares with the others and with control."""
+"""The state of a reactor, and the state that reactors and control share: who writes each field, and under what.
+
+Four ways occur. Fixed: written by control before the reactors' threads start, read by all. Atomic: `system/atomics`
+only. Under a mutex: the comment names it. Reactor thread only: no other thread reads or writes it while the loop runs.
+Control creates a reactor before its thread starts and frees it after its thread ended.
+"""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -6,25 +11,26 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from rocketns._fast.connections.connection cimport Connection, unsent
 from rocketns._fast.connections.holders cimport Holders
 from rocketns._fast.routes.lookup_counts cimport Counts
-from rocketns._fast.connections.messages cimport Message, Queue
+from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.codec.route_request cimport Layout
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport Routes
-from rocketns._fast.system.threads cimport pthread_mutex_t
+from rocketns._fast.system.atomics cimport add
+from rocketns._fast.system.threads cimport Owner, assert_owner, pthread_mutex_t
 
 cdef enum:
     LAYOUTS = 16
     SCRATCH_BYTES = 128 * 1024
-    FRAME_COST_BYTES = 256  # what a waiting frame takes beside its own bytes
+    FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
 
-# Sizes in bytes, all from the configuration; fixed once the reactors run.
+# Sizes in bytes, all from the configuration. Fixed.
 cdef struct Limits:
     uint32_t frame_bytes_max
     uint32_t in_flight_max
     int64_t connections_max
     int64_t held_bytes_max[2]  # of each kind of holders.pxd, all connections together
     int64_t queued_bytes_max
-    int64_t first_frames_bytes_max  # of what control has waiting, for a connection that has no frame there
+    int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
     size_t outgoing_bytes_max
     size_t high_water_bytes
     int send_buffer_bytes
@@ -33,81 +39,111 @@ cdef struct Limits:
     int serialize_type
     bint takes_plain
 
-# enabled: 0 hands every look-up over. dealt_to: the first so many reactors get new connections. clock_ms: -1, or the time that a test says it is. counted_keys_max and
-# counts_clients are fixed once the reactors run.
 cdef struct Shared:
+    # Fixed.
     Limits limits
-    Routes *routes
-    Queue to_control
+    Routes *routes  # the pointer; routes/slots.pxd says who writes what it points to
     Reactor *reactors[READERS_MAX]
     int reactor_count
-    int64_t connections
-    int64_t held_bytes[2]  # of each kind of holders.pxd, those of control's loop among them
-    int64_t largest_of_loop[2]  # what the largest holder of control's loop has
-    int64_t asked[2]  # not 0: an owner was asked to close its largest holder, and has not begun
-    int64_t replied_bytes  # of control's answers that no reactor has looked at
-    int64_t queued_bytes
-    int64_t stalled
-    int64_t enabled
-    int64_t clock_ms
-    int64_t idle_ms_max
-    int64_t dealt_to
     uint32_t counted_keys_max
     bint counts_clients
+    Owner control  # the thread of control, for debug builds
+    # Written by control, read by reactors. Atomic.
+    int64_t enabled  # 0: every look-up is handed over
+    int64_t clock_ms  # -1, or the time that a test sets
+    int64_t idle_ms_max  # of new connections
+    int64_t dealt_to  # the first so many reactors get new connections
+    int64_t largest_of_loop[2]  # the bytes of the largest holder of control's loop; see shedding.pyx
+    # Written by control and by all reactors. Atomic.
+    int64_t connections
+    int64_t held_bytes[2]  # of each kind of holders.pxd, with those of control's loop
+    int64_t asked[2]  # not 0: an owner was asked to close its largest holder and has not begun
+    int64_t replied_bytes  # of control's answers that no reactor has looked at
+    int64_t queued_bytes  # of frames that control has not decoded; see `stalls.is_crowded` for its order with `stalled`
+    int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
+    # Reactors write, control takes. Under its own mutex.
+    Queue to_control
 
 cdef struct Reactor:
+    # Fixed.
     Shared *shared
     int number
     int epoll_fd
     int listen_fd
+    uint8_t *scratch_in  # the pointers; the reactor writes the bytes
+    uint8_t *scratch_out
+    # Control and other reactors write, this reactor takes. Under its own mutex.
+    Queue inbox
+    # This reactor holds it while it reads `shared.routes` or writes `counts`. Control holds it while it writes
+    # `shared.routes`, or swaps `counts`.
+    pthread_mutex_t routes_mutex
+    Counts counts
+    # Written by who sends to `inbox`. Atomic.
+    int64_t messages_sent
+    # Written by this reactor, read by others. Atomic. So is `holders[].largest`.
+    int64_t messages_handled
+    int64_t carried  # connections
+    int64_t rounds  # times that all ready sockets were served
+    int64_t answered  # look-ups with a route
+    int64_t absent  # look-ups without one
+    # Reactor thread only, from here on.
+    Owner thread  # for debug builds
     bint is_accepting
     bint is_stopping
-    int next_reactor
+    int next_reactor  # that gets a new connection
     int64_t now_ms
-    pthread_mutex_t reading
-    Queue from_control
-    Message *orders  # taken from the queue, not yet obeyed
+    Message *pending  # taken from the inbox, not yet handled
     Connection *first_stalled
     Connection *last_stalled
-    bint may_resume  # control caught up: those that are stalled go on
+    bint may_resume  # control caught up: stalled connections may hand over frames again
     bint is_resuming
-    uint32_t idle_left  # places below this one are still to be looked at for idle connections
+    uint32_t idle_left  # indexes below this one are not yet checked for idle connections
     int64_t idle_at_ms
     size_t turn_bytes
     Holders holders[2]
-    Connection **connections
-    uint32_t place_count
-    uint32_t place_room
-    uint32_t *free_places
+    Connection **connections  # the connection table, `table_count` of `table_room` indexes used or free
+    uint32_t table_count
+    uint32_t table_room
+    uint32_t *free_indexes
     uint32_t free_count
     uint32_t generation
-    uint32_t next_given
-    int64_t carried
-    uint8_t *scratch_in
-    uint8_t *scratch_out
+    uint32_t next_given  # index at which the next GIVE begins
     size_t out_size
     Layout layouts[LAYOUTS]
     uint8_t next_layout
-    Counts counts
-    int64_t told
-    int64_t obeyed
-    int64_t rounds
-    int64_t answered
-    int64_t absent
+
+# A connection's id: the reactor's number, the index in its connection table, and the generation at that index.
+cdef enum:
+    GENERATION_BITS = 32
+    INDEX_BITS = 24
+    INDEX_SHIFT = GENERATION_BITS
+    REACTOR_SHIFT = GENERATION_BITS + INDEX_BITS
+    TABLE_MAX = 1 << INDEX_BITS
 
 
 cdef inline uint64_t id_of(const Reactor *reactor, const Connection *connection) noexcept nogil:
-    return (<uint64_t>reactor.number << 56) | (<uint64_t>connection.place << 32) | connection.generation
+    """Any thread that may read the connection."""
+    return (
+        (<uint64_t>reactor.number << REACTOR_SHIFT)
+        | (<uint64_t>connection.index << INDEX_SHIFT)
+        | connection.generation
+    )
+
+
+cdef inline void assert_reactor(const Reactor *reactor, const char *function) noexcept nogil:
+    """Debug builds: end the process unless this is the reactor's thread."""
+    assert_owner(&reactor.thread, function)
 
 
 cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
-    """NULL for one that is gone: its place may have been taken by another generation."""
-    cdef uint32_t place = (id >> 32) & 0xFFFFFF
-    cdef Connection *connection = reactor.connections[place] if place < reactor.place_count else NULL
+    """Reactor thread only. NULL where the connection is gone: another generation may have its index."""
+    cdef uint32_t index = (id >> INDEX_SHIFT) & (TABLE_MAX - 1)
+    cdef Connection *connection = reactor.connections[index] if index < reactor.table_count else NULL
     return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
 
 
 cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:
+    """Reactor thread only. Whether no further frame of the connection may be looked at now."""
     return (
         connection.is_ending
         or connection.is_failed
@@ -115,3 +151,13 @@ cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexc
         or connection.in_flight >= reactor.shared.limits.in_flight_max
         or unsent(connection) > reactor.shared.limits.high_water_bytes
     )
+
+
+cdef inline void send_message(Reactor *receiver, Message *message) noexcept nogil:
+    """Any thread. Put a message into a reactor's inbox and wake the reactor if it was empty.
+
+    The message is counted before it is pushed: so the receiver never has handled more messages than were sent, and
+    `Reactors.has_handled_all` finds equal sums only when nothing is on its way.
+    """
+    add(&receiver.messages_sent, 1)
+    push(&receiver.inbox, message)

@@ -9,15 +9,15 @@ from rocketns._fast.routes.routes cimport RouteSlots
 
 cdef class Reactors:
     cdef Shared shared
-    cdef Message *waiting
-    cdef readonly RouteSlots slots
-    cdef readonly int count
+    cdef Message *waiting  # taken from `shared.to_control`, not yet given to Python. Control only
+    cdef readonly RouteSlots slots  # fixed
+    cdef readonly int count  # fixed
 
     cdef int set_limits(self, limits) except -1
     cdef void collect(self) noexcept
-    cdef int tell(
+    cdef int post(
         self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data, size_t size,
         int64_t moment=*
     ) except -1
-    cdef int tell_all(self, Kind kind, int64_t moment) except -1
+    cdef int post_all(self, Kind kind, int64_t moment) except -1
     cdef int reactor_of(self, uint64_t connection) except -1

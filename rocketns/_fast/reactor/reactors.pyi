@@ -55,7 +55,7 @@ class Reactors:
         """Readable when there is something to `take`."""
 
     def take(self, most: int) -> list[tuple[int, int, bytes | memoryview | str | int]]:
-        """Up to ``most`` messages in order: kind, connection, value (see `rocketns.server.reactors.reactors`)."""
+        """Up to ``most`` messages in order: kind, connection, value: see `ReactorTransport`."""
 
     def done_with(self, frame_bytes: int) -> None:
         """A frame that was taken no longer waits: its bytes make room under ``queued_bytes_max``."""
@@ -123,7 +123,7 @@ class Reactors:
     def drain_lookups(self) -> tuple[list[tuple[str, str | None, int, int, int, int]], int, int]:
         """What was counted since the last call, and, of those beyond ``keys_max``, look-ups and misses.
 
-        A row: topic, client where clients are told apart, language code or -1, version, look-ups, misses.
+        A row: topic, client where counts are kept by client, language code or -1, version, look-ups, misses.
         """
 
     def stop(self) -> None:
@@ -134,8 +134,8 @@ class Reactors:
         """For each reactor: how many times it has served all sockets that were ready."""
 
     @property
-    def has_obeyed(self) -> bool:
-        """For tests: whether everything that was told was done."""
+    def has_handled_all(self) -> bool:
+        """For tests: whether the reactors handled every message sent to them."""
 
     @property
     def has_news(self) -> bool:
@@ -143,7 +143,7 @@ class Reactors:
 
     @property
     def is_settled(self) -> bool:
-        """For tests: whether all was done, and all was taken."""
+        """For tests: whether every message was handled and every message to control was taken."""
 
     @property
     def incoming_bytes(self) -> int:

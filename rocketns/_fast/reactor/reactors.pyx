@@ -1,6 +1,8 @@
 """Control's side of the reactors: starts and stops them, takes what they hand over, and sends answers back.
 
-All methods but `run` are control's alone.
+The constructor and the methods up to `listen` run before the reactors' threads, `__dealloc__` after them. Control is
+the thread that calls `listen`. Methods that only read or write atomic words, or only push a message, are for any thread
+that holds the GIL.
 """
 
 cimport cython
@@ -21,7 +23,7 @@ from rocketns._fast.connections.messages cimport (
     CLOSED,
     END,
     EXCESS,
-    FOREIGN,
+    HANDOFF,
     FRAME,
     GIVE,
     MOVED,
@@ -34,15 +36,17 @@ from rocketns._fast.connections.messages cimport (
     free_message,
     is_empty,
     new_message,
-    push,
     take_all,
 )
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
-from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES
+from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, send_message
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.reactor.shedding cimport LOOP, ask_to_close, who_is_to_close
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 from rocketns._fast.system.threads cimport (
+    assert_owner,
+    disown,
+    own,
     pthread_mutex_destroy,
     pthread_mutex_init,
     pthread_mutex_lock,
@@ -52,11 +56,11 @@ from rocketns._fast.system.threads cimport (
 REACTORS_MAX = READERS_MAX
 
 cdef enum:
-    COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied, but lent by its owner
+    COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied: Python gets a view of its memory
 
 
 cdef class Frame:
-    """A large frame, read-only; its memory is given back when the last view of it is gone."""
+    """A large frame, read-only; its memory is freed with the last view of it."""
 
     cdef uint8_t *data
     cdef Py_ssize_t size
@@ -69,6 +73,7 @@ cdef class Frame:
 
 
 cdef object frame_of(Message *message):
+    """Control only. The frame of a message; the memory of a large one goes from the message to the view."""
     cdef Frame frame
     if message.size <= COPIED_BYTES_MAX:
         return PyBytes_FromStringAndSize(<char *>message.data, <Py_ssize_t>message.size)
@@ -79,6 +84,7 @@ cdef object frame_of(Message *message):
 
 
 cdef int add_rows(list rows, const Counts *counts) except -1:
+    """Control only, on counts that no reactor has."""
     cdef const Count *count
     for place in range(counts.mask + 1):
         count = &counts.table[place]
@@ -89,7 +95,7 @@ cdef int add_rows(list rows, const Counts *counts) except -1:
     return 0
 
 
-# The garbage collector may not take the slots away before __dealloc__ has used them.
+# The garbage collector must not clear the slots before __dealloc__ has used them.
 @cython.no_gc_clear
 cdef class Reactors:
     def __cinit__(self, RouteSlots slots not None, int count, limits, bint takes_plain, int detection_bytes,
@@ -115,7 +121,7 @@ cdef class Reactors:
             if self.shared.reactors[number] == NULL:
                 raise OSError("no memory or no descriptors for a reactor")
             self.shared.reactor_count += 1
-            slots.add_reader(&self.shared.reactors[number].reading)
+            slots.add_reader(&self.shared.reactors[number].routes_mutex)
         if self.shared.to_control.wake_fd < 0:
             raise OSError("no descriptor for the reactors' wake-up")
 
@@ -134,7 +140,7 @@ cdef class Reactors:
         return 0
 
     def __dealloc__(self):
-        """No loop may be running any more."""
+        """After the threads of all loops ended."""
         cdef Message *message
         self.slots.reader_count = 0
         for number in range(self.shared.reactor_count):
@@ -143,19 +149,23 @@ cdef class Reactors:
         while self.waiting != NULL:
             message = self.waiting
             self.waiting = message.next
-            if message.kind == FOREIGN:
+            if message.kind == HANDOFF:
                 close(message.number)
             free_message(message)
         close(self.shared.to_control.wake_fd)
         pthread_mutex_destroy(&self.shared.to_control.mutex)
 
     def run(self, int number):
+        """The reactor's thread."""
         if not 0 <= number < self.count:
             raise IndexError(number)
         with nogil:
             run_reactor(self.shared.reactors[number])
 
     def listen(self, int listen_fd):
+        """Control, before `run`."""
+        own(&self.shared.control)
+        own(&self.slots.writer)
         if not start_listening(self.shared.reactors[0], listen_fd):
             raise OSError("the listening socket cannot be watched")
 
@@ -163,7 +173,7 @@ cdef class Reactors:
         return self.shared.to_control.wake_fd
 
     cdef void collect(self) noexcept:
-        """What came since the last time goes behind what still waits."""
+        """Control only. Append the messages that came since the last time to those that still wait."""
         cdef Message *came = take_all(&self.shared.to_control)
         cdef Message *last = self.waiting
         if last == NULL:
@@ -174,8 +184,10 @@ cdef class Reactors:
         last.next = came
 
     def take(self, int most):
+        """Control only."""
         cdef list taken = []
         cdef Message *message
+        assert_owner(&self.shared.control, "take")
         if self.waiting == NULL:
             self.collect()
         while self.waiting != NULL and most > 0:
@@ -195,17 +207,23 @@ cdef class Reactors:
         return taken
 
     def done_with(self, int64_t frame_bytes):
+        """Control only.
+
+        `queued_bytes` is written before `stalled` is read: see `stalls.is_crowded`. `stalled` is cleared before RESUME
+        is sent: a reactor that is crowded again after RESUME sets it again, and that must not be lost.
+        """
         cdef int64_t queued = add(&self.shared.queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
-            self.tell_all(RESUME, 0)
+            self.post_all(RESUME, 0)
 
     @property
     def has_more(self):
         return self.waiting != NULL
 
-    cdef int tell(self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data,
+    cdef int post(self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data,
                   size_t size, int64_t moment=0) except -1:
+        """Any thread. A message to one reactor, with a copy of the data."""
         cdef Message *message = new_message(kind, connection)
         if message == NULL:
             raise MemoryError
@@ -219,19 +237,18 @@ cdef class Reactors:
             message.size = size
         if kind == REPLY:
             add(&self.shared.replied_bytes, <int64_t>size)
-        add(&self.shared.reactors[number].told, 1)
-        push(&self.shared.reactors[number].from_control, message)
+        send_message(self.shared.reactors[number], message)
         return 0
 
-    cdef int tell_all(self, Kind kind, int64_t moment) except -1:
+    cdef int post_all(self, Kind kind, int64_t moment) except -1:
+        """Any thread. A message to each reactor."""
         cdef Message *message
         for number in range(self.count):
             message = new_message(kind, 0)
             if message == NULL:
                 raise MemoryError
             message.moment = moment
-            add(&self.shared.reactors[number].told, 1)
-            push(&self.shared.reactors[number].from_control, message)
+            send_message(self.shared.reactors[number], message)
         return 0
 
     cdef int reactor_of(self, uint64_t connection) except -1:
@@ -241,29 +258,32 @@ cdef class Reactors:
         return number
 
     def reply(self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False):
+        """Control only: the answers of a connection keep the order in which control gives them."""
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
         cdef size_t size = <size_t>data.shape[0]
-        self.tell(self.reactor_of(connection), REPLY, connection, done, start, size, awaits_taken)
+        self.post(self.reactor_of(connection), REPLY, connection, done, start, size, awaits_taken)
 
     def hold_here(self, int kind, int64_t delta, int64_t largest):
+        """Control only."""
         cdef int64_t held = add(&self.shared.held_bytes[kind], delta)
         store(&self.shared.largest_of_loop[kind], largest)
         if held > self.shared.limits.held_bytes_max[kind]:
             ask_to_close(&self.shared, kind, who_is_to_close(&self.shared, kind))
 
     def is_to_close_here(self, int kind):
+        """Control only. `asked` is cleared before the look: see `shedding.ask_to_close`."""
         store(&self.shared.asked[kind], 0)
         return who_is_to_close(&self.shared, kind) == LOOP
 
     def end(self, uint64_t connection):
-        self.tell(self.reactor_of(connection), END, connection, 0, NULL, 0)
+        self.post(self.reactor_of(connection), END, connection, 0, NULL, 0)
 
     def abort(self, uint64_t connection):
-        self.tell(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
+        self.post(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
 
     def adopt(self, int fd, bytes address, bytes received):
         cdef bytes data = address.replace(b"\0", b"?") + b"\0" + received
-        self.tell(fd % <int>load(&self.shared.dealt_to), ADOPT, 0, fd, data, len(data))
+        self.post(fd % <int>load(&self.shared.dealt_to), ADOPT, 0, fd, data, len(data))
 
     def deal_to(self, int count):
         if not 0 < count <= self.count:
@@ -280,8 +300,7 @@ cdef class Reactors:
         if message == NULL:
             raise MemoryError
         message.number, message.moment = thousandths, recent_ms
-        add(&self.shared.reactors[source].told, 1)
-        push(&self.shared.reactors[source].from_control, message)
+        send_message(self.shared.reactors[source], message)
 
     def carried(self):
         return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
@@ -293,7 +312,7 @@ cdef class Reactors:
         store(&self.shared.idle_ms_max, idle_ms_max)
 
     def close_idle(self, int64_t now_ms):
-        self.tell_all(CLOSE_IDLE, now_ms)
+        self.post_all(CLOSE_IDLE, now_ms)
 
     def enable(self, bint enabled):
         store(&self.shared.enabled, enabled)
@@ -302,23 +321,24 @@ cdef class Reactors:
         store(&self.shared.clock_ms, now_ms)
 
     def count_lookups(self, unsigned int keys_max, bint by_client):
-        """Only before the loops run."""
+        """Control, before `run`."""
         self.shared.counted_keys_max, self.shared.counts_clients = keys_max, by_client
         for number in range(self.count):
             if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
                 raise MemoryError
 
     def drain_lookups(self):
+        """Control only. Tables are made and freed outside the mutex, which the reactor holds for each look-up."""
         cdef Counts old, new
         cdef list rows = []
         cdef int64_t lookups = 0, misses = 0
         for number in range(self.count):
             if not make_counts(&new, self.shared.counted_keys_max, self.shared.counts_clients):
                 raise MemoryError
-            pthread_mutex_lock(&self.shared.reactors[number].reading)
+            pthread_mutex_lock(&self.shared.reactors[number].routes_mutex)
             old = self.shared.reactors[number].counts
             self.shared.reactors[number].counts = new
-            pthread_mutex_unlock(&self.shared.reactors[number].reading)
+            pthread_mutex_unlock(&self.shared.reactors[number].routes_mutex)
             add_rows(rows, &old)
             lookups += old.rest_lookups
             misses += old.rest_misses
@@ -326,21 +346,26 @@ cdef class Reactors:
         return rows, lookups, misses
 
     def stop(self):
-        self.tell_all(STOP, 0)
+        """Control only."""
+        self.post_all(STOP, 0)
+        disown(&self.shared.control)
+        disown(&self.slots.writer)
 
     @property
     def rounds(self):
         return [load(&self.shared.reactors[number].rounds) for number in range(self.count)]
 
     @property
-    def has_obeyed(self):
-        # Reactors tell each other too: all that was obeyed is added up before what was told.
-        cdef int64_t unobeyed = 0
+    def has_handled_all(self):
+        # Handled counts are read before sent counts, which only grow. So equal sums mean that every message had been
+        # handled when its reactor's count was read, and that none was sent since. Reactors send messages too, and count
+        # them before they count the message that made them send as handled.
+        cdef int64_t unhandled = 0
         for number in range(self.count):
-            unobeyed -= load(&self.shared.reactors[number].obeyed)
+            unhandled -= load(&self.shared.reactors[number].messages_handled)
         for number in range(self.count):
-            unobeyed += load(&self.shared.reactors[number].told)
-        return unobeyed == 0
+            unhandled += load(&self.shared.reactors[number].messages_sent)
+        return unhandled == 0
 
     @property
     def has_news(self):
@@ -348,7 +373,7 @@ cdef class Reactors:
 
     @property
     def is_settled(self):
-        return self.has_obeyed and not self.has_news
+        return self.has_handled_all and not self.has_news
 
     @property
     def incoming_bytes(self):

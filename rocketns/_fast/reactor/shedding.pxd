@@ -4,7 +4,7 @@ from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
 
 cdef enum:
     NOBODY = -1
-    LOOP = -2  # control's loop, which carries connections too
+    LOOP = -2  # control's loop, which has connections too
 
 cdef void relieve(Reactor *reactor, int kind) noexcept nogil
 cdef int who_is_to_close(Shared *shared, int kind) noexcept nogil

@@ -1,7 +1,8 @@
-"""Over the limit for all connections together: the connection that holds the most is closed, wherever it is.
+"""Over the limit for all connections together, the connection that holds the most is closed, whoever has it.
 
-Every reactor and control's loop publish how much the largest of theirs holds. Who notices the excess closes, if the
-largest is its own, and asks the owner of the largest otherwise. An owner closes no more than is needed.
+Each reactor and control's loop publish how many bytes their largest connection holds. The thread that notices the
+excess closes its own largest connection if that is the largest of all. Otherwise it asks the owner of the largest. The
+owner compares again before it closes: the published numbers may have changed, and too many connections must not go.
 """
 
 from libc.stdint cimport int64_t
@@ -17,18 +18,20 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     push,
 )
-from rocketns._fast.reactor.places cimport close_connection
+from rocketns._fast.reactor.connection_table cimport close_connection
+from rocketns._fast.reactor.reactor_state cimport assert_reactor, send_message
 
 cdef enum:
     CLOSED_AT_ONCE_MAX = 16  # the next turn goes on where that is not enough
 
 
 cdef inline int64_t excess(Shared *shared, int kind) noexcept nogil:
+    """Any thread. Bytes over the limit; not positive where there are none."""
     return load(&shared.held_bytes[kind]) - shared.limits.held_bytes_max[kind]
 
 
 cdef int who_is_to_close(Shared *shared, int kind) noexcept nogil:
-    """The number of the reactor whose largest connection is the largest of all; LOOP or NOBODY."""
+    """Any thread. The number of the reactor whose largest connection is the largest of all; LOOP or NOBODY."""
     cdef int64_t most = load(&shared.largest_of_loop[kind]), other
     cdef int owner = LOOP if most else NOBODY
     cdef int number
@@ -42,7 +45,11 @@ cdef int who_is_to_close(Shared *shared, int kind) noexcept nogil:
 
 
 cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
-    """Ask once, until the owner has begun."""
+    """Any thread. Send one request; further ones are dropped until the owner has begun.
+
+    The owner clears `asked` before it looks at its heap. A thread that notices an excess after that asks again, and one
+    that noticed it before is served by the look that follows.
+    """
     cdef Message *message
     if owner == NOBODY or add(&shared.asked[kind], 1) != 1:
         return
@@ -54,12 +61,15 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     if owner == LOOP:
         push(&shared.to_control, message)
     else:
-        add(&shared.reactors[owner].told, 1)
-        push(&shared.reactors[owner].from_control, message)
+        send_message(shared.reactors[owner], message)
 
 
 cdef void relieve(Reactor *reactor, int kind) noexcept nogil:
-    """Close this reactor's largest as long as it is the largest of all, or as a limit is passed by an eighth."""
+    """Reactor thread only. Close this reactor's largest connection, and repeat while it is the largest of all.
+
+    Over an excess of an eighth of the limit it need not be the largest of all.
+    """
+    assert_reactor(reactor, "relieve")
     cdef Shared *shared = reactor.shared
     cdef int owner
     for _ in range(CLOSED_AT_ONCE_MAX):

@@ -1,4 +1,7 @@
-"""Connections that wait for control to catch up, in the order in which they began to wait."""
+"""Connections that wait for control to catch up, in the order in which they began to wait.
+
+All functions are for the reactor's thread.
+"""
 
 from rocketns._fast.system.atomics cimport load, store
 from rocketns._fast.connections.connection cimport Connection
@@ -6,7 +9,7 @@ from rocketns._fast.reactor.reactor_state cimport Reactor
 
 
 cdef inline void stall(Reactor *reactor, Connection *connection) noexcept nogil:
-    """The connection waits behind the others."""
+    """Reactor thread only. The connection waits behind the others."""
     connection.is_stalled = True
     connection.next_stalled, connection.previous_stalled = NULL, reactor.last_stalled
     if reactor.last_stalled == NULL:
@@ -17,6 +20,7 @@ cdef inline void stall(Reactor *reactor, Connection *connection) noexcept nogil:
 
 
 cdef inline void unstall(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. The connection no longer waits."""
     connection.is_stalled = False
     if connection.previous_stalled == NULL:
         reactor.first_stalled = connection.next_stalled
@@ -30,9 +34,14 @@ cdef inline void unstall(Reactor *reactor, Connection *connection) noexcept nogi
 
 
 cdef inline bint is_crowded(Reactor *reactor) noexcept nogil:
-    """Whether control has too many bytes waiting. Where it has, it tells the reactors when it caught up (RESUME)."""
+    """Reactor thread only. Whether too many bytes wait for control. If so, control sends RESUME when it caught up.
+
+    The reactor writes `stalled` and then reads `queued_bytes` again. Control writes `queued_bytes` and then reads
+    `stalled` (`Reactors.done_with`). Both words are sequentially consistent, so at least one of the two sees what the
+    other wrote. Without the second read, control could finish its last frame between the reactor's first read and its
+    write: then nobody would send RESUME.
+    """
     if load(&reactor.shared.queued_bytes) <= reactor.shared.limits.queued_bytes_max:
         return False
     store(&reactor.shared.stalled, 1)
-    # Looked at again: control may have caught up just before, and not have seen that somebody waits.
     return load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max

@@ -1,7 +1,7 @@
 """A connection's turn: bytes in, whole frames answered or handed over, answers out, and every limit kept.
 
-A connection gets bounded work in a turn. One with an unanswered request at control has all further ones handed over
-too, so that its requests take effect in their order.
+The work of a turn is bounded. While a request of the connection waits at control, its further requests are handed over
+too, so they take effect in their order. All functions are for the reactor's thread.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
@@ -23,8 +23,15 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     push,
 )
-from rocketns._fast.reactor.places cimport close_connection
-from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, SCRATCH_BYTES, Shared, id_of, must_wait
+from rocketns._fast.reactor.connection_table cimport close_connection
+from rocketns._fast.reactor.reactor_state cimport (
+    FRAME_COST_BYTES,
+    SCRATCH_BYTES,
+    Shared,
+    assert_reactor,
+    id_of,
+    must_wait,
+)
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD,
@@ -39,17 +46,20 @@ from rocketns._fast.reactor.stalls cimport is_crowded, stall, unstall
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 
 cdef enum:
-    # What other connections wait for in a turn: frames, and bytes of answers and of frames for control.
+    # The most that others wait for in one turn: frames, and bytes of answers and of frames for control.
     TURN_FRAMES_MAX = 256
     TURN_BYTES_MAX = 256 * 1024
     RECEIVED_AT_ONCE_MAX = 128 * 1024
-    COPIED_INPUT_MAX = 4096  # so much that waits is received behind in the scratch, so that no room is kept for it
+    COPIED_INPUT_MAX = 4096  # so much waiting input is copied to the scratch, and received behind
     FIRST_FRAME_BYTES_MAX = 256 * 1024
     RESUMED_AT_ONCE_MAX = 64
 
 
 cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) noexcept nogil:
-    """Whether control takes a frame now. Of a connection that has none there it takes one, whatever others sent."""
+    """Reactor thread only. Whether control takes a frame now.
+
+    A connection without a frame at control may hand one over even if control is crowded, so others cannot shut it out.
+    """
     cdef int64_t queued = load(&reactor.shared.queued_bytes)
     if (
         connection.in_flight == 0
@@ -63,7 +73,11 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
 
 
 cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
-    """Give a frame to control; False where it must wait. Takes the input buffer if it can."""
+    """Reactor thread only. Give a frame to control; False where it must wait.
+
+    If the frame is the whole input, the input buffer goes with it, and nothing is copied. `queued_bytes` is raised
+    before the push, because control may take the frame and lower it at once.
+    """
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input and size == connection.input_size
     if not may_hand_over(reactor, connection, size):
@@ -90,12 +104,12 @@ cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, si
 
 
 cdef void end_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
-    """Close after what was written; nothing more is read."""
+    """Reactor thread only. Close after the unsent answers; nothing more is read."""
     connection.is_ending, connection.ending, connection.ending_ms = True, ending, reactor.now_ms
 
 
 cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, size_t size) noexcept nogil:
-    """Answer or hand over the whole frames at ``data`` as far as the connection may; the rest stays in its input."""
+    """Reactor thread only. Answer or hand over whole frames, as many as the connection may; keep the rest as input."""
     cdef size_t at = 0
     cdef int64_t length
     cdef int frames = 0
@@ -125,7 +139,8 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
 
 
 cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
-    """One `recv`, and what it completes. A frame that is being collected gets room as its bytes come."""
+    """Reactor thread only. One `recv`, and the frames that it completes. The room for a frame grows as its bytes come.
+    """
     cdef size_t have = connection.input_size, room = SCRATCH_BYTES - have, wanted
     cdef uint8_t *data = reactor.scratch_in
     cdef ssize_t got
@@ -155,13 +170,15 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
 
 
 cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Go on with the waiting input, if the connection may."""
     if connection.input_size and not must_wait(reactor, connection):
         take_frames(reactor, connection, connection.input + connection.input_start, connection.input_size)
 
 
 cdef void resume_stalled(Reactor *reactor) noexcept nogil:
-    """Let a few that wait hand over, who waited longest first, as long as control has room."""
+    """Reactor thread only. Let a few stalled connections hand over, longest waiting first, while control has room."""
     cdef Connection *connection
+    assert_reactor(reactor, "resume_stalled")
     for _ in range(RESUMED_AT_ONCE_MAX):
         connection = reactor.first_stalled
         if connection == NULL or is_crowded(reactor):
@@ -175,6 +192,7 @@ cdef void resume_stalled(Reactor *reactor) noexcept nogil:
 
 
 cdef inline void count_held(Reactor *reactor, Connection *connection, int kind, size_t size) noexcept nogil:
+    """Reactor thread only. Publish what the connection holds now."""
     if size != connection.held[kind]:
         add(&reactor.shared.held_bytes[kind], <int64_t>size - <int64_t>connection.held[kind])
         connection.held[kind] = size
@@ -182,8 +200,8 @@ cdef inline void count_held(Reactor *reactor, Connection *connection, int kind, 
             connection.is_failed = True
 
 
-cdef void say_taken(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Control waits for that before it answers more of the connection's requests."""
+cdef void report_taken(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Control parks the connection's requests until it takes this message."""
     cdef Message *message = new_message(TAKEN, id_of(reactor, connection))
     if message == NULL:
         connection.is_failed = True
@@ -193,18 +211,22 @@ cdef void say_taken(Reactor *reactor, Connection *connection) noexcept nogil:
 
 
 cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Send what was written, and wait for what the connection may do next; or close it."""
+    """Reactor thread only. Send what was written and ask for the next events; or close the connection.
+
+    The connection may be gone afterwards.
+    """
     cdef Shared *shared = reactor.shared
     cdef epoll_event event
     cdef uint32_t wanted = 0
     cdef int kind
+    assert_reactor(reactor, "finish_turn")
     if reactor.out_size:
         send_scratch(reactor, connection)
-    # What lies before the input and the output takes memory as well.
+    # The memory before the input and the output counts too.
     count_held(reactor, connection, INPUT, connection.input_start + connection.input_size)
     count_held(reactor, connection, OUTPUT, connection.output_end)
     if connection.is_awaited and unsent(connection) <= shared.limits.high_water_bytes:
-        say_taken(reactor, connection)
+        report_taken(reactor, connection)
     if unsent(connection) > shared.limits.outgoing_bytes_max:
         connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
     if connection.is_failed or (connection.is_ending and unsent(connection) == 0):

@@ -3,7 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from rocketns._fast.routes.hashing cimport hash_bytes
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
 from rocketns._fast.codec.route_request cimport RouteRequest
 from rocketns._fast.routes.slots cimport (
@@ -20,7 +20,7 @@ from rocketns._fast.routes.slots cimport (
     write_body,
 )
 
-# An answer that was written; size may be HANDED_OVER or NO_ROOM instead.
+# An answer that was written; or its size is HANDED_OVER or NO_ROOM.
 cdef struct Answer:
     int64_t size
     uint64_t topic_hash
@@ -30,6 +30,7 @@ cdef struct Answer:
 cdef inline void write_answer(
     const Routes *routes, const RouteRequest *request, int serialize_type, uint8_t *out, size_t room, Answer *answer
 ) noexcept nogil:
+    """Any reader (see slots.pyx). Writes the answer's frame from ``out`` on."""
     cdef uint64_t hash = hash_bytes(request.topic.start, request.topic.length, &routes.key)
     cdef const Slot *slot = find_hashed_slot(routes, request.topic.start, request.topic.length, hash)
     cdef uint8_t *body
@@ -53,7 +54,7 @@ cdef inline void write_answer(
 
 
 cdef inline size_t answer_room(const Routes *routes, const RouteRequest *request) noexcept nogil:
-    """Room enough for the answer, whatever it is."""
+    """Any reader. Room enough for the answer, whatever it is."""
     cdef const Slot *slot = find_slot(routes, request.topic.start, request.topic.length)
     cdef int64_t size = ABSENT
     if slot != NULL:

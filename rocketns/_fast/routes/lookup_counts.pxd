@@ -1,12 +1,16 @@
-"""Counters of look-ups by topic, kind of client and, if wanted, client: one table for each reactor, of bounded size."""
+"""Counters of look-ups by topic, kind of client and, if wanted, client: one table for each reactor, of bounded size.
+
+A reactor counts with its `routes_mutex` held. Control swaps the table for an empty one under the same mutex, and reads
+the full one afterwards, when no reactor has it.
+"""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from rocketns._fast.routes.hashing cimport fold
+from rocketns._fast.system.hashing cimport fold
 from rocketns._fast.codec.route_request cimport RouteRequest
 
-# Known by its keyed hash alone. client is NULL where clients are not told apart.
+# Keys are compared by their keyed 64-bit hash alone. client is NULL where counts are not kept by client.
 cdef struct Count:
     uint64_t hash
     int64_t lookups
@@ -17,7 +21,8 @@ cdef struct Count:
     uint8_t *topic
     char *client
 
-# rest counts what found no place: more than keys_max keys, or no memory.
+# Written by the reactor, under its `routes_mutex`. `rest_…` count what found no place: more keys than keys_max, or no
+# memory.
 cdef struct Counts:
     Count *table
     uint32_t mask
@@ -35,9 +40,11 @@ cdef Count *new_count(
 
 
 cdef inline void count_lookup(
-    Counts *counts, const RouteRequest *request, uint64_t topic_hash, const char *client, uint64_t client_hash, bint missed
+    Counts *counts, const RouteRequest *request, uint64_t topic_hash, const char *client, uint64_t client_hash,
+    bint missed
 ) noexcept nogil:
-    """One look-up; ``topic_hash`` is keyed, and so is ``client_hash``, 0 where clients are not told apart."""
+    """Reactor thread only, with its mutex. ``client_hash`` is 0 where counts are not kept by client. Hashes are keyed.
+    """
     cdef uint64_t kind = (<uint64_t><uint32_t>request.version << 16) ^ <uint16_t>request.language_code
     cdef uint64_t hash = fold(topic_hash ^ client_hash, kind | (<uint64_t>1 << 63))
     cdef uint32_t place = hash & counts.mask

@@ -1,4 +1,4 @@
-"""The growth of `Counts`. A table is given to control whole, and a new one begun, while the reactor's mutex is held."""
+"""Making, growing and freeing the tables of `Counts`."""
 
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, strdup
@@ -8,7 +8,7 @@ cdef enum:
 
 
 cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil:
-    """An empty table; False where there is no memory."""
+    """Control only. An empty table; False where there is no memory."""
     counts.used = 0
     counts.rest_lookups = counts.rest_misses = 0
     counts.keys_max, counts.by_client = keys_max, by_client
@@ -18,6 +18,7 @@ cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcep
 
 
 cdef void free_counts(Counts *counts) noexcept nogil:
+    """Control only, on counts that no reactor has."""
     cdef uint32_t place
     if counts.table == NULL:
         return
@@ -29,6 +30,7 @@ cdef void free_counts(Counts *counts) noexcept nogil:
 
 
 cdef Count *free_place(Counts *counts, uint64_t hash) noexcept nogil:
+    """Reactor thread only, with its mutex."""
     cdef uint32_t place = hash & counts.mask
     while counts.table[place].topic != NULL:
         place = (place + 1) & counts.mask
@@ -36,6 +38,7 @@ cdef Count *free_place(Counts *counts, uint64_t hash) noexcept nogil:
 
 
 cdef bint grow(Counts *counts) noexcept nogil:
+    """Reactor thread only, with its mutex. Twice the size; False where there is no memory."""
     cdef Count *old = counts.table
     cdef uint32_t old_mask = counts.mask, place
     cdef Count *table = <Count *>calloc(<size_t>old_mask * 2 + 2, sizeof(Count))
@@ -52,7 +55,7 @@ cdef bint grow(Counts *counts) noexcept nogil:
 cdef Count *new_count(
     Counts *counts, uint64_t hash, const RouteRequest *request, const char *client
 ) noexcept nogil:
-    """A place for a key that is not there; NULL where there is none."""
+    """Reactor thread only, with its mutex. A place for a new key; NULL where there is none."""
     cdef Count *count
     cdef uint8_t *topic
     cdef char *kept = NULL

@@ -1,44 +1,48 @@
-"""The routes of all topics, of which control is the only writer."""
+"""The routes of all topics. Control is the only thread that writes them, and the only one that calls these methods."""
 
 from libc.stdint cimport uint32_t, uint64_t
 
 from rocketns._fast.routes.slots cimport Change, Routes, Slot
-from rocketns._fast.system.threads cimport pthread_mutex_t
+from rocketns._fast.system.threads cimport Owner, pthread_mutex_t
 
 cdef enum:
     READERS_MAX = 8
 
 cdef class RouteSlots:
+    # Reactors read it, each with its mutex.
     cdef Routes routes
-    cdef pthread_mutex_t *readers[READERS_MAX]
+    # Fixed.
+    cdef pthread_mutex_t *readers[READERS_MAX]  # the `routes_mutex` of each reactor
     cdef int reader_count
-    cdef Slot *said
     cdef object queue_element
-    cdef set handed_over
-    cdef dict cell_ids
-    cdef list cell_names
-    cdef list free_cells
-    cdef uint32_t cell_count
-    cdef uint32_t cell_capacity
+    # Control only, from here on.
+    cdef Owner writer  # control's thread, for debug builds
+    cdef Slot *last_hit  # see `find_next_slot`
+    cdef set handed_over  # topics that control answers for
+    cdef dict broker_numbers
+    cdef list broker_names
+    cdef list free_brokers
+    cdef uint32_t broker_count
+    cdef uint32_t broker_capacity
     cdef dict fragment_ids
     cdef dict fragment_keys
     cdef list free_fragments
     cdef uint32_t fragment_count
     cdef uint32_t fragment_capacity
-    cdef uint64_t registrations
+    cdef uint64_t registrations  # see `Slot.seen`
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1
     cdef void lock(self) noexcept nogil
     cdef void unlock(self) noexcept nogil
-    cdef uint32_t cell_of(self, str broker_name) except? 0
-    cdef int grow_cells(self) except -1
-    cdef int rank_cells(self, Py_ssize_t start) except -1
-    cdef int drop_cell_if_unused(self, uint32_t cell) except -1
-    cdef uint32_t fragment_of(self, uint32_t cell, str broker_name, object queues) except? 0
+    cdef uint32_t broker_of(self, str broker_name) except? 0
+    cdef int grow_brokers(self) except -1
+    cdef int rank_brokers(self, Py_ssize_t start) except -1
+    cdef int drop_broker_if_unused(self, uint32_t broker) except -1
+    cdef uint32_t fragment_of(self, uint32_t broker, str broker_name, object queues) except? 0
     cdef int grow_fragments(self) except -1
     cdef int release(self, uint32_t fragment) except -1
     cdef Slot *slot_of(self, str topic) except? NULL
-    cdef int prepare(self, str broker_name, uint32_t cell, changes, Change *pending) except -1
+    cdef int prepare(self, str broker_name, uint32_t broker, changes, Change *pending) except -1
     cdef Slot *slot_for(self, str topic) except NULL
     cdef Slot *new_slot(self, str topic) except NULL
     cdef int grow_table(self) except -1

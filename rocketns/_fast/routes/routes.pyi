@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 Queues = tuple[int, int, int, int]
 
 class RouteSlots:
-    """The routes of all topics, as reactors read them. Only one thread may write, with the GIL held.
+    """The routes of all topics, as reactors read them. Control only: one thread calls all methods.
 
     ``queue_element`` gives the JSON of one element of queueDatas: broker name and queues (readQueueNums,
     writeQueueNums, perm and topicSysFlag, 32 bits each; equal ones must have equal hashes).

@@ -1,7 +1,7 @@
-"""Route answers composed of shared fragments, so that one change of a broker makes no work for its topics.
+"""Route answers composed of shared fragments: a change of a broker costs one fragment, whatever its topics are.
 
-Control is the only writer. A reactor reads under its own mutex, and control holds the mutexes of all of them while it
-swaps something; what needs memory or Python objects is prepared before.
+All methods are for control. It holds the mutexes of all reactors while it swaps something. What needs memory or Python
+objects is done before and after that, so a look-up never waits for it.
 """
 
 import secrets
@@ -18,10 +18,10 @@ from rocketns._fast.routes.slots cimport (
     DEFAULT,
     HANDED_OVER,
     STANDARD,
-    Cell,
+    BrokerEntry,
     Change,
-    Entry,
     Fragment,
+    RouteEntry,
     body_size,
     clear_bytes,
     find_entry,
@@ -38,20 +38,20 @@ from rocketns._fast.routes.slots cimport (
     unlink_slot,
     write_body,
 )
-from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
     TABLE_MIN = 1024
-    CELLS_MIN = 16
+    BROKERS_MIN = 16
     FRAGMENTS_MIN = 64
-    CHANGES_AT_ONCE = 64  # entries set while the reactors wait
+    CHANGES_AT_ONCE = 64  # entries set under one lock
 
 
 cdef class RouteSlots:
-    """Cell 0 and fragment 0 stand for none."""
+    """Number 0 of a broker or a fragment means none."""
 
     def __cinit__(self, queue_element):
         self.queue_element = queue_element
@@ -59,15 +59,15 @@ cdef class RouteSlots:
         self.routes.key.second = secrets.randbits(64) | 1
         self.reader_count = 0
         self.handed_over = set()
-        self.cell_ids, self.cell_names, self.free_cells = {}, [], []
+        self.broker_numbers, self.broker_names, self.free_brokers = {}, [], []
         self.fragment_ids, self.fragment_keys, self.free_fragments = {}, {}, []
-        self.cell_count = self.fragment_count = 1
-        self.cell_capacity, self.fragment_capacity = CELLS_MIN, FRAGMENTS_MIN
+        self.broker_count = self.fragment_count = 1
+        self.broker_capacity, self.fragment_capacity = BROKERS_MIN, FRAGMENTS_MIN
         self.routes.mask, self.routes.used = TABLE_MIN - 1, 0
         self.routes.table = <Slot **>calloc(TABLE_MIN, sizeof(Slot *))
-        self.routes.cells = <Cell *>calloc(CELLS_MIN, sizeof(Cell))
+        self.routes.brokers = <BrokerEntry *>calloc(BROKERS_MIN, sizeof(BrokerEntry))
         self.routes.fragments = <Fragment *>calloc(FRAGMENTS_MIN, sizeof(Fragment))
-        if self.routes.table == NULL or self.routes.cells == NULL or self.routes.fragments == NULL:
+        if self.routes.table == NULL or self.routes.brokers == NULL or self.routes.fragments == NULL:
             raise MemoryError
 
     def __dealloc__(self):
@@ -77,16 +77,17 @@ cdef class RouteSlots:
             slot = self.routes.table[place]
             if slot != NULL:
                 free_slot(slot)
-        for place in range(self.cell_count if self.routes.cells != NULL else 0):
-            free(self.routes.cells[place].datas[DEFAULT].start)
-            free(self.routes.cells[place].datas[STANDARD].start)
+        for place in range(self.broker_count if self.routes.brokers != NULL else 0):
+            free(self.routes.brokers[place].datas[DEFAULT].start)
+            free(self.routes.brokers[place].datas[STANDARD].start)
         for place in range(self.fragment_count if self.routes.fragments != NULL else 0):
             free(self.routes.fragments[place].element.start)
         free(self.routes.table)
-        free(self.routes.cells)
+        free(self.routes.brokers)
         free(self.routes.fragments)
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1:
+        """Control, before the reader's thread starts."""
         if self.reader_count == READERS_MAX:
             raise ValueError(f"more than {READERS_MAX} readers")
         self.readers[self.reader_count] = mutex
@@ -94,6 +95,8 @@ cdef class RouteSlots:
         return 0
 
     cdef void lock(self) noexcept nogil:
+        """Control only. Every method that writes what reactors read comes through here."""
+        assert_owner(&self.writer, "RouteSlots.lock")
         for place in range(self.reader_count):
             pthread_mutex_lock(self.readers[place])
 
@@ -102,42 +105,42 @@ cdef class RouteSlots:
             pthread_mutex_unlock(self.readers[place])
 
     def put_broker(self, str broker_name, bytes default, bytes standard, bint handed_over):
-        cdef uint32_t cell = self.cell_of(broker_name)
-        cdef Cell old, new
-        new = self.routes.cells[cell]
+        cdef uint32_t broker = self.broker_of(broker_name)
+        cdef BrokerEntry old, new
+        new = self.routes.brokers[broker]
         set_bytes(&new.datas[DEFAULT], default)
         set_bytes(&new.datas[STANDARD], standard)
         new.present, new.handed_over = True, handed_over
         self.lock()
-        old = self.routes.cells[cell]
-        self.routes.cells[cell] = new
+        old = self.routes.brokers[broker]
+        self.routes.brokers[broker] = new
         self.unlock()
         clear_bytes(&old.datas[DEFAULT])
         clear_bytes(&old.datas[STANDARD])
 
     def remove_broker(self, str broker_name):
-        cdef object found = self.cell_ids.get(broker_name)
-        cdef uint32_t cell
-        cdef Cell old
+        cdef object found = self.broker_numbers.get(broker_name)
+        cdef uint32_t broker
+        cdef BrokerEntry old
         if found is None:
             return
-        cell = found
+        broker = found
         self.lock()
-        old = self.routes.cells[cell]
-        self.routes.cells[cell].present = self.routes.cells[cell].handed_over = False
-        self.routes.cells[cell].datas[DEFAULT].start = self.routes.cells[cell].datas[STANDARD].start = NULL
+        old = self.routes.brokers[broker]
+        self.routes.brokers[broker].present = self.routes.brokers[broker].handed_over = False
+        self.routes.brokers[broker].datas[DEFAULT].start = self.routes.brokers[broker].datas[STANDARD].start = NULL
         self.unlock()
         clear_bytes(&old.datas[DEFAULT])
         clear_bytes(&old.datas[STANDARD])
-        self.drop_cell_if_unused(cell)
+        self.drop_broker_if_unused(broker)
 
     def put_topics(self, str broker_name, changes):
         cdef Change pending[CHANGES_AT_ONCE]
-        cdef uint32_t cell = self.cell_of(broker_name)
+        cdef uint32_t broker = self.broker_of(broker_name)
         cdef Py_ssize_t start, count, place, done
         for start in range(0, len(changes), CHANGES_AT_ONCE):
             count = min(len(changes) - start, <Py_ssize_t>CHANGES_AT_ONCE)
-            self.prepare(broker_name, cell, changes[start : start + count], pending)
+            self.prepare(broker_name, broker, changes[start : start + count], pending)
             done = 0
             with nogil:
                 self.lock()
@@ -150,8 +153,11 @@ cdef class RouteSlots:
             if done < count:
                 raise MemoryError
 
-    cdef int prepare(self, str broker_name, uint32_t cell, changes, Change *pending) except -1:
-        """Whatever needs no reader to wait. In steps, each of which asks memory for many topics at once."""
+    cdef int prepare(self, str broker_name, uint32_t broker, changes, Change *pending) except -1:
+        """Control only. All that needs no lock: find the slots, then the places, then the fragments.
+
+        In three steps, so that the memory of many topics is waited for at once.
+        """
         cdef Py_ssize_t place
         cdef uint32_t guess = 0, fragment = 0
         cdef object queues, last = None
@@ -161,37 +167,37 @@ cdef class RouteSlots:
             if pending[place].slot == NULL:
                 pending[place].slot = self.slot_for(<object>PyTuple_GetItem(change, 0))
             pending[place].place = guess
-            find_entry(&self.routes, pending[place].slot, cell, &pending[place].place)
+            find_entry(&self.routes, pending[place].slot, broker, &pending[place].place)
             guess = pending[place].place
         for place, change in enumerate(changes):
             queues = <object>PyTuple_GetItem(change, 2)
             if queues is last:
                 self.routes.fragments[fragment].references += 1
             else:
-                fragment, last = self.fragment_of(cell, broker_name, queues), queues
-            pending[place].cell, pending[place].fragment = cell, fragment
+                fragment, last = self.fragment_of(broker, broker_name, queues), queues
+            pending[place].broker, pending[place].fragment = broker, fragment
         return 0
 
     def delete_topics(self, str broker_name, topics):
-        cdef object found = self.cell_ids.get(broker_name)
-        cdef uint32_t cell, place = 0, fragment
+        cdef object found = self.broker_numbers.get(broker_name)
+        cdef uint32_t broker, place = 0, fragment
         cdef Slot *slot
         if found is None:
             return
-        cell = found
+        broker = found
         for topic in topics:
             slot = self.slot_of(topic)
-            if slot == NULL or not find_entry(&self.routes, slot, cell, &place):
+            if slot == NULL or not find_entry(&self.routes, slot, broker, &place):
                 continue
             fragment = slot.entries[place].fragment
             self.lock()
-            memmove(&slot.entries[place], &slot.entries[place + 1], (slot.count - place - 1) * sizeof(Entry))
+            memmove(&slot.entries[place], &slot.entries[place + 1], (slot.count - place - 1) * sizeof(RouteEntry))
             slot.count -= 1
             self.unlock()
             self.release(fragment)
             if slot.count == 0:
                 self.drop_slot(slot)
-        self.drop_cell_if_unused(cell)
+        self.drop_broker_if_unused(broker)
 
     def hand_over(self, str topic):
         cdef Slot *slot = self.slot_of(topic)
@@ -216,65 +222,65 @@ cdef class RouteSlots:
     def __len__(self):
         return self.routes.used
 
-    cdef uint32_t cell_of(self, str broker_name) except? 0:
-        cdef object found = self.cell_ids.get(broker_name)
-        cdef uint32_t cell
+    cdef uint32_t broker_of(self, str broker_name) except? 0:
+        cdef object found = self.broker_numbers.get(broker_name)
+        cdef uint32_t broker
         cdef Py_ssize_t start
         if found is not None:
             return found
-        if self.free_cells:
-            cell = self.free_cells.pop()
+        if self.free_brokers:
+            broker = self.free_brokers.pop()
         else:
-            if self.cell_count == self.cell_capacity:
-                self.grow_cells()
-            cell = self.cell_count
-            self.cell_count += 1
-        start = bisect_left(self.cell_names, broker_name)
-        self.cell_names.insert(start, broker_name)
-        self.cell_ids[broker_name] = cell
-        self.rank_cells(start)
-        return cell
+            if self.broker_count == self.broker_capacity:
+                self.grow_brokers()
+            broker = self.broker_count
+            self.broker_count += 1
+        start = bisect_left(self.broker_names, broker_name)
+        self.broker_names.insert(start, broker_name)
+        self.broker_numbers[broker_name] = broker
+        self.rank_brokers(start)
+        return broker
 
-    cdef int grow_cells(self) except -1:
-        cdef uint32_t capacity = self.cell_capacity * 2
-        cdef Cell *old = self.routes.cells
-        cdef Cell *cells = <Cell *>calloc(capacity, sizeof(Cell))
-        if cells == NULL:
+    cdef int grow_brokers(self) except -1:
+        cdef uint32_t capacity = self.broker_capacity * 2
+        cdef BrokerEntry *old = self.routes.brokers
+        cdef BrokerEntry *brokers = <BrokerEntry *>calloc(capacity, sizeof(BrokerEntry))
+        if brokers == NULL:
             raise MemoryError
-        memcpy(cells, old, self.cell_capacity * sizeof(Cell))
+        memcpy(brokers, old, self.broker_capacity * sizeof(BrokerEntry))
         self.lock()
-        self.routes.cells = cells
+        self.routes.brokers = brokers
         self.unlock()
-        self.cell_capacity = capacity
+        self.broker_capacity = capacity
         free(old)
         return 0
 
-    cdef int rank_cells(self, Py_ssize_t start) except -1:
-        """Number the cells anew from a place in the order of their names; what entries are sorted by stays so."""
+    cdef int rank_brokers(self, Py_ssize_t start) except -1:
+        """Renumber the brokers from a place in the order of their names. Entries stay sorted: no two change order."""
         cdef Py_ssize_t place
-        cdef uint32_t cell
+        cdef uint32_t broker
         self.lock()
-        for place in range(start, len(self.cell_names)):
-            cell = self.cell_ids[self.cell_names[place]]
-            self.routes.cells[cell].rank = <uint32_t>place
+        for place in range(start, len(self.broker_names)):
+            broker = self.broker_numbers[self.broker_names[place]]
+            self.routes.brokers[broker].rank = <uint32_t>place
         self.unlock()
         return 0
 
-    cdef int drop_cell_if_unused(self, uint32_t cell) except -1:
+    cdef int drop_broker_if_unused(self, uint32_t broker) except -1:
         cdef Py_ssize_t place
-        if self.routes.cells[cell].present or self.routes.cells[cell].fragments:
+        if self.routes.brokers[broker].present or self.routes.brokers[broker].fragments:
             return 0
-        for place, name in enumerate(self.cell_names):
-            if self.cell_ids[name] == cell:
-                del self.cell_names[place]
-                del self.cell_ids[name]
-                self.free_cells.append(cell)
-                return self.rank_cells(place)
+        for place, name in enumerate(self.broker_names):
+            if self.broker_numbers[name] == broker:
+                del self.broker_names[place]
+                del self.broker_numbers[name]
+                self.free_brokers.append(broker)
+                return self.rank_brokers(place)
         return 0
 
-    cdef uint32_t fragment_of(self, uint32_t cell, str broker_name, object queues) except? 0:
+    cdef uint32_t fragment_of(self, uint32_t broker, str broker_name, object queues) except? 0:
         """A fragment with these queues, and one reference to it for the caller."""
-        cdef tuple key = (cell, queues)
+        cdef tuple key = (broker, queues)
         cdef object found = self.fragment_ids.get(key)
         cdef uint32_t fragment
         cdef Fragment *new
@@ -292,10 +298,10 @@ cdef class RouteSlots:
             self.fragment_count += 1
         new = &self.routes.fragments[fragment]
         set_bytes(&new.element, element)
-        new.references, new.cell = 1, cell
+        new.references, new.broker = 1, broker
         for place in range(4):
             new.numbers[place] = queues[place]
-        self.routes.cells[cell].fragments += 1
+        self.routes.brokers[broker].fragments += 1
         self.fragment_ids[key] = fragment
         self.fragment_keys[fragment] = key
         return fragment
@@ -315,11 +321,11 @@ cdef class RouteSlots:
         return 0
 
     cdef int release(self, uint32_t fragment) except -1:
-        """Give back one reference. No entry that a reader could see may be left with the last one."""
+        """Drop one reference. With the last one the fragment is freed, so no entry in the table may name it."""
         cdef Fragment *gone = &self.routes.fragments[fragment]
         gone.references -= 1
         if gone.references == 0:
-            self.routes.cells[gone.cell].fragments -= 1
+            self.routes.brokers[gone.broker].fragments -= 1
             del self.fragment_ids[self.fragment_keys.pop(fragment)]
             clear_bytes(&gone.element)
             self.free_fragments.append(fragment)
@@ -327,10 +333,12 @@ cdef class RouteSlots:
 
     cdef Slot *slot_of(self, str topic) except? NULL:
         cdef bytes key
+        cdef const uint8_t *ascii_key
         if PyUnicode_IS_ASCII(topic):  # as nearly every topic is: its own bytes are the key
-            return find_next_slot(&self.routes, &self.said, <const uint8_t *>PyUnicode_1BYTE_DATA(topic), len(topic))
+            ascii_key = <const uint8_t *>PyUnicode_1BYTE_DATA(topic)
+            return find_next_slot(&self.routes, &self.last_hit, ascii_key, len(topic))
         key = key_of(topic)
-        return find_next_slot(&self.routes, &self.said, <const uint8_t *>key, len(key))
+        return find_next_slot(&self.routes, &self.last_hit, <const uint8_t *>key, len(key))
 
     cdef Slot *slot_for(self, str topic) except NULL:
         """The topic's slot, made where there is none."""
@@ -343,8 +351,8 @@ cdef class RouteSlots:
             self.grow_table()
         slot = make_slot(topic, &self.routes.key)
         slot.handed_over = topic in self.handed_over
-        link_slot(slot, self.said)
-        self.said = slot
+        link_slot(slot, self.last_hit)
+        self.last_hit = slot
         self.lock()
         insert_slot(&self.routes, slot)
         self.unlock()
@@ -370,8 +378,8 @@ cdef class RouteSlots:
 
     cdef int drop_slot(self, Slot *slot) except -1:
         cdef Slot *previous = unlink_slot(slot)
-        if self.said == slot:
-            self.said = previous
+        if self.last_hit == slot:
+            self.last_hit = previous
         self.lock()
         remove_slot(&self.routes, slot)
         self.unlock()

@@ -1,9 +1,14 @@
-"""What reactors read of the routes: for every topic a slot, composed of fragments that topics share."""
+"""What reactors read of the routes: a slot for each topic, composed of fragments that topics share.
+
+Control is the only writer. It writes what reactors read while it holds the `routes_mutex` of every reactor, and a
+reactor holds its own while it reads. A reactor takes only one of these mutexes and nothing else meanwhile, so no
+deadlock is possible. Fields that only control reads need no mutex.
+"""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from rocketns._fast.routes.hashing cimport HashKey
+from rocketns._fast.system.hashing cimport HashKey
 
 # The two JSON dialects of a route: DEFAULT has unquoted numeric keys.
 cdef enum:
@@ -16,66 +21,70 @@ cpdef enum:
     HANDED_OVER = -1
     ABSENT = 0
 
-# Bytes that several places hold on to.
+# Bytes on the heap, owned by the struct that they are in.
 cdef struct Bytes:
     uint8_t *start
     uint32_t length
 
-# A broker name: its element of brokerDatas where it has a group, and what its elements of queueDatas begin with.
-# rank orders cells by name.
-cdef struct Cell:
-    uint32_t rank
-    uint32_t fragments
-    bint present
-    bint handed_over
-    Bytes datas[2]
-    Bytes name
+# What the routes have of a broker name.
+cdef struct BrokerEntry:
+    # Reactors read.
+    bint present  # it has a group, whose element of brokerDatas is in `datas`
+    bint handed_over  # control answers for all topics of this broker
+    Bytes datas[2]  # by dialect
+    # Control only.
+    uint32_t rank  # its place in the order of names
+    uint32_t fragments  # that name this broker
 
-# One broker's queues of a topic as an element of queueDatas; all topics with equal numbers share it.
+# One broker's queues of a topic, as an element of queueDatas. All topics with equal numbers share it.
 cdef struct Fragment:
-    uint32_t references
-    uint32_t cell
-    int32_t numbers[4]
+    # Reactors read.
     Bytes element
+    # Control only.
+    uint32_t references
+    uint32_t broker
+    int32_t numbers[4]
 
-cdef struct Entry:
-    uint32_t cell
+# A broker of a topic, and its queues there: indexes in `Routes.brokers` and `Routes.fragments`.
+cdef struct RouteEntry:
+    uint32_t broker
     uint32_t fragment
 
 cdef enum:
     FEW = 4
 
-# A topic. Its entries are in the order of their cells' ranks, in few as long as they fit, so that a look-up waits for
-# memory once. Control alone uses what is between few and key: all slots are a ring in the order in which they came;
-# is_text is whether the key is UTF-8 (a str may hold halves of surrogate pairs); seen tells repeated keys; topic is a
-# reference to its str.
+# A topic.
 cdef struct Slot:
+    # Reactors read.
     uint64_t hash
-    Entry *entries
+    RouteEntry *entries  # in the order of the brokers' ranks; at `few` while they fit: memory is waited for once
     uint32_t count
     uint32_t key_length
-    bint handed_over
-    Entry few[FEW]
-    Slot *next
+    bint handed_over  # control answers for this topic
+    RouteEntry few[FEW]
+    # Control only.
+    Slot *next  # all slots are a ring, in the order in which they came
     Slot *previous
-    bint is_text
+    bint is_text  # the key is UTF-8; a str may hold halves of surrogate pairs
     uint32_t capacity
-    uint64_t seen
-    void *topic
+    uint64_t seen  # number of the last registration with this topic; finds a key that comes twice
+    void *topic  # the str, and a reference to it
+    # Reactors read. Fixed, `key_length` bytes.
     uint8_t key[1]
 
+# All fields: reactors read. `key` is fixed, and so are a slot's hash and key while it is in the table.
 cdef struct Routes:
     HashKey key
     Slot **table
     size_t mask
     size_t used
-    Cell *cells
+    BrokerEntry *brokers
     Fragment *fragments
 
-# One topic's entry that is to be set, and where `find_entry` says that it is or belongs.
+# A topic's entry that is to be set. `place` is where `find_entry` found it or where it belongs.
 cdef struct Change:
     Slot *slot
-    uint32_t cell
+    uint32_t broker
     uint32_t fragment
     uint32_t place
 
@@ -83,8 +92,8 @@ cdef void clear_bytes(Bytes *text) noexcept nogil
 cdef int set_bytes(Bytes *text, bytes data) except -1
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil
 cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil
-cdef Slot *find_next_slot(const Routes *routes, Slot **last, const uint8_t *key, size_t length) noexcept nogil
-cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil
+cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil
+cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end

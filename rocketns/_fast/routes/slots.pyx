@@ -1,14 +1,16 @@
 """Slots: how they are found and changed, and the bodies that are composed of their fragments.
 
-Readers hold their mutex, and the only writer holds all of them. The body is the twin of
-``rocketns.protocol.body.bodies.topic_route_data``; tests/fast holds the two together.
+A body is equal to that of ``rocketns.protocol.body.bodies.topic_route_data``; tests/fast compares the two.
+
+"Any reader" is a reactor's thread with its `routes_mutex`, or control, which is the only writer. "Control, locked" is
+control with the mutexes of all reactors.
 """
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from rocketns._fast.routes.hashing cimport hash_bytes
+from rocketns._fast.system.hashing cimport hash_bytes
 
 cdef extern from *:
     """
@@ -28,13 +30,14 @@ cdef size_t end_length = len(END)
 
 
 cdef void clear_bytes(Bytes *text) noexcept nogil:
+    """Control only, on bytes that no reactor sees."""
     free(text.start)
     text.start = NULL
     text.length = 0
 
 
 cdef int set_bytes(Bytes *text, bytes data) except -1:
-    """A copy of the data; what was there is not freed."""
+    """Control only, on bytes that no reactor sees. A copy of the data; earlier bytes are not freed."""
     text.length = <uint32_t>len(data)
     text.start = <uint8_t *>malloc(text.length + 1)
     if text.start == NULL:
@@ -44,11 +47,12 @@ cdef int set_bytes(Bytes *text, bytes data) except -1:
 
 
 cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) noexcept nogil:
-    """The slot of a topic in UTF-8, NULL where there is none."""
+    """Any reader. The slot of a topic in UTF-8, NULL where there is none."""
     return find_hashed_slot(routes, key, length, hash_bytes(key, length, &routes.key))
 
 
 cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil:
+    """Any reader. As `find_slot`, with the key's hash."""
     cdef size_t place = hash & routes.mask
     cdef Slot *slot
     while True:
@@ -60,39 +64,42 @@ cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t len
         place = (place + 1) & routes.mask
 
 
-cdef Slot *find_next_slot(const Routes *routes, Slot **last, const uint8_t *key, size_t length) noexcept nogil:
-    """As `find_slot`, first looking behind the last that was found: brokers say their topics in the same order.
+cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil:
+    """Control only. As `find_slot`; tries the successor of the last hit first, without a hash.
 
-    That needs no hash, and memory is asked for the slot behind it while the topic is worked on.
+    Brokers list their topics in the same order, so the successor is mostly right. The memory of the next successor is
+    prefetched while the caller works on this topic.
     """
-    cdef Slot *slot = last[0].next if last[0] != NULL else NULL
+    cdef Slot *slot = last_hit[0].next if last_hit[0] != NULL else NULL
     if slot == NULL or slot.key_length != length or memcmp(slot.key, key, length) != 0:
         slot = find_slot(routes, key, length)
     if slot != NULL:
-        last[0] = slot
+        last_hit[0] = slot
         prefetch(slot.next)
         prefetch(slot.next.key)
     return slot
 
 
 cdef inline uint32_t rank_at(const Routes *routes, const Slot *slot, uint32_t place) noexcept nogil:
-    return routes.cells[slot.entries[place].cell].rank
+    """Control only."""
+    return routes.brokers[slot.entries[place].broker].rank
 
 
 cdef inline bint belongs(const Routes *routes, const Slot *slot, uint32_t rank, uint32_t place) noexcept nogil:
-    """Whether the entry of a cell with this rank is at a place, or is to come there."""
+    """Control only. Whether the entry of a broker with this rank is at a place, or belongs there."""
     if place > slot.count or (place and rank_at(routes, slot, place - 1) >= rank):
         return False
     return place == slot.count or rank_at(routes, slot, place) >= rank
 
 
-cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint32_t *place) noexcept nogil:
-    """Whether the topic has the broker, and where its entry is or belongs.
+cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
+    """Control only. Whether the topic has the broker. ``place`` becomes the place where its entry is or belongs.
 
-    ``place`` is where to look first: a broker's topics are mostly on the same other brokers, so that of the last one.
+    ``place`` is tried first. A broker's topics are mostly on the same brokers, so the place in the last topic is a good
+    guess.
     """
     cdef uint32_t low = 0, high = slot.count, middle
-    cdef uint32_t rank = routes.cells[cell].rank
+    cdef uint32_t rank = routes.brokers[broker].rank
     if belongs(routes, slot, rank, place[0]):
         low = high = place[0]
     while low < high:
@@ -102,29 +109,29 @@ cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t cell, uint
         else:
             high = middle
     place[0] = low
-    return low < slot.count and slot.entries[low].cell == cell
+    return low < slot.count and slot.entries[low].broker == broker
 
 
 cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil:
-    """Bytes of the topic's body, ABSENT where it has no route, HANDED_OVER where only the reference knows it."""
+    """Any reader. Bytes of the topic's body; ABSENT where it has no route, HANDED_OVER where control composes it."""
     cdef int64_t size = <int64_t>(brokers_length + queues_length + end_length)
     cdef uint32_t place, brokers = 0
-    cdef const Cell *cell
+    cdef const BrokerEntry *broker
     if slot.count and slot.handed_over:
         return HANDED_OVER
     for place in range(slot.count):
-        cell = &routes.cells[slot.entries[place].cell]
-        if cell.handed_over:
+        broker = &routes.brokers[slot.entries[place].broker]
+        if broker.handed_over:
             return HANDED_OVER
-        if cell.present:
+        if broker.present:
             brokers += 1
-            size += cell.datas[dialect].length
+            size += broker.datas[dialect].length
         size += routes.fragments[slot.entries[place].fragment].element.length
     return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
 
 
 cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes *element) noexcept nogil:
-    """An element and a comma behind it; NULL where there is no room."""
+    """Any reader. An element and a comma behind it; NULL where there is no room."""
     if out == NULL or <size_t>(end - out) <= element.length:
         return NULL
     memcpy(out, element.start, element.length)
@@ -135,14 +142,14 @@ cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes
 cdef int64_t write_body(
     const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
 ) noexcept nogil:
-    """Bytes written from ``out`` on, before ``end``; or ABSENT, HANDED_OVER, NO_ROOM, and nothing there counts.
+    """Any reader. Write the body from ``out`` on, before ``end``. Its size, or ABSENT, HANDED_OVER, NO_ROOM.
 
-    `body_size` bytes are room enough.
+    `body_size` bytes are enough room.
     """
     cdef uint8_t *at = out
     cdef uint8_t *brokers
     cdef uint32_t place
-    cdef const Cell *cell
+    cdef const BrokerEntry *broker
     if slot.count == 0:
         return ABSENT
     if slot.handed_over:
@@ -153,11 +160,11 @@ cdef int64_t write_body(
     at += brokers_length
     brokers = at
     for place in range(slot.count):
-        cell = &routes.cells[slot.entries[place].cell]
-        if cell.handed_over:
+        broker = &routes.brokers[slot.entries[place].broker]
+        if broker.handed_over:
             return HANDED_OVER
-        if cell.present:
-            at = write_element(at, end, &cell.datas[dialect])
+        if broker.present:
+            at = write_element(at, end, &broker.datas[dialect])
     if at == brokers:
         return ABSENT
     if at == NULL or <size_t>(end - at) < queues_length:
@@ -173,6 +180,7 @@ cdef int64_t write_body(
 
 
 cdef bytes key_of(str topic):
+    """Control only."""
     return topic.encode("utf-8", "surrogatepass")
 
 
@@ -185,7 +193,7 @@ cdef bint is_text(bytes key) except -1:
 
 
 cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
-    """Without an entry, and not yet in the ring and the table."""
+    """Control only. A slot without entries, not yet in the ring and the table."""
     cdef bytes key = key_of(topic)
     cdef size_t length = len(key)
     cdef Slot *slot = <Slot *>calloc(1, sizeof(Slot) + length)
@@ -202,6 +210,7 @@ cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
 
 
 cdef void free_slot(Slot *slot) noexcept:
+    """Control only, on a slot that is in no table."""
     Py_DECREF(<object>slot.topic)
     if slot.entries != slot.few:
         free(slot.entries)
@@ -209,7 +218,7 @@ cdef void free_slot(Slot *slot) noexcept:
 
 
 cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil:
-    """Into the ring, behind another one; the first one has NULL before it."""
+    """Control only. Put it into the ring behind another slot; NULL where it is the first."""
     if previous == NULL:
         slot.next = slot.previous = slot
         return
@@ -219,13 +228,14 @@ cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil:
 
 
 cdef Slot *unlink_slot(Slot *slot) noexcept nogil:
-    """Out of the ring; the one that was before it, NULL where it was alone."""
+    """Control only. Take it out of the ring; the slot that was before it, NULL where it was alone."""
     cdef Slot *previous = slot.previous
     previous.next, slot.next.previous = slot.next, previous
     return NULL if previous == slot else previous
 
 
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
+    """Control, locked; or on a table that no reactor sees."""
     cdef size_t place = slot.hash & routes.mask
     while routes.table[place] != NULL:
         place = (place + 1) & routes.mask
@@ -234,7 +244,7 @@ cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil:
 
 
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
-    """Takes the slot off the table and moves up those behind it that may not be found across the gap."""
+    """Control, locked. Take the slot off the table, and close the gap for the slots that were put behind it."""
     cdef size_t gap = slot.hash & routes.mask, place, home
     while routes.table[gap] != slot:
         gap = (gap + 1) & routes.mask
@@ -252,13 +262,13 @@ cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil:
 
 
 cdef bint make_room(Slot *slot) noexcept nogil:
-    """Room for one more entry; False where there is no memory."""
+    """Control, locked. Room for one more entry; False where there is no memory."""
     cdef uint32_t capacity
-    cdef Entry *entries
+    cdef RouteEntry *entries
     if slot.count < slot.capacity:
         return True
     capacity = slot.capacity + slot.capacity // 4 + FEW
-    entries = <Entry *>realloc(NULL if slot.entries == slot.few else slot.entries, capacity * sizeof(Entry))
+    entries = <RouteEntry *>realloc(NULL if slot.entries == slot.few else slot.entries, capacity * sizeof(RouteEntry))
     if entries == NULL:
         return False
     if slot.entries == slot.few:
@@ -269,20 +279,20 @@ cdef bint make_room(Slot *slot) noexcept nogil:
 
 
 cdef bint set_entry(Change *change) noexcept nogil:
-    """Sets the topic's entry for the broker and leaves in ``change`` the fragment that was there; False = no memory.
+    """Control, locked. Set the topic's entry for the broker; ``change.fragment`` becomes the former one, or 0.
 
-    ``place`` stays right for another change of the same topic and broker.
+    False where there is no memory. ``place`` stays right for another change of the same topic and broker.
     """
     cdef Slot *slot = change.slot
     cdef uint32_t place = change.place, previous = 0
-    if place < slot.count and slot.entries[place].cell == change.cell:
+    if place < slot.count and slot.entries[place].broker == change.broker:
         previous = slot.entries[place].fragment
     else:
         if not make_room(slot):
             return False
-        memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(Entry))
+        memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(RouteEntry))
         slot.count += 1
-        slot.entries[place].cell = change.cell
+        slot.entries[place].broker = change.broker
     slot.entries[place].fragment = change.fragment
     change.fragment = previous
     return True

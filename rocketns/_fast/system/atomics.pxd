@@ -1,4 +1,8 @@
-"""Words that threads share without a lock."""
+"""Words that threads share without a lock.
+
+All operations are sequentially consistent: every thread sees the operations on all these words in one order. Where code
+relies on the order of two words, its comment says so.
+"""
 
 from libc.stdint cimport int64_t
 
@@ -13,4 +17,4 @@ cdef extern from *:
     """
     int64_t load "rocketns_load"(const int64_t *word) noexcept nogil
     void store "rocketns_store"(int64_t *word, int64_t value) noexcept nogil
-    int64_t add "rocketns_add"(int64_t *word, int64_t delta) noexcept nogil
+    int64_t add "rocketns_add"(int64_t *word, int64_t delta) noexcept nogil  # the new value

@@ -1,4 +1,4 @@
-"""The bodies of answers, byte for byte as fastjson2 writes Java's beans: keys sorted, nulls left out."""
+"""The bodies of answers, byte for byte as fastjson2 writes Java's beans: keys are sorted, and nulls left out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _queue_data(broker_name: str, queues: QueueData) -> dict[str, Any]:
 
 
 def queue_data(broker_name: str, queues: tuple[int, int, int, int]) -> bytes:
-    """One element of queueDatas; equal in both dialects."""
+    """One element of queueDatas. It is the same in standard and default mode."""
     return dumps(_queue_data(broker_name, QueueData(*queues)))
 
 
@@ -70,7 +70,7 @@ def _mapping_info(info: TopicQueueMappingInfo, *, standard: bool) -> dict[str, A
 
 
 def topic_route_data(route: TopicRouteData, *, standard: bool) -> bytes:
-    """TopicRouteData. ``standard`` is the mode for clients from 4.9.4: quoted numeric keys, quoted long longs."""
+    """TopicRouteData. ``standard`` is the mode for clients from 4.9.4 on: numeric keys and large longs are quoted."""
     mappings = route.topic_queue_mapping_by_broker
     return dumps(
         _without_nulls(
@@ -106,12 +106,12 @@ def broker_member_group(cluster: str | None, broker_name: str | None, addrs: Map
 
 
 def topic_list(topics: Iterable[str], broker_addr: str | None = None) -> bytes:
-    """TopicList; Java's is a set in hash order, here sorted."""
+    """TopicList, sorted. Java writes it in hash order."""
     return dumps(_without_nulls({"brokerAddr": broker_addr, "topicList": sorted(topics)}))
 
 
 def kv_table(table: Mapping[str, str | None]) -> bytes:
-    """KVTable; a null value is left out."""
+    """KVTable, without null values."""
     return dumps({"table": {key: table[key] for key in sorted(table) if table[key] is not None}})
 
 

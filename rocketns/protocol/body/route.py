@@ -1,4 +1,4 @@
-"""What routes are made of: the beans of Java's protocol.route, protocol.statictopic and DataVersion, as values."""
+"""The parts of a route as values: the beans of Java's protocol.route and protocol.statictopic, and DataVersion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUEUE_DATA_KINDS_MAX = 4096
 
 
 class DataVersion(NamedTuple):
-    """A broker's configuration version. Equality decides whether its topics count as changed; timestamp in epoch ms."""
+    """The version of a broker's topics: they count as changed if it differs. The timestamp is in epoch ms."""
 
     state_version: int
     timestamp: int
@@ -34,12 +34,12 @@ class QueueData(NamedTuple):
 
 @lru_cache(maxsize=QUEUE_DATA_KINDS_MAX)
 def queue_data(read: int, write: int, perm: int, sys_flag: int) -> QueueData:
-    """A shared QueueData: tables hold millions of entries but only a handful of different ones."""
+    """A shared QueueData: tables hold millions of entries, of which only a few differ."""
     return QueueData(read, write, perm, sys_flag)
 
 
 class TopicConfig(NamedTuple):
-    """What a registration says of one topic, as far as a name server uses it."""
+    """The part of Java's TopicConfig that a name server uses."""
 
     topic_name: str | None
     queues: QueueData
@@ -48,9 +48,9 @@ class TopicConfig(NamedTuple):
 class TopicTable(Mapping[str, TopicConfig]):
     """A registration's topics by table key.
 
-    Nearly always the key is the topic's name, so a table of 10,000 topics is two dicts and no object for each topic:
-    ``queues`` by key, and in ``renamed`` the names of those that are called otherwise, in no particular order.
-    ``known`` more topics were left out because the broker is known to have them just so.
+    The key is nearly always the topic's name. A table of 10,000 topics is therefore two dicts, without an object for
+    each topic: ``queues`` by key, and ``renamed``, the names that differ from their keys, in no particular order.
+    ``known`` counts topics that were left out because the tables already hold them unchanged.
     """
 
     __slots__ = ("known", "queues", "renamed")
@@ -62,12 +62,12 @@ class TopicTable(Mapping[str, TopicConfig]):
 
     @property
     def topics(self) -> int:
-        """How many there are, with those left out."""
+        """How many topics the registration has, including those that were left out."""
         return len(self.queues) + self.known
 
     @classmethod
     def of(cls, topics: Iterable[tuple[str, TopicConfig]]) -> TopicTable:
-        """From pairs of key and topic, where a later one replaces an earlier one of the same key."""
+        """From pairs of key and topic. Of two pairs with one key, the later counts."""
         table = dict(topics)
         renamed = {key: topic.topic_name for key, topic in table.items() if topic.topic_name != key}
         return cls({key: topic.queues for key, topic in table.items()}, renamed)
@@ -100,7 +100,7 @@ class TopicQueueMappingInfo:
 
 @dataclass(slots=True)
 class BrokerData:
-    """A broker group: broker id → address. ``cluster`` is the one it first registered with."""
+    """A broker group: broker id → address. ``cluster`` is that of its first registration."""
 
     cluster: str | None
     broker_name: str
@@ -116,9 +116,9 @@ class BrokerData:
 
 @dataclass(slots=True)
 class TopicRouteData:
-    """A route answer: queue data by broker name, the broker groups, and what only some topics have.
+    """The route of a topic: queue data by broker name, the broker groups, and parts that only some topics have.
 
-    ``filter_server_table`` maps an address to its filter servers, None where it has none (left out in JSON).
+    ``filter_server_table`` maps an address to its filter servers; None, for an address without any, is not written.
     """
 
     queue_datas: list[tuple[str, QueueData]]

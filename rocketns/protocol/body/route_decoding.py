@@ -1,17 +1,18 @@
-"""A TopicRouteData that another name server answered, back from its JSON."""
+"""Decodes the TopicRouteData that another name server answered."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body.registration import decode_mapping_info, decode_queue_data
+from rocketns.protocol.body.queue_data import queue_data_from_json
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
+from rocketns.protocol.body.topic_queue_mapping import mapping_info_from_json
 from rocketns.protocol.json import fastjson
 
 
 def decode_topic_route_data(body: bytes) -> TopicRouteData:
-    """BodyDecodeError where it is no route."""
+    """The route. BodyDecodeError where the body is not one."""
     return fastjson.read(body, _topic_route_data)
 
 
@@ -24,14 +25,14 @@ def _topic_route_data(value: Any) -> TopicRouteData:
         filter_server_table=_filter_servers(fastjson.as_object(fields.get("filterServerTable"))),
         topic_queue_mapping_by_broker=None
         if mappings is None
-        else {name: decode_mapping_info(_object(info)) for name, info in mappings.items()},
+        else {name: mapping_info_from_json(_object(info)) for name, info in mappings.items()},
         order_topic_conf=fastjson.exact_text(fields.get("orderTopicConf")),
     )
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise BodyDecodeError("a list of a route is none")
+        raise BodyDecodeError("a route has something else where a list belongs")
     return value
 
 
@@ -51,7 +52,7 @@ def _name(fields: dict[str, Any]) -> str:
 
 def _queue_data(item: Any) -> tuple[str, QueueData]:
     fields = _object(item)
-    return _name(fields), decode_queue_data(fields)
+    return _name(fields), queue_data_from_json(fields)
 
 
 def _broker_data(item: Any) -> BrokerData:
@@ -67,7 +68,7 @@ def _broker_data(item: Any) -> BrokerData:
 
 
 def _texts(fields: dict[str, Any]) -> dict[str, str]:
-    """Without nulls, which would be left out of an answer anyway."""
+    """Without nulls: an answer would not have them either."""
     texts = {key: fastjson.exact_text(value) for key, value in fields.items()}
     return {key: text for key, text in texts.items() if text is not None}
 

@@ -1,10 +1,10 @@
-"""The JSON that fastjson2 2.0.59 takes and orjson refuses.
+"""Reads JSON that fastjson2 2.0.59 takes and orjson refuses.
 
-Beyond the standard it is: comments, single quotes, raw control characters, escapes such as `\\x41`, `\\v` and `\\'`,
+Beyond the standard, it takes comments, single quotes, raw control characters, escapes such as `\\x41`, `\\v` and `\\'`,
 lone surrogates, a comma too few between members or one too many after the last, numbers such as `05`, `+5`, `.5`,
-`5.` and `5L`, and unquoted numbers as keys. What fastjson2 refuses (unquoted words, text after the value) is refused
-here too. Unlike fastjson2, which refuses some of it in some places (a comment before a comma), it takes it anywhere.
-It is only reached by text that orjson refused, and a frame has an allowance of bytes for it.
+`5.` and `5L`, and unquoted numbers as keys. It refuses what fastjson2 refuses: unquoted words, text after the value.
+fastjson2 takes some of these forms only in some places (no comment before a comma); here they are taken anywhere.
+Only text that orjson refused comes here, and each frame has an allowance of bytes for it.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ class NumberText(str):
 
 
 def loads(text: str, *, numeric_keys: bool = True) -> Any:
-    """The value of a whole text; numbers come back as NumberText. ValueError says where it stopped."""
+    """The value of a whole text, with numbers as NumberText. ValueError names the place where reading stopped."""
     return lenient_json.loads(text, numeric_keys, NumberText)

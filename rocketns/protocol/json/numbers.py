@@ -1,7 +1,7 @@
-"""Numbers and booleans in JSON as fastjson2 2.0.59 fills a bean's fields with them, and as it writes them into text.
+"""Numbers and booleans: how fastjson2 2.0.59 converts JSON values into them, and how it writes them as text.
 
-Values come from orjson (int, float, str, …) or from the lenient parser (NumberText instead of int and float). Text in
-quotes counts as a number wherever a number is wanted. Every fault is a BodyDecodeError.
+Values come from orjson (int, float, str, …) or from the lenient parser (NumberText instead of int and float). A quoted
+number counts as a number. Every fault is a BodyDecodeError.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _SHOWN_MAX = 64
 
 
 def as_int(value: Any) -> int:
-    """JSONReader.readInt32Value: null, "" and every object are 0, fractions are cut off, 32 bits are the limit."""
+    """JSONReader.readInt32Value: null, "" and any object are 0, fractions are cut off, and 32 bits are the limit."""
     if type(value) is int and INT_MIN <= value <= INT_MAX:
         return value
     return 0 if isinstance(value, dict) else _integer(value, INT_MIN, INT_MAX)
 
 
 def as_long(value: Any) -> int:
-    """JSONReader.readInt64Value: likewise with 64 bits, but an object is refused."""
+    """JSONReader.readInt64Value: the same with 64 bits, but an object is refused."""
     return _integer(value, LONG_MIN, LONG_MAX)
 
 
@@ -54,7 +54,7 @@ def _integer(value: Any, low: int, high: int) -> int:
     if type(value) is int:
         return _within(value, low, high)
     if isinstance(value, float):
-        # orjson makes a float of an integer beyond 64 bits too, which Java refuses; so 1e30 is refused with it.
+        # orjson also makes floats of integers beyond 64 bits. Java refuses those, so 1e30 is refused as well.
         return _within(int(value), low, high)
     if value is None or isinstance(value, bool):
         return int(value or 0)
@@ -85,14 +85,14 @@ def _of_text(text: str, low: int, high: int) -> int:
 
 
 def _of_double(number: float, low: int, high: int) -> int:
-    """A cast: the fraction is cut off, and what is beyond the range is the range's end."""
+    """Java's cast: the fraction is cut off, and numbers beyond the range become its nearest end."""
     if math.isinf(number):
         return high if number > 0 else low
     return max(low, min(high, int(number)))
 
 
 def number_text(number: NumberText) -> str:
-    """How Java shows a number that it read: BigDecimal.toString, or Double.toString where it had an exponent."""
+    """A number as Java writes it: BigDecimal.toString, or Double.toString if it was read with an exponent."""
     if _PLAIN_NUMBER.fullmatch(number):
         return str(number)
     mantissa, _, exponent = number.lower().partition("e")

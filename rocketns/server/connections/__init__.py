@@ -1,1 +1,1 @@
-"""The connections of the asyncio lane."""
+"""The asyncio transport and its connections."""

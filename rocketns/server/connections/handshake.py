@@ -1,4 +1,4 @@
-"""What comes before the frames of a connection: a PROXY header, then TLS or not (HandshakeHandler, TlsModeHandler)."""
+"""The bytes before the frames of a connection: a PROXY header, then TLS or not (HandshakeHandler, TlsModeHandler)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
 
 
 class Handshake:
-    """Fed with everything received so far until ``is_plain`` or ``is_tls``; ``source`` is the announced peer."""
+    """`take` is called with all bytes received so far, until ``is_plain`` or ``is_tls``.
+
+    ``source`` is the peer's address that a PROXY header announced. ``is_waiting``: TLS waits for its context.
+    """
 
     __slots__ = ("_mode", "_seen_proxy", "is_plain", "is_tls", "is_waiting", "source")
 
@@ -21,8 +24,12 @@ class Handshake:
         self.is_waiting = False
         self.source: str | None = None
 
+    def wait(self) -> None:
+        """TLS begins when its context is ready."""
+        self.is_waiting = True
+
     def take(self, received: bytearray) -> int:
-        """How many bytes to take off. MalformedFrame where the connection is to be closed."""
+        """The number of bytes to remove. MalformedFrame if the connection must be closed."""
         if self.is_tls:
             return 0
         taken = 0

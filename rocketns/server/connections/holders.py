@@ -1,6 +1,6 @@
-"""How many bytes each connection of the asyncio lane holds, and one that holds the most.
+"""The bytes that each connection of the asyncio transport holds, and a connection that holds the most.
 
-Connections are kept in classes by powers of two, so a change costs little however many there are.
+Connections are kept in classes by powers of two, so the cost of a change does not depend on their number.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ Key = TypeVar("Key")
 
 COMPARED_MAX = 64
 
+INPUT, OUTPUT = 0, 1  # kinds of bytes: frames that are not processed yet, and unsent answers
+TOO_MUCH_UNFINISHED = "over the limit for unfinished frames (incomingBytesMax), and this connection holds the most"
+TOO_MUCH_UNSENT = "over the limit for unsent answers (outgoingBytesTotalMax), and this connection holds the most"
+
 
 class Holders(Generic[Key]):
     """``total`` is the sum in bytes."""
@@ -22,7 +26,7 @@ class Holders(Generic[Key]):
         self._classes: dict[int, dict[Key, None]] = {}
 
     def hold(self, key: Key, size: int) -> int:
-        """The connection holds so many bytes from now on; how many more that is."""
+        """Set the bytes that the connection holds. Returns the change."""
         before = self._bytes.get(key, 0)
         if size.bit_length() != before.bit_length():
             self._leave(key, before.bit_length())
@@ -45,7 +49,7 @@ class Holders(Generic[Key]):
     def largest(self) -> tuple[Key | None, int]:
         """The connection that holds the most, and how much.
 
-        Of more than `COMPARED_MAX` in its power of two it may be another one, which holds at least half as much.
+        If more than `COMPARED_MAX` are in its power of two, it may be one that holds at least half as much.
         """
         if not self._classes:
             return None, 0

@@ -1,1 +1,1 @@
-"""The reactors' connections as control sees them, and which reactors carry them."""
+"""The reactor transport: the reactors' connections as control sees them, and which reactors carry them."""

@@ -1,7 +1,7 @@
-"""Which reactors carry the connections: as few as can, more where these are busy and there are cores for them.
+"""Which reactors carry the connections: as few as possible, more when they are busy and cores are idle.
 
-A reactor that has all requests answers them with fewer system calls and wake-ups than two that have half of them each,
-and leaves the other cores to others. Decides from measured `Usage` only; has no clock.
+One reactor answers all requests with fewer system calls and wake-ups than two reactors with half of them each, and
+leaves the other cores to other threads. Decides from measured `Usage` only; has no clock.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from rocketns.server.reactors.usage import Usage
 
-# A window is a second, see `rocketns.server.jobs.IDLE_CHECK`.
-# One more reactor where one is so busy in a window and so much of a core is idle.
+# A window is a second, the interval of the periodic job in `rocketns.controller`.
+# Use one more reactor if a reactor is so busy in a window, and so much of a core is idle.
 BUSY_SHARE, ROOM_CORES = 0.9, 0.3
-# One less where the others have the cores for all the work, in so many windows. Twice as many, up to the most, where
-# the last gathering was undone within AGAIN windows: the work is just too much for fewer.
+# Use one less if the others could do all the work, in so many windows in a row. The number of windows doubles, up to
+# GATHER_AFTER_MAX, each time that a reduction was undone within AGAIN windows.
 GATHER_AFTER, GATHER_AFTER_MAX, AGAIN = 4, 64, 30
-# Among reactors in use connections move from the busiest to the least busy where they differ by so much.
+# Connections move from the busiest reactor in use to the least busy one if their busy shares differ by so much.
 UNEVEN_SHARE = 0.2
-RECENT_MS = 1000  # a connection that had no byte for so long makes no work
+RECENT_MS = 1000  # a connection without a byte in this time causes no work
 ALL = 1000  # thousandths
 
 
@@ -44,7 +44,7 @@ class Balance:
         self._just_moved = False
 
     def decide(self, usage: Usage, carried: list[int]) -> list[Give]:
-        """What connections to move. ``carried``: how many each reactor has."""
+        """The connections to move. ``carried``: the number of connections of each reactor."""
         self._count_windows(usage)
         if self._is_pressed(usage):
             self._spread()
@@ -54,12 +54,12 @@ class Balance:
         return self._gather(usage, carried) or self._even(usage)
 
     def _count_windows(self, usage: Usage) -> None:
-        """How many windows, up to this one, had too many reactors."""
+        """Count the latest windows in a row with too many reactors."""
         self._loose = self._loose + 1 if self.active > 1 and sum(usage.shares) <= self.active - 1 else 0
         self._since_gathered += 1
 
     def _is_pressed(self, usage: Usage) -> bool:
-        """Whether one reactor more would have work, and a core for it."""
+        """Whether one more reactor would have work, and a core to run on."""
         has_room = sum(usage.shares) + usage.idle >= self.active + ROOM_CORES
         return self.active < self.count and max(usage.shares[: self.active]) >= BUSY_SHARE and has_room
 
@@ -77,7 +77,7 @@ class Balance:
         return [Give(source, target, ALL, 0) for source in range(self.active, self.count) if carried[source]]
 
     def _even(self, usage: Usage) -> list[Give]:
-        """Half of what the busiest has more than the least busy. The window after that shows both states: not used."""
+        """Move half of the difference from the busiest to the least busy. The next window is a mixture, and ignored."""
         in_use = usage.shares[: self.active]
         most, least = max(in_use), min(in_use)
         if self._just_moved or most < BUSY_SHARE or most - least < UNEVEN_SHARE:

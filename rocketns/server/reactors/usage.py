@@ -1,4 +1,4 @@
-"""How busy the reactors are, and how much of this process' cores nobody uses."""
+"""How busy the reactors are, and how many of this process' cores are idle."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# A shorter time says little: the kernel counts idle time in hundredths of a second, and a moment's work is no load.
+# Shorter windows are too coarse: the kernel counts idle time in hundredths of a second.
 WINDOW_S_MIN = 0.5
-# What is read of /proc/stat matters only where a reactor is busier; reading it takes long on large machines.
+# /proc/stat is read only if a reactor is busier than this: reading it is slow on large machines.
 ASKED_FROM_SHARE = 0.5
 PROC_STAT = Path("/proc/stat")
 IDLE, IOWAIT = 4, 5  # fields of a line of /proc/stat, the first of which is the core's name
@@ -20,24 +20,26 @@ IDLE, IOWAIT = 4, 5  # fields of a line of /proc/stat, the first of which is the
 
 @dataclass(frozen=True)
 class Usage:
-    """One window. ``shares``: the part of a core that each reactor used; ``idle``: cores that nobody used."""
+    """One window. ``shares``: the part of a core that each reactor used. ``idle``: the number of idle cores."""
 
     shares: Sequence[float]
     idle: float
 
 
 class Meter:
-    """CPU clocks of threads, which cost the threads nothing. The threads must live as long as this is asked."""
+    """Reads the CPU clocks of threads, which costs the threads nothing. They must run before and during `read`."""
 
     def __init__(self, threads: Sequence[threading.Thread]) -> None:
-        self._clocks = [time.pthread_getcpuclockid(thread.ident) for thread in threads if thread.ident is not None]
+        self._threads = threads
+        self._clocks: list[int] = []
         self._cores = os.sched_getaffinity(0)
-        self._used_s = [0.0] * len(self._clocks)
+        self._used_s = [0.0] * len(threads)
         self._idle_s: float | None = None
         self._at_s = -math.inf
 
     def read(self) -> Usage | None:
-        """The time since the last call; None where that is too short."""
+        """The usage since the last call; None if that was too short ago."""
+        self._clocks = self._clocks or [time.pthread_getcpuclockid(one.ident) for one in self._threads if one.ident]
         at_s = time.monotonic()
         took_s = at_s - self._at_s
         if took_s < WINDOW_S_MIN:
@@ -52,7 +54,7 @@ class Meter:
         return 0.0
 
     def _idle(self, took_s: float) -> float:
-        """0 in the first window, of which only the end is known."""
+        """The idle cores; 0 in the first window, whose beginning is unknown."""
         before_s, self._idle_s = self._idle_s, idle_s(self._cores)
         if self._idle_s is None:
             return float(len(self._cores))
@@ -60,7 +62,7 @@ class Meter:
 
 
 def idle_s(cores: set[int], file: Path = PROC_STAT) -> float | None:
-    """Seconds that these cores were idle since the machine started, all together; None where it does not say."""
+    """Seconds that these cores were idle since the machine started, added up. None if they cannot be read."""
     try:
         lines = [line.split() for line in file.read_text("ascii").splitlines() if line.startswith("cpu")]
         of_cores = [words for words in lines if words[0].removeprefix("cpu") in map(str, cores)]

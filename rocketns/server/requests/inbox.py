@@ -1,11 +1,11 @@
-"""The frames that wait for control, not decoded, by connection.
+"""The undecoded frames that wait for control, by connection.
 
-A connection's frames are taken in their order. Hosts take turns by what each has cost control so far, and so do the
-connections of a host: a peer waits for its own requests, and a host cannot get more by opening more connections.
+The frames of a connection are taken in their order. Hosts take turns by the time that each has cost control so far, and
+so do the connections of a host. So a peer waits for its own requests, and more connections give a host no more time.
 
-Java has a bounded queue before each of its two thread pools, for route look-ups and for the rest. A frame that finds
-its queue full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue is
-full only for connections that have a request in it.
+Java has a bounded queue for each of its two thread pools, for route look-ups and for the rest. A frame whose queue is
+full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue still takes the
+first request of each connection.
 """
 
 from __future__ import annotations
@@ -15,44 +15,61 @@ from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from rocketns.config import NamesrvConfig
+from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.requests import peek
 from rocketns.server.requests.shares import Shares
 
 Key = TypeVar("Key", bound=Hashable)
 
-FRAME_COST_BYTES = 256  # what a waiting frame counts for beside its own bytes, as for the reactors
-# What a request is expected to cost: only the order within a round depends on it, as the real cost is charged.
+FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the reactors
+# Bytes of waiting frames. Beyond it a connection is read only while none of its frames waits.
+WAITING_BYTES_MAX = 8 * 1024 * 1024
+# The expected cost of a request. It decides only the order within a round: the measured cost is charged.
 REQUEST_COST_NS = 20_000
 BYTE_COST_NS = 4
-# A connection whose turn it is has this much before the next is looked for.
+# The length of a connection's turn.
 QUANTUM_NS = 200_000
+
+
+def waiting_bytes_max(limits: Limits) -> int:
+    """WAITING_BYTES_MAX, or a quarter of ``incomingBytesMax`` if that is less."""
+    return min(WAITING_BYTES_MAX, limits.incoming_bytes_max // 4)
 
 
 @dataclass(slots=True)
 class Waiting:
-    """One frame of ``size`` bytes. A refused one has only its header left. A released one was parked."""
+    """One frame of ``size`` bytes. A refused one has only its header left.
+
+    ``release`` is called with the size, once, when the frame leaves the inbox for the first time.
+    """
 
     frame: bytes | memoryview
     size: int
     is_look_up: bool
     is_refused: bool
-    is_released: bool = False
+    release: Callable[[int], object] | None = None
+
+    def release_once(self) -> None:
+        """A frame that is parked and put back is released when it is parked."""
+        if self.release is not None:
+            self.release(self.size)
+            self.release = None
 
 
 class _Line:
-    """What waits of one connection, and how much of it is in Java's queue for the rest [0] and for look-ups [1]."""
+    """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for look-ups [1]."""
 
-    __slots__ = ("frames", "host", "queued")
+    __slots__ = ("frames", "host", "owed_ns", "queued")
 
     def __init__(self, host: str) -> None:
         self.host = host
         self.frames: deque[Waiting] = deque()
         self.queued = [0, 0]
+        self.owed_ns = 0
 
 
 class Inbox(Generic[Key]):
-    """``bytes_max``: beyond it, frames are refused whatever the queues have room for."""
+    """Beyond ``bytes_max`` frames are refused, even if the queues have room."""
 
     def __init__(self, config: NamesrvConfig, bytes_max: int, host_of: Callable[[Key], str]) -> None:
         self._capacities = (
@@ -74,10 +91,10 @@ class Inbox(Generic[Key]):
     def __len__(self) -> int:
         return self._size
 
-    def submit(self, key: Key, frame: bytes | memoryview) -> bool:
-        """Add a frame; False where it is refused."""
+    def submit(self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None) -> bool:
+        """Add a frame; False if it is refused."""
         line, is_new = self._line_of(key)
-        waiting = Waiting(frame, len(frame), peek.seems_look_up(frame), False)
+        waiting = Waiting(frame, len(frame), peek.seems_look_up(frame), False, release)
         waiting.is_refused = not self._has_room(line, waiting)
         if waiting.is_refused:
             waiting.frame = bytes(frame[: 8 + int.from_bytes(frame[5:8], "big")])
@@ -88,7 +105,7 @@ class Inbox(Generic[Key]):
         return not waiting.is_refused
 
     def put_back(self, key: Key, frames: list[Waiting]) -> None:
-        """Frames that were taken before wait again, before those that came after them."""
+        """Frames that were taken wait again, before the frames that came after them."""
         line, is_new = self._line_of(key)
         for waiting in frames:
             self._count(line, waiting, 1)
@@ -96,8 +113,12 @@ class Inbox(Generic[Key]):
         if is_new:
             self._want(key, line)
 
+    def owe(self, key: Key, cost_ns: int) -> None:
+        """Charge work outside of the turns to a connection whose frames wait. It counts with its next turn."""
+        self._lines[key].owed_ns += cost_ns
+
     def _line_of(self, key: Key) -> tuple[_Line, bool]:
-        """The connection's line, and whether it was made just now: then it has yet to want a turn."""
+        """The connection's line, and whether it is new: then it does not want a turn yet."""
         line = self._lines.get(key)
         if line is not None:
             return line, False
@@ -105,7 +126,7 @@ class Inbox(Generic[Key]):
         return line, True
 
     def take(self) -> tuple[Key, Waiting]:
-        """The frame whose turn it is. Call `charge` when it was served."""
+        """The frame whose turn it is. Call `charge` after serving it."""
         key = self._serving
         if key is None:
             key = self._serving = self._connections[self._hosts.next()].next()
@@ -117,7 +138,7 @@ class Inbox(Generic[Key]):
         return key, waiting
 
     def charge(self, cost_ns: int) -> None:
-        """What the frame that was taken last has cost."""
+        """Charge the cost of the frame that was taken last."""
         self._spent_ns += cost_ns
         self._is_taken = False
         key = self._serving
@@ -128,9 +149,10 @@ class Inbox(Generic[Key]):
         """The turn of a connection is over."""
         line = self._lines[key]
         host, self._serving = line.host, None
+        cost_ns, line.owed_ns = self._spent_ns + line.owed_ns, 0
         connections = self._connections[host]
-        connections.charge(key, self._spent_ns)
-        self._hosts.charge(host, self._spent_ns)
+        connections.charge(key, cost_ns)
+        self._hosts.charge(host, cost_ns)
         if line.frames:
             self._want(key, line)
             return
@@ -141,7 +163,7 @@ class Inbox(Generic[Key]):
             del self._connections[host]
 
     def drop(self, key: Key, keeps: Container[int] = ()) -> list[Waiting]:
-        """Remove and return what waits of a connection, except requests with these codes."""
+        """Remove and return the waiting frames of a connection, except requests with these codes."""
         line = self._lines.get(key)
         if line is None:
             return []

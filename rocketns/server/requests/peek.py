@@ -1,4 +1,4 @@
-"""The request code of a frame, guessed without decoding its header."""
+"""The request code of a frame, read without decoding its header."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from rocketns.protocol.codes import RequestCode, SerializeType
 
 UNKNOWN = -1
-# A longer header is not looked into.
+# Longer headers are not searched.
 HEADER_BYTES_MAX = 4_096
 _HEAD = 8
 _CODE = re.compile(rb'"code":([0-9]{1,5})[,}]')
@@ -18,16 +18,16 @@ _BINARY_LOOK_UP = RequestCode.GET_ROUTEINFO_BY_TOPIC.to_bytes(2, "big")
 
 
 def seems_look_up(frame: bytes | memoryview) -> bool:
-    """Whether the frame is a route look-up as clients write it. Nothing but which queue it counts for depends on it."""
+    """Whether the frame is a route look-up as clients write it. It decides only the queue in which the frame counts."""
     if isinstance(frame, memoryview):  # far larger than a look-up
         return False
     return frame.find(_JSON_LOOK_UP, _HEAD, _LOOK_UP_ENDS) > 0 or frame.startswith(_BINARY_LOOK_UP, _HEAD)
 
 
 def request_code(frame: bytes | memoryview) -> int:
-    """The code, or UNKNOWN. A code that is given is the header's own, unless the header is malformed or has none.
+    """The code, or UNKNOWN. A returned code is right, unless the header is malformed or has no code.
 
-    ``frame`` is one that `next_frame` found whole.
+    ``frame`` is whole, as `next_frame` found it.
     """
     end = _HEAD + int.from_bytes(frame[5:8], "big")
     if frame[4] == SerializeType.ROCKETMQ:
@@ -36,7 +36,7 @@ def request_code(frame: bytes | memoryview) -> int:
         return UNKNOWN
     header = bytes(frame[_HEAD:end])
     found = _CODE.search(header)
-    # Two keys of that name, or one with escapes: only the decoder knows which of them counts.
+    # With two keys of that name, or one with escapes, only the decoder knows which one counts.
     if found is None or header.count(b"code") != 1 or b"\\" in header:
         return UNKNOWN
     return int(found[1])

@@ -1,4 +1,4 @@
-"""Who goes next when several want the same thread: the one that will have used the least time after its turn.
+"""Shares the time of a thread: next is the key that will have used the least time after its turn.
 
 Self-clocked fair queueing (Golestani 1994). Costs are nanoseconds that the caller measured.
 """
@@ -11,18 +11,18 @@ from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
-# Debts remembered at most. Beyond it all are forgotten.
+# Beyond this number all debts are forgotten.
 DEBTS_MAX = 10_000
 DEBTS_SWEPT_MIN = 64
 STEP_NS = 20_000
 
 
 class Shares(Generic[Key]):
-    """Keys that want a turn. A newcomer starts at the present, so it neither waits behind everyone nor hoards credit.
+    """Keys that want a turn. A new key starts at the present: it does not wait behind all others, and has no credit.
 
     ``_now`` is virtual time: the tag of the key served last, but at most STEP_NS after the beginning of its turn. So a
-    newcomer with something small passes those who wait with something large. A key's debt is the virtual time until
-    which it has had its share. Debts are forgotten when ``_now`` reaches them, or when nobody wants a turn.
+    new key with a small request passes keys that wait with a large one. A key's debt is the virtual time until which it
+    has had its share. Debts are forgotten when ``_now`` reaches them, or when no key wants a turn.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Shares(Generic[Key]):
         return len(self._wanting)
 
     def want(self, key: Key, estimate_ns: int) -> None:
-        """The key wants a turn that will take about so long. A lower estimate than before moves it forward."""
+        """The key wants a turn of about this length. A lower estimate than before moves it forward."""
         tag = max(self._debts.get(key, 0), self._now) + estimate_ns
         wanted = self._wanting.get(key)
         if wanted is None or tag < wanted[0]:
@@ -46,7 +46,7 @@ class Shares(Generic[Key]):
             heapq.heappush(self._heap, (tag, self._entries, key))
 
     def next(self) -> Key:
-        """Whose turn it is. Call `charge` when the turn is over. IndexError where nobody wants one."""
+        """The key whose turn it is. Call `charge` when the turn is over. IndexError if no key wants one."""
         key = self._first()
         tag, estimate_ns = self._wanting.pop(key)
         self._debts[key] = tag - estimate_ns
@@ -59,7 +59,7 @@ class Shares(Generic[Key]):
         return self._wanting[self._first()][1]
 
     def charge(self, key: Key, cost_ns: int) -> None:
-        """What its turn has cost."""
+        """Charge the cost of the key's turn."""
         debt = self._debts.pop(key, self._now) + cost_ns
         if not self._wanting:
             self._debts.clear()
@@ -70,11 +70,11 @@ class Shares(Generic[Key]):
             self._forget_paid()
 
     def withdraw(self, key: Key) -> None:
-        """The key wants no turn any more. Its debt stays."""
+        """The key no longer wants a turn. Its debt stays."""
         self._wanting.pop(key, None)
 
     def _first(self) -> Key:
-        """The key with the smallest tag; entries of keys that were served or moved meanwhile are dropped."""
+        """The key with the smallest tag. Outdated entries of served or moved keys are removed."""
         while True:
             tag, _, key = self._heap[0]
             wanted = self._wanting.get(key)

@@ -1,4 +1,4 @@
-"""The outgoing side's TLS, from the standard library: what the name server itself connects to (tls.enable)."""
+"""TLS of the connections that the name server opens, from the standard library (tls.enable)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSIONS = {
 
 
 def client_context(config: TlsConfig) -> ssl.SSLContext:
-    """TlsHelper.buildSslContext(true). OSError (ssl.SSLError is one), ValueError or TlsError if it cannot be had."""
+    """TlsHelper.buildSslContext(true). OSError (ssl.SSLError is one), ValueError or TlsError if that fails."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False  # as Java's client: the certificate's names are not compared
     context.verify_mode = ssl.CERT_NONE
@@ -31,12 +31,12 @@ def _use_files(context: ssl.SSLContext, side: TlsSide) -> None:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(side.trust_cert_path) if side.trust_cert_path else context.load_default_certs()
     if side.cert_path:
-        # A password that is not needed is not asked for; without one, OpenSSL would ask on the terminal.
+        # Called only if the key needs a password. Without the function OpenSSL would ask on the terminal.
         context.load_cert_chain(side.cert_path, side.key_path or None, lambda: side.key_password)
 
 
 def _restrict(context: ssl.SSLContext, suites: Suites) -> None:
-    """Which of the suites of TLS 1.3 are offered cannot be said to the standard library: all, or none."""
+    """The standard library cannot choose among the suites of TLS 1.3: it offers all of them, or none."""
     context.minimum_version = _VERSIONS[suites.protocols[0]]
     context.maximum_version = _VERSIONS[suites.protocols[-1]]
     if suites.older:

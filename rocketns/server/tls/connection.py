@@ -18,7 +18,7 @@ RECORD_BYTES = 16 * 1024
 class TlsStream:
     """One server-side connection: cipher text in, plain text out, and the other way round.
 
-    Nothing that a peer sends raises: ``ended`` says why no more plain text will come.
+    No input of a peer raises an error. ``ended`` is the reason why no more plain text will come; None while it may.
     """
 
     def __init__(self, context: Context) -> None:
@@ -37,7 +37,7 @@ class TlsStream:
         return connection
 
     def receive(self, data: bytes) -> bytes:
-        """The plain text that arrived. `outgoing` may have something to send afterwards, an alert too."""
+        """The plain text that arrived. Send `outgoing` afterwards: handshake bytes, or an alert."""
         plain: list[bytes] = []
         try:
             self._connection.bio_write(data)
@@ -58,7 +58,7 @@ class TlsStream:
             self.is_handshaken = True
 
     def send(self, data: bytes) -> bytes:
-        """Cipher text for plain text. TlsError where there is none any more."""
+        """The cipher text of plain text. TlsError if the connection has failed."""
         try:
             self._connection.sendall(data)
         except self._ssl.Error as error:
@@ -66,13 +66,13 @@ class TlsStream:
         return self.outgoing()
 
     def end(self) -> bytes:
-        """close_notify, unless the connection has failed or not come about."""
+        """The close_notify alert, unless the connection failed or its handshake is not over."""
         with contextlib.suppress(self._ssl.Error):
             self._connection.shutdown()
         return self.outgoing()
 
     def outgoing(self) -> bytes:
-        """What TLS itself has to say by now."""
+        """The bytes that TLS has to send."""
         parts: list[bytes] = []
         try:
             while True:
@@ -82,6 +82,6 @@ class TlsStream:
 
 
 def reason_of(error: Error | TypeError) -> str:
-    """The last of OpenSSL's errors in words."""
+    """The text of OpenSSL's last error."""
     reasons = [str(entry[-1]) for entry in error.args[0]] if error.args and isinstance(error.args[0], list) else []
     return reasons[-1] if reasons else str(error)

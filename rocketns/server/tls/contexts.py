@@ -1,4 +1,4 @@
-"""The server's TLS context over time: made when it is needed, made anew when its files change."""
+"""The server's TLS context: made when it is first needed, and again when its files change."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ WhenReady = Callable[["Context | None"], None]
 
 
 class TlsContexts:
-    """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the TLS properties anew.
+    """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
-    A context is made in a thread: a key pair of test mode, or a key under a password, takes a fraction of a second,
-    which the event loop must not wait for.
+    A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
     """
 
     def __init__(self, read_config: Callable[[], TlsConfig]) -> None:
@@ -38,7 +37,7 @@ class TlsContexts:
         self._test_mode = config.test_mode
         self._context: Context | None = None
         self._loaded = False
-        self._making = ThreadPoolExecutor(1, "tls")  # not the loop's own, which slow name look-ups may fill
+        self._making = ThreadPoolExecutor(1, "tls")  # not the loop's executor, which slow DNS look-ups may fill
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: list[WhenReady] = []
         self._trust = config.server.trust_cert_path
@@ -49,9 +48,9 @@ class TlsContexts:
         log.info("Server is running in TLS %s mode", self.mode)
 
     async def start(self) -> None:
-        """Make the context now where it comes from files, because what they hold now counts.
+        """Make the context now if it comes from files: their content at start counts.
 
-        StartupError where Java does not start either: the files are there, but not what they should hold.
+        StartupError where Java does not start either: the files exist, but their content is not usable.
         """
         if self.mode is TlsMode.DISABLED or self._test_mode:
             return
@@ -74,12 +73,12 @@ class TlsContexts:
         task.add_done_callback(self._tasks.discard)
 
     async def _load_or_keep(self) -> None:
-        """Load. After a failure the next change of certificate or key is enough: it may end a half-written file."""
+        """Load. After a failure a change of the certificate or the key alone is enough: one may be half written."""
         if await self._load() is not None:
             self._changed |= self._pair
 
     async def _load(self) -> TlsError | None:
-        """Make a context; where that fails the one in use stays, and the error is returned."""
+        """Make a context. If that fails, keep the one in use and return the error."""
         made = await asyncio.get_running_loop().run_in_executor(self._making, self._make)
         self._loaded = True
         if isinstance(made, TlsError):
@@ -102,7 +101,7 @@ class TlsContexts:
             return TlsError(f"{type(error).__name__}: {error}")
 
     def check_files(self) -> None:
-        """Look whether files have changed; a deleted one changes nothing."""
+        """Reload if files have changed. A deleted file changes nothing."""
         for path, digest in self._digests.items():
             new = _digest(path)
             if new and new != digest:

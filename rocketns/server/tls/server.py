@@ -1,4 +1,4 @@
-"""The server's TLS context, made of a TlsConfig (TlsHelper).
+"""The server's TLS context, made from a TlsConfig (TlsHelper).
 
 pyOpenSSL rather than the standard library's ssl: Java's `tls.server.authClient=false` asks for a client certificate and
 trusts any, for which a verification callback is needed. It is imported when TLS is first used.
@@ -73,7 +73,7 @@ def _key(side: TlsSide, pem: bytes) -> PrivateKeyTypes:
 
     try:
         return load_pem_private_key(pem, side.key_password.encode() or None)
-    except Exception as error:  # also TypeError: a password is missing, or given for nothing
+    except Exception as error:  # also TypeError: a password is missing, or not needed
         raise TlsContentError(f"{side.key_path} holds no usable key: {error}") from error
 
 
@@ -94,7 +94,7 @@ def _use_key(context: Context, side: TlsSide, key: PrivateKeyTypes) -> None:
     try:
         context.use_privatekey(key)  # type: ignore[arg-type]
         context.check_privatekey()
-    except (SSL.Error, TypeError) as error:  # TypeError: a kind of key that TLS has no use for
+    except (SSL.Error, TypeError) as error:  # TypeError: a kind of key that TLS does not support
         raise TlsError(f"{side.key_path} does not fit to {side.cert_path}: {reason_of(error)}") from error
 
 
@@ -121,7 +121,7 @@ def _trust(context: Context, path: str) -> None:
 
     try:
         context.load_verify_locations(path)
-    except SSL.Error as error:  # also a missing one: here Java makes no difference
+    except SSL.Error as error:  # also if the file is missing: Java does not distinguish
         raise TlsContentError(f"{path} holds no usable certificates to trust") from error
 
 

@@ -1,6 +1,6 @@
-"""tls.protocols and tls.ciphers: Java's names, and what OpenSSL is told for them. Imports no TLS library.
+"""tls.protocols and tls.ciphers: Java's names, and OpenSSL's names for them. Imports no TLS library.
 
-A name that is not known leaves no TLS at all, as in Java, whose engine refuses the whole list.
+With an unknown name there is no TLS at all, as in Java, whose engine rejects the whole list.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NO_CIPHER = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"  # Java lists this signal among
 
 @dataclass(slots=True, frozen=True)
 class Suites:
-    """What may be agreed on. ``older`` are OpenSSL's names for TLS 1.2 and before, ``modern`` those of TLS 1.3.
+    """What to offer. ``older`` are OpenSSL's names of cipher suites for TLS 1.2 and before, ``modern`` for TLS 1.3.
 
-    No names at all stand for OpenSSL's own choice; ``protocols`` are never empty, and in order.
+    Without names OpenSSL chooses. ``protocols`` are in order, and never empty.
     """
 
     protocols: tuple[str, ...]
@@ -33,14 +33,14 @@ class Suites:
         return [name for name in PROTOCOLS[first:last] if name not in self.protocols]
 
     def check_known(self, known: Collection[str]) -> None:
-        """TlsError if OpenSSL, which lists the ``known`` ones, has dropped a cipher suite."""
+        """TlsError if a cipher suite is not among ``known``, the suites that OpenSSL supports."""
         unknown = [name for name in self.older + self.modern if name not in known]
         if unknown:
             raise TlsError(f"tls.ciphers has what is not known here: {', '.join(unknown)}")
 
 
 def chosen_suites(protocols: Collection[str], ciphers: Collection[str]) -> Suites:
-    """From the two properties, either of which may be empty. TlsError where they leave nothing."""
+    """From the two properties, either of which may be empty. TlsError if nothing remains."""
     unknown = [name for name in protocols if name not in PROTOCOLS + _NEVER_SPOKEN]
     if unknown:
         raise TlsError(f"tls.protocols has what is not known here: {', '.join(unknown)}")

@@ -1,1 +1,0 @@
-"""What compiled callers may use of binary_header.pyx: nothing."""

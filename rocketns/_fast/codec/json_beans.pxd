@@ -1,1 +1,0 @@
-"""Nothing of json_beans.pyx is for compiled callers."""

@@ -1,1 +1,0 @@
-"""Nothing of json_shape.pyx is for compiled callers."""

@@ -1,1 +1,0 @@
-"""Nothing of lenient_json.pyx is for compiled callers."""

@@ -1,1 +1,0 @@
-"""Nothing of registration_blocks.pyx is for compiled callers."""

@@ -1,1 +1,0 @@
-"""Nothing of connection.pyx is for Python callers."""

@@ -1,1 +1,0 @@
-"""Nothing of holders.pyx is for Python callers."""

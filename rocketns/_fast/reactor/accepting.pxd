@@ -1,0 +1,11 @@
+"""What compiled callers may use of accepting.pyx."""
+
+from libc.stdint cimport uint64_t
+
+from rocketns._fast.reactor.reactor_state cimport Reactor
+
+cdef extern from "<stdint.h>" nogil:
+    const uint64_t LISTENING "UINT64_MAX"  # the epoll id of the listening socket; no connection has it
+
+cdef void accept_some(Reactor *reactor) noexcept nogil
+cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil

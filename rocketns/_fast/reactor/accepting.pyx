@@ -1,0 +1,84 @@
+"""New connections: accepted by the first reactor, and dealt out among the reactors in use.
+
+All functions are for the reactor's thread.
+"""
+
+from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
+
+from rocketns._fast.connections.messages cimport ADD, Message, new_message
+from rocketns._fast.reactor.connection_table cimport add_connection
+from rocketns._fast.reactor.reactor_state cimport Limits, Shared, assert_reactor, send_message
+from rocketns._fast.system.atomics cimport add, load
+from rocketns._fast.system.sockets cimport (
+    EPOLL_CTL_MOD,
+    EPOLLIN,
+    IPPROTO_TCP,
+    SO_RCVBUF,
+    SO_SNDBUF,
+    SOCK_CLOEXEC,
+    SOCK_NONBLOCK,
+    SOL_SOCKET,
+    TCP_NODELAY,
+    accept4,
+    close,
+    epoll_ctl,
+    epoll_event,
+    set_int,
+)
+
+cdef enum:
+    ACCEPTED_AT_ONCE_MAX = 64  # in one round of the loop
+
+
+cdef void deal_out(Reactor *reactor, int fd) noexcept nogil:
+    """Reactor thread only. The reactors in use get new connections in turn."""
+    cdef Shared *shared = reactor.shared
+    cdef Message *message
+    cdef int turn = (reactor.next_reactor + 1) % <int>load(&shared.dealt_to)
+    reactor.next_reactor = turn
+    if shared.reactors[turn] == reactor:
+        add_connection(reactor, fd)
+        return
+    message = new_message(ADD, 0)
+    if message == NULL:
+        close(fd)
+        add(&shared.connections, -1)
+        return
+    message.number = fd
+    send_message(shared.reactors[turn], message)
+
+
+cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
+    """Reactor thread only. Stop accepting while the process has no descriptors to spare, or go on."""
+    cdef epoll_event event
+    event.events, event.data.u64 = EPOLLIN if accepting else 0, LISTENING
+    epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, reactor.listen_fd, &event)
+    reactor.is_accepting = accepting
+
+
+cdef void accept_some(Reactor *reactor) noexcept nogil:
+    """Reactor thread only.
+
+    A connection is counted before the count is compared: of reactors that accept at once, none passes the limit.
+    """
+    cdef Limits *limits = &reactor.shared.limits
+    cdef int fd
+    assert_reactor(reactor, "accept_some")
+    for _ in range(ACCEPTED_AT_ONCE_MAX):
+        fd = accept4(reactor.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
+        if fd < 0:
+            if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
+                listen_again(reactor, False)
+            if errno != EINTR:
+                return
+            continue
+        if add(&reactor.shared.connections, 1) > limits.connections_max:
+            add(&reactor.shared.connections, -1)
+            close(fd)
+            continue
+        set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1)
+        if limits.send_buffer_bytes > 0:
+            set_int(fd, SOL_SOCKET, SO_SNDBUF, limits.send_buffer_bytes)
+        if limits.receive_buffer_bytes > 0:
+            set_int(fd, SOL_SOCKET, SO_RCVBUF, limits.receive_buffer_bytes)
+        deal_out(reactor, fd)

@@ -1,1 +1,0 @@
-"""Nothing of answers.pyx is for Python callers."""

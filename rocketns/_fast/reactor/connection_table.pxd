@@ -1,0 +1,15 @@
+"""What compiled callers may use of places.pyx."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t, uint64_t
+
+from rocketns._fast.connections.connection cimport Connection
+from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
+
+cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil
+cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil
+cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil
+cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
+cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil
+cdef bint report_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil
+cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil

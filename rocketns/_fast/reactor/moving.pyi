@@ -1,1 +1,0 @@
-"""Nothing of moving.pyx is for Python callers."""

@@ -1,1 +1,0 @@
-"""Nothing of places.pyx is for Python callers."""

@@ -1,1 +1,0 @@
-"""Nothing of reactor.pyx is for Python callers."""

@@ -1,1 +1,0 @@
-"""Nothing of shedding.pyx is for Python callers."""

@@ -1,1 +1,0 @@
-"""Nothing of turns.pyx is for Python callers."""

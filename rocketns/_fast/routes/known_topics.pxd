@@ -1,0 +1,1 @@
+"""Nothing of known_topics.pyx is for compiled callers."""

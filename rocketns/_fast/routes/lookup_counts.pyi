@@ -1,1 +1,0 @@
-"""Nothing of lookup_counts.pyx is for Python callers."""

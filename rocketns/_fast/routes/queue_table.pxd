@@ -1,1 +1,0 @@
-"""Nothing of queue_table.pyx is for compiled callers."""

@@ -1,1 +1,0 @@
-"""Nothing of allocation.pyx is for compiled callers."""

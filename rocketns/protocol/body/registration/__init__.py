@@ -1,0 +1,1 @@
+"""What a broker registers: RegisterBrokerBody in all its forms."""

@@ -1,0 +1,56 @@
+"""A connection to a peer, as everything above the transports knows it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rocketns.routeinfo.events import Cause
+
+
+class Connection(Protocol):
+    """Compared by identity. The tables keep it, log lines show its ``address``; only control calls its methods.
+
+    ``host`` is the address without the port: all connections of one host share one account of control's time.
+    """
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that control has taken and not answered."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer can still be sent."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the transport has reported the end of the connection."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the unsent answers exceed the high-water mark. Further requests of the peer wait then."""
+
+    def begin_request(self) -> None:
+        """Count one more request in flight."""
+
+    def end_request(self) -> None:
+        """Count one request in flight less: it is answered, or dropped."""
+
+    def write(self, frame: bytes) -> None:
+        """Add an answer. It is discarded if the connection is closed."""
+
+    def flush(self) -> None:
+        """Send the answers added so far."""
+
+    def close(self, why: str) -> None:
+        """End the connection after the answers already written."""
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """End the connection at once. The broker on it is unregistered for ``cause``."""

@@ -1,0 +1,307 @@
+"""One connection of the asyncio transport: bytes in, whole frames to control, answers back, within all limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from typing import TYPE_CHECKING, Protocol
+
+from rocketns._fast.codec.wire import next_frame
+from rocketns.config import Limits
+from rocketns.errors import MalformedFrame, TlsError
+from rocketns.protocol.frame import MALFORMED, NEED_MORE
+from rocketns.routeinfo.events import Cause
+from rocketns.server.connections.handshake import Handshake
+from rocketns.server.connections.holders import INPUT, OUTPUT
+from rocketns.server.control.control import Control
+from rocketns.server.requests.host import host_of
+from rocketns.server.tls.connection import TlsStream
+from rocketns.server.tls.contexts import TlsContexts
+from rocketns.server.tls.handshakes import Handshakes
+
+if TYPE_CHECKING:
+    from OpenSSL.SSL import Context
+
+log = logging.getLogger("rocketns.channel")
+
+# Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
+JOINED_BYTES_MAX = 64 * 1024
+
+
+class Owner(Protocol):
+    """What a connection needs of the transport that accepted it."""
+
+    limits: Limits
+    control: Control
+    tls: TlsContexts
+    handshakes: Handshakes
+
+    @property
+    def idle_ms_max(self) -> int: ...
+
+    def now_ms(self) -> int: ...
+
+    def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
+        """The connection was accepted."""
+
+    def closed(self, connection: AsyncioConnection, cause: Cause) -> None:
+        """The connection is gone, whoever ended it."""
+
+    def give_back(self, connection: AsyncioConnection, accepted: socket.socket, received: bytes) -> bool:
+        """Let a reactor carry on a plain connection. False if there are no reactors."""
+
+    def hold(self, kind: int, connection: AsyncioConnection, size: int) -> int:
+        """Set the bytes of a kind that the connection holds. Returns the change."""
+
+    def hold_to(self, kind: int) -> None:
+        """Over the limit of all connections, end the one that holds the most."""
+
+
+class AsyncioConnection(asyncio.Protocol):
+    """A `rocketns.routeinfo.connection.Connection`. Closing is final: what is written afterwards is discarded."""
+
+    __slots__ = (
+        "_buffer",
+        "_cause",
+        "_handshake",
+        "_owner",
+        "_reading",
+        "_replies",
+        "_reply_bytes",
+        "_tls",
+        "_transport",
+        "_writing_paused",
+        "address",
+        "host",
+        "idle_ms_max",
+        "in_flight",
+        "last_active_ms",
+    )
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._transport: asyncio.Transport | None = None
+        self._handshake: Handshake | None = Handshake(owner.tls.mode)
+        self._tls: TlsStream | None = None
+        self._buffer = bytearray()
+        self._replies: list[bytes] = []
+        self._reply_bytes = 0
+        self._reading = False
+        self._writing_paused = False
+        self._cause = Cause.CHANNEL_CLOSE
+        self.address = self.host = "?"
+        self.in_flight = 0
+        self.idle_ms_max = owner.idle_ms_max
+        self.last_active_ms = owner.now_ms()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self.address = f"{peer[0]}:{peer[1]}"
+            self.host = host_of(self.address)
+        self._owner.opened(self, transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        cause = Cause.CHANNEL_EXCEPTION if error and self._cause is Cause.CHANNEL_CLOSE else self._cause
+        self._drop_incoming(len(self._buffer))
+        self._owner.hold(OUTPUT, self, 0)
+        self._transport = None
+        self._owner.closed(self, cause)
+
+    def begin_request(self) -> None:
+        self.in_flight += 1
+
+    def end_request(self) -> None:
+        self.in_flight -= 1
+
+    def forgive(self, missed_ms: int) -> None:
+        """The server did not run for this time, so it does not count as idle."""
+        self.last_active_ms += missed_ms
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._transport is None
+
+    @property
+    def is_full(self) -> bool:
+        return self._writing_paused and self.is_open
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of answers that the peer has not taken yet."""
+        return self._reply_bytes + (0 if self._transport is None else self._transport.get_write_buffer_size())
+
+    def data_received(self, data: bytes) -> None:
+        self.last_active_ms = self._owner.now_ms()
+        if self._tls is not None and self._handshake is not None:
+            self._add_incoming(data)
+            self._owner.handshakes.want(self)
+            self._owner.hold_to(INPUT)
+        else:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        try:
+            self._add_incoming(data if self._tls is None else self._decrypt(self._tls, data))
+            if self._handshake is not None:
+                self._shake_hands(self._handshake)
+            self._read_frames()
+        except MalformedFrame as error:
+            self.close(str(error))
+        if self._tls is not None and self._tls.ended is not None:  # after the frames that came before the end
+            self.close(self._tls.ended)
+
+    def _shake_hands(self, handshake: Handshake) -> None:
+        """Remove the bytes that come before the frames. Frames are read when the handshake is over."""
+        taken = handshake.take(self._buffer)
+        self._drop_incoming(taken)
+        if handshake.source:
+            self.address, self.host = handshake.source, host_of(handshake.source)
+        if handshake.is_plain:
+            self._handshake = None
+            self._go_to_a_reactor()
+        elif handshake.is_tls and not handshake.is_waiting:
+            handshake.wait()
+            self._owner.tls.when_ready(self._start_tls)
+
+    def _go_to_a_reactor(self) -> None:
+        """Without its PROXY header, a plain connection is like any other."""
+        assert self._transport is not None
+        connection = self._transport.get_extra_info("socket")
+        if self._owner.give_back(self, connection, bytes(self._buffer)):
+            self._drop_incoming(len(self._buffer))
+            self._transport.abort()
+
+    def _start_tls(self, context: Context | None) -> None:
+        if not self.is_open:
+            return
+        if context is None:
+            self.close("it wants TLS, and there is no usable certificate")
+            return
+        self._tls = TlsStream(context)
+        self._owner.handshakes.want(self)
+
+    def go_on_with_tls(self) -> None:
+        """It is this connection's turn: what came of the handshake, and of frames behind it."""
+        if self.is_open:
+            received = bytes(self._buffer)
+            self._drop_incoming(len(received))
+            self._take(received)
+
+    def _decrypt(self, stream: TlsStream, data: bytes) -> bytes:
+        plain = stream.receive(data)
+        if stream.is_handshaken:
+            self._handshake = None
+        if self._transport is not None:
+            self._transport.write(stream.outgoing())
+        return plain
+
+    def _read_frames(self) -> None:
+        """Give control every whole frame, as long as the peer takes its answers. The rest waits in the buffer."""
+        if self._reading:
+            return
+        self._reading = True  # an answer may make room, and then this function is called again
+        taken = 0
+        while self.is_open and self._handshake is None and not self._must_wait():
+            size = next_frame(self._buffer, taken, self._owner.limits.frame_bytes_max)
+            if size == NEED_MORE:
+                break
+            if size == MALFORMED:
+                self.close("malformed frame")
+                break
+            self._owner.control.submit(self, bytes(memoryview(self._buffer)[taken : taken + size]))
+            taken += size
+        self._reading = False
+        self._drop_incoming(min(taken, len(self._buffer)))
+        self._hold_to_limits()
+
+    def _must_wait(self) -> bool:
+        """Whether no further frames may be given to control. The `flush` after the next answer reads on."""
+        if self._writing_paused or self.in_flight >= self._owner.limits.in_flight_max:
+            return True
+        return self.in_flight > 0 and self._owner.control.is_full
+
+    def _hold_to_limits(self) -> None:
+        self._owner.hold_to(INPUT)
+        if self._transport is not None and self._must_wait():
+            self._transport.pause_reading()
+
+    def _add_incoming(self, data: bytes) -> None:
+        self._buffer += data
+
+    def _drop_incoming(self, size: int) -> None:
+        del self._buffer[:size]
+        self._owner.hold(INPUT, self, len(self._buffer))
+
+    def write(self, frame: bytes) -> None:
+        """Add an answer. It is sent with the next `flush`, or now if many bytes are joined."""
+        self._replies.append(frame)
+        self._reply_bytes += len(frame)
+        if self._reply_bytes >= JOINED_BYTES_MAX:
+            self._send()
+
+    def flush(self) -> None:
+        """Send the answers added so far, and read on if there is room."""
+        self._send()
+        if self.is_open and not self._must_wait():
+            self._read_on()
+
+    def _send(self) -> None:
+        replies, self._replies, self._reply_bytes = self._replies, [], 0
+        if not replies or self._transport is None or self._transport.is_closing():
+            return
+        self.last_active_ms = self._owner.now_ms()
+        answers = replies[0] if len(replies) == 1 else b"".join(replies)
+        try:
+            self._transport.write(answers if self._tls is None else self._tls.send(answers))
+        except TlsError as error:
+            self.abort(self._cause, str(error))
+            return
+        if self.unsent_bytes > self._owner.limits.outgoing_bytes_max:
+            self.abort(self._cause, "too many unsent bytes")
+            return
+        self._owner.hold(OUTPUT, self, self.unsent_bytes)
+        self._owner.hold_to(OUTPUT)
+
+    def _read_on(self) -> None:
+        assert self._transport is not None
+        self._transport.resume_reading()
+        self._read_frames()
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        self._owner.hold(OUTPUT, self, self.unsent_bytes)
+        self._owner.control.resume(self)
+        self.last_active_ms = self._owner.now_ms()  # the peer took answers, so it is not idle
+        if self.is_open and not self._must_wait():
+            self._read_on()
+
+    def close(self, why: str) -> None:
+        """End the connection after the answers already written."""
+        self._drop_incoming(len(self._buffer))
+        self._send()
+        if self._transport is not None and not self._transport.is_closing():
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+            self._transport.write(b"" if self._tls is None else self._tls.end())
+            self._transport.close()
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """End the connection at once. The broker on it is unregistered for ``cause``."""
+        if self._transport is not None:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
+            self._cause = cause
+            self._drop_incoming(len(self._buffer))
+            self._owner.hold(OUTPUT, self, 0)
+            self._transport.abort()

@@ -1,0 +1,172 @@
+"""The asyncio transport: its connections, their number, their idle limits, and the bytes that they hold."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from itertools import islice
+
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.config import Configuration
+from rocketns.routeinfo.events import Cause
+from rocketns.server.clock import Clock
+from rocketns.server.connections.asyncio_connection import AsyncioConnection
+from rocketns.server.connections.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Holders
+from rocketns.server.control.control import Control
+from rocketns.server.listening import BACKLOG
+from rocketns.server.stall import Stall
+from rocketns.server.tls.contexts import TlsContexts
+from rocketns.server.tls.handshakes import Handshakes
+
+log = logging.getLogger("rocketns.transport")
+
+# Few enough that the connections beyond connectionsMax are closed before the spare descriptors run out.
+ACCEPTED_AT_ONCE_MAX = 16
+CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
+
+
+class AsyncioTransport:
+    """Runs on the event loop's thread. With ``reactors`` it carries only the connections that they give to it.
+
+    Those begin with TLS or a PROXY header.
+    """
+
+    def __init__(
+        self, configuration: Configuration, control: Control, clock: Clock, tls: TlsContexts,
+        reactors: Reactors | None,
+    ) -> None:  # fmt: skip
+        self.control = control
+        self.limits = configuration.limits
+        self.tls = tls
+        self.handshakes = Handshakes(clock.spent_ns)
+        self.connections: set[AsyncioConnection] = set()
+        self._clock = clock
+        self._netty = configuration.netty
+        self._reactors = reactors
+        self._holders: tuple[Holders[AsyncioConnection], Holders[AsyncioConnection]] = (Holders(), Holders())
+        self._closing: set[AsyncioConnection] = set()
+        self._server: asyncio.Server | None = None
+        self._arriving: set[asyncio.Task[object]] = set()
+        self._send_buffer_bytes = self._netty.server_socket_snd_buf_size
+        self._receive_buffer_bytes = self._netty.server_socket_rcv_buf_size
+        self._low_water_bytes, self._high_water_bytes = self._netty.water_marks
+
+    async def accept(self, listening: socket.socket) -> None:
+        """Accept all connections of a listening socket, which is this transport's from now on."""
+        loop = asyncio.get_running_loop()
+        # asyncio uses its backlog also as the number of connections to accept in one go
+        self._server = await loop.create_server(
+            lambda: AsyncioConnection(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX
+        )
+        listening.listen(BACKLOG)
+
+    def take(self, accepted: socket.socket) -> None:
+        """Carry on a connection that a reactor accepted. None of its bytes were read."""
+
+        async def connect() -> None:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: AsyncioConnection(self), accepted)
+
+        task = asyncio.get_running_loop().create_task(connect())
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
+
+    def now_ms(self) -> int:
+        return self._clock.now().ms
+
+    @property
+    def idle_ms_max(self) -> int:
+        return self._netty.idle_ms_max
+
+    def give_back(self, connection: AsyncioConnection, accepted: socket.socket, received: bytes) -> bool:
+        """Let a reactor carry on a plain connection, which begins with ``received``. False if there are no reactors."""
+        if self._reactors is None:
+            return False
+        self.connections.discard(connection)
+        self._reactors.adopt(accepted.dup().detach(), connection.address.encode("ascii", "replace"), received)
+        return True
+
+    def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
+        """A connection was accepted. Beyond ``connectionsMax`` it is closed at once."""
+        self.connections.add(connection)
+        if len(self.connections) > self.limits.connections_max:
+            connection.abort(Cause.CHANNEL_CLOSE, f"more than {self.limits.connections_max} connections")
+            return
+        self._set_options(transport)
+        log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", connection.address)
+
+    def _set_options(self, transport: asyncio.Transport) -> None:
+        transport.set_write_buffer_limits(high=self._high_water_bytes, low=self._low_water_bytes)
+        accepted: socket.socket = transport.get_extra_info("socket")
+        if self._send_buffer_bytes > 0:
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
+        if self._receive_buffer_bytes > 0:
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
+
+    def closed(self, connection: AsyncioConnection, cause: Cause) -> None:
+        """A connection is gone, whoever ended it."""
+        if connection not in self.connections:
+            return  # a reactor has it
+        self.connections.discard(connection)
+        if self._reactors is not None:
+            self._reactors.released()
+        self._closing.discard(connection)
+        log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", connection.address)
+        self.control.connection_closed(connection, cause)
+
+    @property
+    def incoming_bytes(self) -> int:
+        """Bytes of frames that are not complete, or must wait."""
+        return self._holders[INPUT].total
+
+    def hold(self, kind: int, connection: AsyncioConnection, size: int) -> int:
+        """Set the bytes of a kind that the connection holds, `INPUT` or `OUTPUT`. Returns the change."""
+        holders = self._holders[kind]
+        changed = holders.hold(connection, size)
+        if changed and self._reactors is not None:
+            self._reactors.hold_here(kind, changed, holders.largest()[1])
+        return changed
+
+    def hold_to(self, kind: int) -> None:
+        """Over the limit, end the connection that holds the most, if it is one of this transport."""
+        while self._is_to_close(kind):
+            largest, _ = self._holders[kind].largest()
+            assert largest is not None, "the total is the sum of all"
+            if kind == OUTPUT and self.hold(OUTPUT, largest, largest.unsent_bytes) < 0:
+                continue  # its peer took some meanwhile
+            largest.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT if kind == OUTPUT else TOO_MUCH_UNFINISHED)
+
+    def _is_to_close(self, kind: int) -> bool:
+        if self._reactors is not None:
+            return self._reactors.is_to_close_here(kind)
+        most = self.limits.outgoing_bytes_total_max if kind == OUTPUT else self.limits.incoming_bytes_max
+        return self._holders[kind].total > most
+
+    def close_idle(self) -> None:
+        """End idle connections, and connections that could not finish closing since the last call."""
+        for connection in list(islice(self._closing & self.connections, CLOSED_AT_ONCE_MAX)):
+            connection.abort(Cause.CHANNEL_CLOSE, "its last answers were not taken")
+        now_ms = self.now_ms()
+        idle = (one for one in self.connections if 0 < one.idle_ms_max <= now_ms - one.last_active_ms and one.is_open)
+        for connection in list(islice(idle, CLOSED_AT_ONCE_MAX)):
+            log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", connection.address)
+            connection.abort(Cause.CHANNEL_IDLE)
+        self._closing = {connection for connection in self.connections if not connection.is_open}
+
+    def forgive(self, stall: Stall) -> int:
+        """Move all idle limits by the length of a stall. Returns the number of connections."""
+        for connection in self.connections:
+            connection.forgive(stall.missed_ms)
+        return len(self.connections)
+
+    def has_read_all(self) -> bool:
+        """Yes: between two periodic jobs the event loop reads all sockets that are ready."""
+        return True
+
+    async def stop(self) -> None:
+        """Stop accepting, and end every connection."""
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self.connections):
+            connection.abort(Cause.CHANNEL_CLOSE, "the server stops")
+        await asyncio.sleep(0)

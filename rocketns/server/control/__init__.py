@@ -1,0 +1,1 @@
+"""Control: the one thread that owns the tables. Its turns, its answers, and the brokers that it unregisters."""

@@ -1,0 +1,109 @@
+"""From a frame to its answer: decode, process, publish the changes, and only then reply."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
+from rocketns.processor import dispatch
+from rocketns.processor.context import NamesrvContext
+from rocketns.protocol import command
+from rocketns.protocol.codes import V5_3_1, ResponseCode, SerializeType
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.protocol.encoding import encode_reply
+from rocketns.routeinfo.connection import Connection
+from rocketns.server.clock import Clock
+from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.publishing.delivery import EventDelivery
+
+log = logging.getLogger("rocketns.control")
+
+GO_AWAY = GoAway("please go away")
+OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
+TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame"))
+
+
+class Answering:
+    """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later."""
+
+    def __init__(
+        self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
+        serialize_type: SerializeType,
+    ) -> None:  # fmt: skip
+        self._context = context
+        self._clock = clock
+        self._delivery = delivery
+        self._product = product
+        self._serialize_type = serialize_type
+
+    def serve(self, connection: Connection, frame: bytes | memoryview, *, is_refused: bool) -> bool:
+        """Answer a frame, with OVERLOAD if it was refused.
+
+        False for a malformed frame: its connection is closed, and the frames behind it do not count.
+        """
+        request = _decode(connection, frame)
+        if request is None or request.is_response:
+            connection.end_request()
+        elif is_refused:
+            self._answer(connection, request, dispatch.reply_of(OVERLOAD))
+        elif self._context.going_away and request.version > V5_3_1:
+            self._answer(connection, request, dispatch.reply_of(GO_AWAY))
+        elif connection.is_open or request.code in dispatch.HAVE_EFFECT:
+            self._process(connection, request)
+        else:  # the answer would reach nobody
+            connection.end_request()
+        return request is not None
+
+    def _process(self, connection: Connection, request: RemotingCommand) -> None:
+        now = self._clock.now()
+        reply = dispatch.process(self._context, request, connection, now)
+        self._delivery.deliver(self._context.take_events(), now)
+        if self._context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
+            self._answer_from_product(connection, request, reply)
+        elif reply.after is not None:
+            reply.after(partial(self._answer_written, connection, request, reply))
+        else:
+            self._answer(connection, request, reply)
+
+    def _answer_written(
+        self, connection: Connection, request: RemotingCommand, reply: Reply, failure: str | None
+    ) -> None:
+        """The change is on disk, or could not be written: then ``failure`` is the answer."""
+        self._answer(connection, request, reply if failure is None else dispatch.reply_of(RequestError(failure)))
+        connection.flush()
+
+    def _answer_from_product(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
+        """Cluster-test mode: ask the product environment, and answer ``reply`` if it does not know the topic either."""
+
+        def answer(found: Reply | None) -> None:
+            self._answer(connection, request, found or reply)
+            connection.flush()
+
+        self._product.ask(request, answer)
+
+    def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
+        connection.end_request()
+        if not request.is_oneway and connection.is_open:
+            connection.write(self._encode(reply, request))
+
+    def _encode(self, reply: Reply, request: RemotingCommand) -> bytes:
+        """The answer's frame. An answer that cannot be encoded, such as a header of 16 MiB, becomes an error."""
+        try:
+            return encode_reply(reply, request.opaque, self._serialize_type)
+        except Exception:
+            log.exception("the answer to request code %d cannot be encoded", request.code)
+            return encode_reply(TOO_LARGE, request.opaque, self._serialize_type)
+
+
+def _decode(connection: Connection, frame: bytes | memoryview) -> RemotingCommand | None:
+    """The request. None if the frame is malformed: then its connection is closed."""
+    try:
+        return command.decode(frame)
+    except MalformedFrame as error:
+        why = f"decode error: {error}"
+    except Exception:
+        log.exception("decode exception, close %s", connection.address)
+        why = "decode exception"
+    connection.close(why)
+    return None

@@ -1,0 +1,179 @@
+"""Control: serves the waiting requests in turns of bounded length. Only its thread touches the tables."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Container
+
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.config import Configuration
+from rocketns.processor import dispatch
+from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.unregistration import UnregisterRequest
+from rocketns.server.clock import Clock
+from rocketns.server.control.answering import Answering
+from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
+from rocketns.server.requests.parked import Parked
+from rocketns.server.requests.peek import UNKNOWN
+
+log = logging.getLogger("rocketns.control")
+
+# A turn ends after this time, even if turnRequestsMax allows more. Then sockets, signals and timers get their turn.
+TURN_US_MAX = 5_000
+# Unsent answers that the reactors have not looked at yet. Beyond it control makes no further answers.
+REPLIED_BYTES_MAX = 16 * 1024 * 1024
+# Requests of a closed connection that are still processed.
+KEPT_OF_THE_GONE = dispatch.HAVE_EFFECT | {UNKNOWN}
+
+
+class Control:
+    """Runs on the event loop's thread. No method waits."""
+
+    def __init__(
+        self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
+        reactors: Reactors | None,
+    ) -> None:  # fmt: skip
+        limits = configuration.limits
+        self._clock = clock
+        self._answering = answering
+        self._housekeeping = housekeeping
+        self._reactors = reactors
+        self._turn_requests_max = limits.turn_requests_max
+        self._waiting_bytes_max = waiting_bytes_max(limits)
+        self._inbox: Inbox[Connection] = Inbox(configuration.namesrv, limits.incoming_bytes_max, lambda one: one.host)
+        self._parked = Parked(limits.incoming_bytes_max // 4)
+        self._turn_is_due = False
+        self._stopped = False
+
+    def submit(
+        self, connection: Connection, frame: bytes | memoryview, release: Callable[[int], object] | None = None
+    ) -> None:
+        """Take a whole frame, which waits undecoded. ``release`` is called with its size when it waits no more."""
+        connection.begin_request()
+        self._inbox.submit(connection, frame, release)
+        self._want_turn()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits that a connection should be read only while none of its frames waits."""
+        return self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox) > self._waiting_bytes_max
+
+    @property
+    def waiting_requests(self) -> int:
+        """The number of requests in the inbox."""
+        return len(self._inbox)
+
+    def stop(self) -> None:
+        """Process nothing more. Waiting requests are dropped, as in Java, so slow ones do not delay the exit."""
+        self._stopped = True
+
+    def resume(self, connection: Connection) -> None:
+        """Answers of the connection were taken, or the connection ended: its parked requests wait for a turn again."""
+        began_ns = self._clock.spent_ns()
+        if self._put_back(connection):
+            self._inbox.owe(connection, self._clock.spent_ns() - began_ns)
+            self._want_turn()
+
+    def _put_back(self, connection: Connection) -> bool:
+        """Move the connection's parked requests back to the inbox. Whether there were any."""
+        frames = self._parked.take(connection)
+        if frames:
+            self._inbox.put_back(connection, frames)
+        return bool(frames)
+
+    def connection_closed(self, connection: Connection, cause: Cause) -> None:
+        """Drop the waiting requests that would only be answered, and unregister the connection's broker."""
+        self.resume(connection)
+        self._drop(connection, KEPT_OF_THE_GONE)
+        self._housekeeping.connection_closed(connection, cause)
+        self._want_turn()
+
+    def unregister(self, request: UnregisterRequest | None) -> None:
+        """Queue an unregistration, which is applied after the next turn."""
+        self._housekeeping.submit(request)
+        self._want_turn()
+
+    def _want_turn(self) -> None:
+        if not self._turn_is_due and not self._stopped:
+            self._turn_is_due = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Answer a bounded number of requests, then apply a batch of unregistrations."""
+        self._turn_is_due = False
+        if self._stopped:
+            return
+        try:
+            for connection in self._serve_some():
+                connection.flush()
+                if connection.has_ended:  # a request that waited beyond the end may have registered a broker
+                    self.connection_closed(connection, Cause.CHANNEL_CLOSE)
+            self._housekeeping.apply()
+        finally:  # an unforeseen error must not leave the other requests waiting
+            if self._inbox or self._housekeeping.has_waiting:
+                self._want_turn()
+
+    def _serve_some(self) -> set[Connection]:
+        """Serve the waiting requests for one turn, and charge each connection for its own.
+
+        Returns the connections that were served.
+        """
+        served: set[Connection] = set()
+        now_ns = self._clock.spent_ns()
+        ends_ns = now_ns + TURN_US_MAX * 1000
+        for _ in range(min(self._turn_requests_max, len(self._inbox))):
+            if not self._inbox or self._reactors_are_behind:
+                break
+            connection, waiting = self._inbox.take()
+            served.add(connection)
+            self._serve_or_park(connection, waiting)
+            began_ns, now_ns = now_ns, self._clock.spent_ns()
+            self._inbox.charge(now_ns - began_ns)
+            if now_ns >= ends_ns:
+                break
+        return served
+
+    def _serve_or_park(self, connection: Connection, waiting: Waiting) -> None:
+        """An unforeseen error costs the connection, and nobody else."""
+        try:
+            if connection.is_full:
+                self._park(connection, waiting)
+            else:
+                self._serve(connection, waiting)
+        except Exception:
+            log.exception("a request of %s failed, close the connection", connection.address)
+            connection.abort(Cause.CHANNEL_EXCEPTION, "unforeseen error")
+
+    @property
+    def _reactors_are_behind(self) -> bool:
+        return self._reactors is not None and self._reactors.replied_bytes > REPLIED_BYTES_MAX
+
+    def _serve(self, connection: Connection, waiting: Waiting) -> None:
+        waiting.release_once()
+        if not self._answering.serve(connection, waiting.frame, is_refused=waiting.is_refused):
+            self._drop(connection)
+
+    def _park(self, connection: Connection, waiting: Waiting) -> None:
+        """The peer does not take its answers: this frame and the connection's other frames wait until it does."""
+        for one in [waiting, *self._inbox.drop(connection)]:
+            one.release_once()
+            self._parked.park(connection, one)
+        if not connection.is_full:  # the answers were taken just now
+            self._put_back(connection)
+        if self._parked.is_over:
+            self._close_largest()
+
+    def _close_largest(self) -> None:
+        """Too many bytes are parked: drop the requests of the connection that has the most, and close it."""
+        largest = self._parked.largest()
+        for _ in self._parked.take(largest):
+            largest.end_request()
+        largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, as it takes no answers")
+
+    def _drop(self, connection: Connection, keeps: Container[int] = ()) -> None:
+        for waiting in self._inbox.drop(connection, keeps):
+            connection.end_request()
+            waiting.release_once()

@@ -1,0 +1,68 @@
+"""scanNotActiveBroker: unregisters the brokers that were silent for longer than their heartbeat timeout."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+
+from rocketns.processor.context import NamesrvContext
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.liveness import ExpiredBroker
+from rocketns.server.clock import Clock
+from rocketns.server.control.control import Control
+from rocketns.server.jobs import Jobs
+from rocketns.server.stall import SETTLE_MS, StallWatch
+
+log = logging.getLogger("rocketns.control")
+
+SCAN = "scanNotActiveBroker"
+# Brokers that expire in one piece of work. The event loop runs between two pieces.
+EXPIRED_AT_ONCE_MAX = 64
+
+
+class Expiry:
+    """`scan` is a periodic job."""
+
+    def __init__(self, context: NamesrvContext, clock: Clock, jobs: Jobs, stalls: StallWatch, control: Control) -> None:
+        self._tables = context.tables
+        self._clock = clock
+        self._jobs = jobs
+        self._stalls = stalls
+        self._control = control
+        self._overdue: deque[ExpiredBroker] = deque()
+
+    def scan(self) -> None:
+        """Find the overdue brokers, and expire the first of them. After a stall the scan is postponed."""
+        now_ms = self._clock.now().ms
+        if not self._stalls.may_expire():
+            self._jobs.postpone(SCAN, now_ms + SETTLE_MS)
+            return
+        log.info("start scanNotActiveBroker")
+        self._overdue = deque(liveness.expired_brokers(self._tables, now_ms))
+        self._expire_some()
+
+    def stop(self) -> None:
+        """Expire nothing more."""
+        self._overdue.clear()
+
+    def _expire_some(self) -> None:
+        now_ms = self._clock.now().ms
+        for _ in range(min(EXPIRED_AT_ONCE_MAX, len(self._overdue))):
+            expired = self._overdue.popleft()
+            entry = expired.entry
+            if self._tables.broker_live_table.get(expired.key) is entry and entry.expires_before(now_ms):
+                self._expire(expired)
+        if self._overdue:
+            asyncio.get_running_loop().call_soon(self._expire_some)
+
+    def _expire(self, expired: ExpiredBroker) -> None:
+        """Close the broker's connection and unregister it, unless a request of the connection waits."""
+        connection = expired.entry.channel
+        if connection is not None:
+            if connection.in_flight:  # a waiting request may be the broker's heartbeat
+                return
+            connection.abort(Cause.EXPIRED)
+        log.warning("The broker channel expired, %s %dms", expired.key, expired.entry.timeout_ms)
+        self._control.unregister(expired.request)

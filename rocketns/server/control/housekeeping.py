@@ -1,0 +1,58 @@
+"""Unregistrations: those that brokers ask for, and those of brokers whose connection ended."""
+
+from __future__ import annotations
+
+import logging
+
+from rocketns.processor.context import NamesrvContext
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
+from rocketns.server.clock import Clock
+from rocketns.server.publishing.delivery import EventDelivery
+
+log = logging.getLogger("rocketns.control")
+
+# Unregistrations applied as one batch. The others wait for the next turn.
+UNREGISTERED_AT_ONCE_MAX = 32
+
+
+class BrokerHousekeeping:
+    """BrokerHousekeepingService and BatchUnregistrationService."""
+
+    def __init__(self, context: NamesrvContext, clock: Clock, delivery: EventDelivery) -> None:
+        self._context = context
+        self._clock = clock
+        self._delivery = delivery
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether unregistrations wait for `apply`."""
+        return len(self._context.unregister_queue) > 0
+
+    def apply(self) -> None:
+        """Apply the first waiting unregistrations as one batch, after the turn in which they were answered."""
+        batch = self._context.unregister_queue.take(UNREGISTERED_AT_ONCE_MAX)
+        if batch:
+            now = self._clock.now()
+            self._delivery.deliver(unregister_brokers(self._context.tables, batch, now.ms), now)
+
+    def connection_closed(self, connection: Connection, cause: Cause) -> None:
+        """Unregister the broker of a connection that ended."""
+        self.submit(liveness.closed_connection(self._context.tables, connection, cause))
+
+    def submit(self, request: UnregisterRequest | None) -> None:
+        """Queue an unregistration that the name server itself wants. Java drops it when the queue is full."""
+        if request is None:
+            return
+        queue = self._context.unregister_queue
+        accepted = queue.submit(request)
+        if not accepted:
+            self.apply()
+            accepted = queue.submit(request)
+        log.info(
+            "the broker's channel destroyed, submit the unregister request at once, "
+            "broker info: %s %s %s[%s], submit result: %s",
+            request.cluster, request.addr, request.broker_name, request.broker_id, str(accepted).lower(),
+        )  # fmt: skip

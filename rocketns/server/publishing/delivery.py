@@ -1,0 +1,67 @@
+"""Delivers the events of a mutation to all their consumers, before the request that caused them is answered."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from rocketns.processor.context import NamesrvContext, Now
+from rocketns.routeinfo.events import Event
+from rocketns.server.publishing.eventlog import log_events
+from rocketns.server.publishing.lookup_switch import LookupSwitch
+from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
+from rocketns.server.publishing.publisher import Publisher
+
+log = logging.getLogger("rocketns.control")
+
+# The events, and the two clocks of the instant at which they happened: see `Now`.
+Recorder = Callable[[list[Event], int, int], None]
+
+
+class EventDelivery:
+    """Never raises: what one consumer fails to do is logged, and the others and the answer do not suffer.
+
+    ``record`` writes the journal; None where there is none.
+    """
+
+    def __init__(
+        self, context: NamesrvContext, publisher: Publisher, switch: LookupSwitch, notifier: MinBrokerNotifier,
+        record: Recorder | None,
+    ) -> None:  # fmt: skip
+        self._context = context
+        self._publisher = publisher
+        self._switch = switch
+        self._notifier = notifier
+        self._record = record
+
+    def deliver(self, events: list[Event], now: Now) -> None:
+        """Show the reactors what changed, then log it, record it, and notify brokers.
+
+        Also without events: a request may have changed a property, and time may have passed.
+        """
+        self._publish(events)
+        self._switch.update(now)
+        if not events:
+            return
+        _attempt("log", lambda: log_events(events))
+        if self._record is not None:
+            record = self._record
+            _attempt("record", lambda: record(events, now.ms, now.epoch_ms))
+        if not self._context.going_away:  # the brokers that leave now do so because of the shutdown
+            _attempt("notify brokers of", lambda: self._notifier.notify(events))
+
+    def _publish(self, events: list[Event]) -> None:
+        """After a failure the slots may differ from the tables, so nobody reads them any more."""
+        try:
+            self._publisher.publish(events)
+        except Exception:
+            log.exception("the reactors cannot be shown a change: from now on control answers all look-ups")
+            self._switch.turn_off()
+            self._context.forget_known_topics()
+
+
+def _attempt(what: str, act: Callable[[], None]) -> None:
+    try:
+        act()
+    except Exception:
+        log.exception("cannot %s what changed", what)

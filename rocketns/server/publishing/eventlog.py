@@ -1,0 +1,106 @@
+"""Events as the log lines of the Java name server, which operators search for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import assert_never
+
+from rocketns.protocol.body.route import QueueData
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDown,
+    BrokerHeartbeat,
+    BrokerIdsLeft,
+    BrokerRefused,
+    BrokerRegistered,
+    ConfigChanged,
+    Event,
+    KvChanged,
+    MinBrokerIdChanged,
+    TopicChange,
+    TopicsDeleted,
+    TopicsPut,
+)
+
+log = logging.getLogger("rocketns.routeinfo")
+
+# Up to TOPIC_LINES_MAX topics of a registration get a line each. Of more topics only the first few do, and one line
+# counts the others: a broker may register 10,000 topics.
+TOPIC_LINES_MAX = 100
+TOPIC_LINES_OF_MORE = 10
+
+
+def log_events(events: Iterable[Event]) -> None:
+    """Write what happened, in order."""
+    for event in events:
+        _log(event)
+
+
+def _identity(cluster: str, addr: str) -> str:
+    return f"BrokerIdentityInfo [clusterName={cluster}, brokerAddr={addr}]"
+
+
+def _log(event: Event) -> None:
+    match event:
+        case TopicsPut():
+            _log_topics(event)
+        case BrokerRegistered(gap_ms=None):
+            log.info(
+                "new broker registered, %s HAService: %s", _identity(event.cluster, event.addr), event.ha_server_addr
+            )
+        case BrokerConflict():
+            log.warning(
+                "Registering Broker conflicts with the existed one, just ignore.: Cluster:%s, BrokerName:%s, "
+                "BrokerId:%d, Old BrokerAddr:%s, New BrokerAddr:%s.",
+                event.cluster, event.broker_name, event.broker_id, event.holder_addr, event.addr,
+            )  # fmt: skip
+        case BrokerRefused():
+            log.warning(
+                "Can't register topicConfigWrapper= because broker[%d]=%s has not registered.",
+                event.broker_id, event.addr,
+            )  # fmt: skip
+        case MinBrokerIdChanged():
+            log.info(
+                "min broker id changed to %d, notify %s, offline broker addr %s",
+                event.min_broker_id, event.receivers, event.offline_addr,
+            )  # fmt: skip
+        case BrokerDown():
+            log.info(
+                "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
+                "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
+            )  # fmt: skip
+        case BrokerRegistered() | BrokerHeartbeat():
+            pass  # every broker sends these every 30 s
+        case BrokerIdsLeft() | TopicsDeleted():
+            pass  # Java has no line for them
+        case KvChanged() | ConfigChanged():
+            pass  # logged by their processors
+        case _:
+            assert_never(event)
+
+
+def _log_topics(event: TopicsPut) -> None:
+    if not log.isEnabledFor(logging.INFO):
+        return
+    told = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
+    for change in event.changes[:told]:
+        _log_topic(event.broker_name, change)
+    rest = len(event.changes) - told
+    if rest:
+        log.info("… and %d more topics of %s registered or changed (%s)", rest, event.broker_name, event.cause)
+
+
+def _log_topic(broker_name: str, change: TopicChange) -> None:
+    new = _shown(broker_name, change.new)
+    if change.old is None:
+        log.info("new topic registered, %s %s", change.topic, new)
+    else:
+        log.info("topic changed, %s OLD: %s NEW: %s", change.topic, _shown(broker_name, change.old), new)
+
+
+def _shown(broker_name: str, queues: QueueData) -> str:
+    return (
+        f"QueueData [brokerName={broker_name}, readQueueNums={queues.read_queue_nums}, "
+        f"writeQueueNums={queues.write_queue_nums}, perm={queues.perm}, topicSysFlag={queues.topic_sys_flag}]"
+    )

@@ -1,0 +1,63 @@
+"""NOTIFY_MIN_BROKER_ID_CHANGE (905): tells the brokers of a group which of them has the smallest id now."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from rocketns.config import NamesrvConfig
+from rocketns.protocol.codes import RequestCode, SerializeType
+from rocketns.protocol.encoding import encode_request
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDown,
+    BrokerHeartbeat,
+    BrokerIdsLeft,
+    BrokerRefused,
+    BrokerRegistered,
+    ConfigChanged,
+    Event,
+    KvChanged,
+    MinBrokerIdChanged,
+    TopicsDeleted,
+    TopicsPut,
+)
+from rocketns.server.outgoing.remoting_client import RemotingClient
+
+
+class MinBrokerNotifier:
+    """``notifyMinBrokerIdChanged`` is read at each event."""
+
+    def __init__(self, config: NamesrvConfig, client: RemotingClient, serialize_type: SerializeType) -> None:
+        self._config = config
+        self._client = client
+        self._serialize_type = serialize_type
+
+    def notify(self, events: list[Event]) -> None:
+        """Send the notifications that the events ask for. They are one-way, so nothing waits for them."""
+        if not self._config.notify_min_broker_id_changed:
+            return
+        for event in events:
+            self._notify(event)
+
+    def _notify(self, event: Event) -> None:
+        match event:
+            case MinBrokerIdChanged():
+                self._send(event)
+            case BrokerRegistered() | BrokerHeartbeat() | BrokerIdsLeft() | BrokerConflict() | BrokerRefused():
+                pass  # brokers are notified of nothing else
+            case BrokerDown() | TopicsPut() | TopicsDeleted() | KvChanged() | ConfigChanged():
+                pass
+            case _:
+                assert_never(event)
+
+    def _send(self, event: MinBrokerIdChanged) -> None:
+        ext = {  # in the order of Java's HashMap
+            "haBrokerAddr": event.ha_addr,
+            "offlineBrokerAddr": event.offline_addr,
+            "minBrokerAddr": event.min_broker_addr,
+            "minBrokerId": str(event.min_broker_id),
+        }
+        code = RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE
+        _, frame = encode_request(code, ext, self._serialize_type, oneway=True)
+        for addr in event.receivers:
+            self._client.invoke_oneway(addr, frame)

@@ -1,0 +1,127 @@
+"""Keeps the route slots, which the reactors read, equal to the tables."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, assert_never
+
+from rocketns._fast.routes.routes import RouteSlots
+from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import BrokerData
+from rocketns.protocol.codes import MASTER_ID
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDown,
+    BrokerHeartbeat,
+    BrokerIdsLeft,
+    BrokerRefused,
+    BrokerRegistered,
+    ConfigChanged,
+    Event,
+    KvChanged,
+    MinBrokerIdChanged,
+    TopicsDeleted,
+    TopicsPut,
+)
+from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+
+
+class _Shown(NamedTuple):
+    """The published state of a broker group."""
+
+    cluster: str | None
+    zone_name: str | None
+    enable_acting_master: bool
+    addrs: tuple[tuple[int, str], ...]
+    handed_over: bool
+
+
+class Publisher:
+    """Topics are published from events, broker groups by comparing the changed ones with their published state.
+
+    So a broker's new address touches none of its topics.
+    """
+
+    def __init__(self, tables: RouteTables) -> None:
+        self.slots = RouteSlots(bodies.queue_data)
+        self._tables = tables
+        self._shown: dict[str, _Shown] = {}
+
+    def publish(self, events: list[Event]) -> None:
+        """New groups are published before their topics, and removed groups after them. So no published route names a
+        broker without an address, unless the tables do.
+
+        If the group and the queues of a broker change together, control answers for the broker's topics until both
+        are published. So no client sees half of the change.
+        """
+        with_queues = {event.broker_name for event in events if isinstance(event, TopicsPut | TopicsDeleted)}
+        deleted, deferred = self._publish_groups(with_queues)
+        for topic in self._tables.take_static_topics():
+            self.slots.hand_over(topic)
+        for event in events:
+            self._publish_queues(event)
+        for broker_name in deferred:
+            self._publish_group(broker_name, self._tables.broker_addr_table[broker_name])
+        for broker_name in deleted:
+            self.slots.remove_broker(broker_name)
+            self._shown.pop(broker_name, None)
+
+    def _publish_queues(self, event: Event) -> None:
+        match event:
+            case TopicsPut():
+                self.slots.put_topics(event.broker_name, event.changes)
+            case TopicsDeleted():
+                self.slots.delete_topics(event.broker_name, event.topics)
+            case BrokerRegistered() | BrokerHeartbeat() | BrokerDown() | BrokerIdsLeft() | MinBrokerIdChanged():
+                pass  # the tables list the groups that these events may have changed
+            case BrokerConflict() | BrokerRefused() | KvChanged() | ConfigChanged():
+                pass  # no route depends on them
+            case _:
+                assert_never(event)
+
+    def _publish_groups(self, with_queues: set[str]) -> tuple[list[str], list[str]]:
+        """Publish the changed groups that exist. Return the deleted ones, and those deferred until after the queues."""
+        deleted, deferred = [], []
+        for broker_name in self._tables.take_changed_groups():
+            group = self._tables.broker_addr_table.get(broker_name)
+            if group is None:
+                deleted.append(broker_name)
+            elif broker_name in with_queues and self._hand_over_if_changed(broker_name, group):
+                deferred.append(broker_name)
+            else:
+                self._publish_group(broker_name, group)
+        return deleted, deferred
+
+    def _hand_over_if_changed(self, broker_name: str, group: BrokerData) -> bool:
+        """Let control answer for the broker's topics until its group is published again. Whether that is needed.
+
+        A group that was never published is in no published route.
+        """
+        shown = self._shown.get(broker_name)
+        if shown is None or shown == self._state_of(group):
+            return False
+        self.slots.put_broker(broker_name, b"", b"", True)
+        return True
+
+    def _state_of(self, group: BrokerData) -> _Shown:
+        addrs = tuple(group.broker_addrs.items())
+        return _Shown(group.cluster, group.zone_name, group.enable_acting_master, addrs, self._is_handed_over(group))
+
+    def _publish_group(self, broker_name: str, group: BrokerData) -> None:
+        shown = self._state_of(group)
+        if self._shown.get(broker_name) == shown:
+            return
+        default, standard = (bodies.broker_data(group, standard=mode) for mode in (False, True))
+        self.slots.put_broker(broker_name, default, standard, shown.handed_over)
+        self._shown[broker_name] = shown
+
+    def _is_handed_over(self, group: BrokerData) -> bool:
+        """Whether control answers for the group: a route may show an acting master, or list filter servers."""
+        addrs = group.broker_addrs
+        if addrs and group.enable_acting_master and MASTER_ID not in addrs:
+            return True
+        filters, cluster = self._tables.filter_server_table, group.cluster
+        return (
+            bool(filters)
+            and cluster is not None
+            and any(BrokerAddrInfo(cluster, addr) in filters for addr in addrs.values())
+        )

@@ -1,0 +1,22 @@
+"""The route look-ups that the reactors answered, counted by topic and client."""
+
+from __future__ import annotations
+
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.protocol.codes import LanguageCode
+
+# Topic, client (with journalLookupClients), language, protocol version, look-ups, and those that found no route.
+LookupCount = tuple[str | None, str | None, str | None, int | None, int, int]
+
+
+def drain_lookups(reactors: Reactors) -> tuple[list[LookupCount], LookupCount]:
+    """The look-ups since the last call, and the sum of those that had no room in the counters."""
+    rows, lookups, misses = reactors.drain_lookups()
+    counts: list[LookupCount] = [
+        (topic, client, _language(code), version, n, miss) for topic, client, code, version, n, miss in rows
+    ]
+    return counts, (None, None, None, None, lookups, misses)
+
+
+def _language(code: int) -> str | None:
+    return LanguageCode(code).name if code in LanguageCode._value2member_map_ else None

@@ -1,0 +1,148 @@
+"""One connection of a reactor as control sees it: joins answers for the reactor, and ends the connection."""
+
+from __future__ import annotations
+
+import logging
+
+from rocketns._fast.connections.messages import Ending
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.routeinfo.events import Cause
+from rocketns.server.connections.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.requests.host import host_of
+
+log = logging.getLogger("rocketns.reactors")
+
+# Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
+JOINED_BYTES_MAX = 64 * 1024
+
+# The cause that each ending is reported with; and the reason for the log, where the reactor decided to close.
+ENDINGS: dict[int, tuple[Cause, str]] = {
+    Ending.PEER_CLOSED: (Cause.CHANNEL_CLOSE, ""),
+    Ending.FAILED: (Cause.CHANNEL_EXCEPTION, ""),
+    Ending.IDLE: (Cause.CHANNEL_IDLE, "IDLE"),
+    Ending.MALFORMED_FRAME: (Cause.CHANNEL_CLOSE, "malformed frame"),
+    Ending.ENDED: (Cause.CHANNEL_CLOSE, ""),
+    Ending.TOO_MUCH_UNSENT: (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
+    Ending.TOO_MUCH_UNFINISHED: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED),
+    Ending.TOO_MUCH_UNSENT_IN_ALL: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT),
+}
+
+
+class ReactorConnection:
+    """A `rocketns.routeinfo.connection.Connection` whose socket is a reactor's."""
+
+    __slots__ = (
+        "_awaited",
+        "_cause",
+        "_high_water_bytes",
+        "_number",
+        "_reactors",
+        "_replies",
+        "_reply_bytes",
+        "_taken",
+        "_untaken",
+        "address",
+        "has_ended",
+        "host",
+        "in_flight",
+        "is_open",
+        "was_ended_here",
+    )
+
+    def __init__(self, reactors: Reactors, number: int, address: str, high_water_bytes: int) -> None:
+        self._reactors = reactors
+        self._number = number
+        self._high_water_bytes = high_water_bytes
+        self._replies: list[bytes] = []
+        self._reply_bytes = 0
+        self._untaken = 0  # bytes of answers given to the reactor, and not known to be taken by the peer
+        self._awaited = 0  # of these, the bytes that the reactor was asked about
+        self._taken = 0
+        self._cause: Cause | None = None
+        self.address = address
+        self.host = host_of(address)
+        self.in_flight = 0
+        self.is_open = True
+        self.was_ended_here = False
+        self.has_ended = False
+
+    def took_frame(self) -> None:
+        """The reactor counts a frame as in flight until a `flush` after its answer."""
+        self._taken += 1
+
+    def begin_request(self) -> None:
+        self.in_flight += 1
+
+    def end_request(self) -> None:
+        self.in_flight -= 1
+
+    def write(self, frame: bytes) -> None:
+        """Add an answer. It is sent with the next `flush`, or now if many bytes are joined."""
+        self._replies.append(frame)
+        self._reply_bytes += len(frame)
+        if self._reply_bytes >= JOINED_BYTES_MAX:
+            self.flush()
+
+    @property
+    def is_full(self) -> bool:
+        return self.is_open and self._untaken + self._reply_bytes > self._high_water_bytes
+
+    def flush(self) -> None:
+        """Send the answers added so far, and let the reactor read as many further requests."""
+        done, self._taken = self._taken - self.in_flight, self.in_flight
+        replies, self._replies = self._replies, []
+        self._untaken += self._reply_bytes
+        self._reply_bytes = 0
+        if self.is_open and (done or replies):
+            self._give(done, replies[0] if len(replies) == 1 else b"".join(replies))
+
+    def _give(self, done: int, answers: bytes) -> None:
+        """Ask the reactor to report when the answers are taken: at half of the high-water mark, so that a peer that
+        takes its answers never waits for the report."""
+        awaits = not self._awaited and self._untaken > self._high_water_bytes // 2
+        if awaits:
+            self._awaited = self._untaken
+        self._reactors.reply(self._number, done, answers, awaits)
+
+    def answers_were_taken(self) -> None:
+        """The peer took the answers that the reactor was asked about."""
+        self._untaken -= self._awaited
+        self._awaited = 0
+        if self.is_full:
+            self._give(0, b"")
+
+    def close(self, why: str) -> None:
+        """End the connection after the answers already written."""
+        if self.is_open:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+            self.flush()
+            self.is_open, self.was_ended_here = False, True
+            self._reactors.end(self._number)
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """End the connection at once. The broker on it is unregistered for ``cause``."""
+        if not self.has_ended:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
+            self._cause = cause
+            self.is_open, self.was_ended_here = False, True
+            self._reactors.abort(self._number)
+
+    def moved(self, number: int) -> None:
+        """The connection has this number now, at another reactor. It had no unsent answers when it moved.
+
+        The last order to the former reactor may have come too late, so it is repeated.
+        """
+        self._number = number
+        self._untaken = self._awaited = 0
+        if self._cause is not None:
+            self._reactors.abort(number)
+        elif self.was_ended_here:
+            self._reactors.end(number)
+
+    def ended(self, ending: int) -> Cause:
+        """The reactor closed the connection. Returns the cause."""
+        cause, why = ENDINGS[ending]
+        if why and self._cause is None:
+            log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+        self.is_open, self.has_ended = False, True
+        return self._cause or cause

@@ -1,0 +1,166 @@
+"""The reactors' connections as control sees them (compiled side: rocketns/_fast/reactor/reactors.pyx).
+
+`Reactors.take` gives messages of these kinds. OPENED: the peer's address. FRAME: a request's frame. CLOSED: why, see
+`ENDINGS`. HANDOFF: the descriptor of a connection that begins with TLS or a PROXY header. MOVED: the connection's new
+number. TAKEN: nothing. EXCESS: the kind of bytes of which the asyncio transport has the connection with the most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Sequence
+
+from rocketns._fast.connections.messages import Kind
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.config import Configuration
+from rocketns.routeinfo.events import Cause
+from rocketns.server.clock import Clock
+from rocketns.server.connections.asyncio_transport import AsyncioTransport
+from rocketns.server.control.control import Control
+from rocketns.server.reactors.reactor_connection import ReactorConnection
+from rocketns.server.requests.peek import seems_look_up
+from rocketns.server.stall import IdleAllowance, Stall
+
+log = logging.getLogger("rocketns.reactors")
+
+# Bound once: Kind.FRAME takes half a microsecond each time.
+OPENED, FRAME, CLOSED, MOVED = Kind.OPENED, Kind.FRAME, Kind.CLOSED, Kind.MOVED
+TAKEN, EXCESS = Kind.TAKEN, Kind.EXCESS
+
+MESSAGES_AT_ONCE_MAX = 128
+TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
+
+
+class ReactorTransport:
+    """Plain connections. The others are given to the asyncio transport. Runs on control's thread."""
+
+    def __init__(
+        self, configuration: Configuration, reactors: Reactors, control: Control, clock: Clock,
+        asyncio_transport: AsyncioTransport,
+    ) -> None:  # fmt: skip
+        self._netty = configuration.netty
+        self._reactors = reactors
+        self._control = control
+        self._clock = clock
+        self._asyncio_transport = asyncio_transport
+        self._high_water_bytes = configuration.netty.water_marks[1]
+        self._connections: dict[int, ReactorConnection] = {}
+        self._threads = [
+            threading.Thread(target=reactors.run, args=(number,), name=f"reactor-{number}", daemon=True)
+            for number in range(reactors.count)
+        ]
+        self._listening: socket.socket | None = None
+        self._goes_on = False
+        self._allowance = IdleAllowance()
+        self._rounds_wanted: list[int] = []
+        self._lookups_handed_over = 0
+
+    @property
+    def threads(self) -> Sequence[threading.Thread]:
+        """One for each reactor. They run between `accept` and `stop`."""
+        return self._threads
+
+    def accept(self, listening: socket.socket) -> None:
+        """Accept all connections of a listening socket, which is this transport's from now on."""
+        self._listening = listening
+        listening.setblocking(False)
+        self._reactors.listen(listening.fileno())
+        asyncio.get_running_loop().add_reader(self._reactors.fileno(), self._take)
+        for thread in self._threads:
+            thread.start()
+
+    def _take(self) -> None:
+        """Take the waiting messages, for a bounded time."""
+        ends_ns = self._clock.spent_ns() + TAKING_US_MAX * 1000
+        self._take_some()
+        while self._reactors.has_more and self._clock.spent_ns() < ends_ns:
+            self._take_some()
+        if self._reactors.has_more and not self._goes_on:
+            self._goes_on = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _take_some(self) -> None:
+        for kind, number, content in self._reactors.take(MESSAGES_AT_ONCE_MAX):
+            if kind == FRAME:
+                assert not isinstance(content, str | int)
+                self._request(self._connections[number], content)
+            elif kind == OPENED:
+                self._opened(number, str(content))
+            elif kind == CLOSED:
+                self._closed(number, int(content))
+            elif kind == TAKEN:
+                self._answers_were_taken(self._connections[number])
+            elif kind == EXCESS:
+                self._asyncio_transport.hold_to(int(content))
+            elif kind == MOVED:
+                self._moved(number, int(content))
+            else:
+                self._asyncio_transport.take(socket.socket(fileno=int(content)))
+
+    def _go_on(self) -> None:
+        self._goes_on = False
+        if self._listening is not None:
+            self._take()
+
+    def _answers_were_taken(self, connection: ReactorConnection) -> None:
+        connection.answers_were_taken()
+        if not connection.is_full:
+            self._control.resume(connection)
+
+    def _opened(self, number: int, address: str) -> None:
+        self._connections[number] = ReactorConnection(self._reactors, number, address, self._high_water_bytes)
+        log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
+
+    def _moved(self, number: int, to: int) -> None:
+        connection = self._connections[to] = self._connections.pop(number)
+        connection.moved(to)
+        self._control.resume(connection)
+
+    def _closed(self, number: int, ending: int) -> None:
+        connection = self._connections.pop(number)
+        cause = connection.ended(ending)
+        if cause is Cause.CHANNEL_IDLE:
+            log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", connection.address)
+        log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", connection.address)
+        self._control.connection_closed(connection, cause)
+
+    def _request(self, connection: ReactorConnection, frame: bytes | memoryview) -> None:
+        if connection.was_ended_here:  # frames behind the end do not count
+            self._reactors.done_with(len(frame))
+            return
+        connection.took_frame()
+        self._lookups_handed_over += seems_look_up(frame)
+        self._control.submit(connection, frame, self._reactors.done_with)
+
+    def close_idle(self) -> None:
+        """End the connections that were idle for their limit."""
+        self._reactors.close_idle(self._allowance.reduce(self._clock.now().ms))
+
+    def forgive(self, stall: Stall) -> int:
+        """Move all idle limits by the length of a stall. Returns the number of connections, with those given away."""
+        self._allowance.add(stall, self._netty.idle_ms_max)
+        self._rounds_wanted = [rounds + 2 for rounds in self._reactors.rounds]  # the present round may be older
+        return self._reactors.connections
+
+    def has_read_all(self) -> bool:
+        """Whether control has received everything that waited in sockets at the last `forgive`. Wakes idle reactors."""
+        came = all(seen >= wanted for seen, wanted in zip(self._reactors.rounds, self._rounds_wanted, strict=False))
+        self._reactors.close_idle(0)
+        return came and not self._reactors.has_news
+
+    def stop(self) -> None:
+        """End every connection. Control receives nothing more."""
+        if self._listening is None:
+            return
+        asyncio.get_running_loop().remove_reader(self._reactors.fileno())
+        self._reactors.stop()
+        for thread in self._threads:
+            thread.join()
+        self._listening.close()
+        self._listening = None
+        counted = self._reactors.counters()
+        log.info("route look-ups: %d answered by reactors, %d handed over",
+                 sum(map(sum, counted)), self._lookups_handed_over)  # fmt: skip

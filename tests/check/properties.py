@@ -1,0 +1,113 @@
+"""docs/properties.md: every option and property, made from what the code declares.
+
+``python -m tests.check.properties`` writes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import Field
+from pathlib import Path
+from typing import Any
+
+from rocketns import cli
+from rocketns.config import Configuration, JournalConfig, Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config.limits import PREFIX
+from rocketns.config.refused import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
+from rocketns.config.system import SYSTEM_PROPERTIES, SystemProperty
+from rocketns.config.tls import TLS_PROPERTIES
+from tests.check.source import ROOT
+
+PAGE = ROOT / "docs" / "properties.md"
+
+INTRODUCTION = f"""# Options and properties
+
+Made from the code by `python -m tests.check.properties`; a test compares. `rocketns --help` prints the same.
+
+The properties of the name server and of the sockets are those of RocketMQ 5.5.0, with Java's names and defaults.
+`rocketns.…` and `journal…` properties are rocketns' own. All of them are read from the file that `-c` names, in the
+format of `java.util.Properties`.
+
+- A number out of its range stops the start with exit status 255 and a message that names the property.
+- A text that is not a number where Java wants one is ignored, as by Java, and the log has a warning with the value that
+  is used instead. In rocketns' own properties it stops the start.
+- A property that is accepted and not used, and a name that rocketns does not know, are named in the log. A name that
+  is close to a known one, or begins with `rocketns.`, `journal` or `tls.`, gets a warning with the nearest known name.
+
+**Changes at run time.** Any peer can send request 318 (`mqadmin updateNamesrvConfig`). It is answered as by Java, and
+the new value is applied and shown. The last column says which values are also written to the file. For any other value
+the file keeps the old one, and the log names the property.
+
+- Refused with code 16, because only the operator may set them, in the file:
+  {", ".join(f"`{name}`" for name in BLACK_LIST)}, the names in `configBlackList`, the journal's properties, and names
+  that begin with {" or ".join(f"`{prefix}`" for prefix in OPERATORS_PREFIXES)}.
+- Refused with code 1: a value with a control character, and a text of more than {TEXT_BYTES_MAX // 1024} KiB.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    configuration = Configuration.build(home=Path("~"))
+    sections = (
+        ("Options of the command line", _table(("Option", "Meaning"), _options())),
+        ("Exit status", _table(("Status", "Meaning"), ((str(status), doc) for status, doc in cli.EXIT_STATUSES))),
+        ("Signals", _table(("Signal", "Effect"), cli.SIGNALS)),
+        ("Name server", _properties(configuration.namesrv, NamesrvConfig)),
+        ("Sockets", _properties(configuration.netty, NettyServerConfig)),
+        ("Limits", _own_properties(configuration.limits, Limits, PREFIX)),
+        ("Journal", _own_properties(configuration.journal, JournalConfig)),
+        ("System properties", _system_properties(SYSTEM_PROPERTIES)),
+        ("TLS", _system_properties(TLS_PROPERTIES)),
+    )
+    return INTRODUCTION + "".join(f"\n## {title}\n\n{table}\n" for title, table in sections)
+
+
+def _options() -> Iterator[tuple[str, str]]:
+    for action in cli.parser()._actions:
+        value = "" if action.nargs == 0 else f" {action.metavar}"
+        names = ", ".join(f"`{name}{value}`" for name in action.option_strings)
+        yield names, action.help or ""
+
+
+COLUMNS = ("Property", "Default", "Unit", "Range", "Meaning", "At the limit", "A change takes effect")
+
+
+def _properties(config: Any, kind: type) -> str:
+    declared = properties.declared(kind)
+    rows = ((*_cells(config, name, one), _written(name, one)) for name, one in declared.items())
+    return _table((*COLUMNS, "318 writes"), rows)
+
+
+def _own_properties(config: Any, kind: type, prefix: str = "") -> str:
+    return _table(COLUMNS, (_cells(config, name, one, prefix) for name, one in properties.declared(kind).items()))
+
+
+def _cells(config: Any, name: str, declaration: Field[Any], prefix: str = "") -> tuple[str, ...]:
+    metadata = declaration.metadata
+    bounds = "true, false" if declaration.type == "bool" else properties.bounds_text(declaration)
+    value = getattr(config, declaration.name)
+    default = "" if value in (None, "") else f"`{properties.show(value)}`"
+    name, effect = f"`{prefix}{name}`", metadata["effect"].value
+    return name, default, metadata["unit"], bounds, metadata["doc"], metadata["at_limit"], effect
+
+
+def _written(name: str, declaration: Field[Any]) -> str:
+    kept = declaration.metadata["kept"]
+    if isinstance(kept, tuple):
+        return f"{kept[0]} to {kept[1]}"
+    return "any value" if kept and name not in BLACK_LIST else "nothing"
+
+
+def _system_properties(listed: Iterable[SystemProperty]) -> str:
+    rows = ((f"`{name}`", default if " " in default else f"`{default}`" * bool(default), doc)
+            for name, default, doc in listed)  # fmt: skip
+    return _table(("Property", "Default", "Meaning"), rows)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = (head, ("---",) * len(head), *rows)
+    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,43 @@
+"""A new event cannot be forgotten: type checking fails in each consumer that neither handles nor names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from mypy import api
+
+from rocketns.routeinfo.events import Event
+from tests.check.source import ROOT, Source
+
+EVENTS = "rocketns/routeinfo/events.py"
+UNION = "Event = (\n    "
+CONSUMERS = (
+    "rocketns/journal/effects.py",
+    "rocketns/server/publishing/eventlog.py",
+    "rocketns/server/publishing/min_broker_notifier.py",
+    "rocketns/server/publishing/publisher.py",
+)
+
+
+@pytest.mark.parametrize("name", CONSUMERS)
+def test_a_consumer_names_every_event(name: str) -> None:
+    """Also the events that it ignores, so that a reader sees that this was decided."""
+    text = Source(name, (ROOT / name).read_text("utf-8")).text
+    missing = [event.__name__ for event in get_args(Event) if f"{event.__name__}(" not in text]
+    assert not missing, f"{name}: add {missing} to its match, as handled or as ignored"
+
+
+def test_type_checking_finds_the_consumers_that_a_new_event_lacks(tmp_path: Path) -> None:
+    planted = tmp_path / "events.py"
+    text = (ROOT / EVENTS).read_text("utf-8")
+    assert text.count(UNION) == 1
+    planted.write_text(text.replace(UNION, f"class Novelty:\n    addr: str\n\n\n{UNION}Novelty | "), "utf-8")
+    shadow = ["--shadow-file", str(ROOT / EVENTS), str(planted)]
+    options = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache")]
+    checked = [str(ROOT / name) for name in CONSUMERS]
+    found, errors, _ = api.run([*shadow, *options, "--follow-imports=silent", *checked])
+    assert not errors, errors
+    lines = [line for line in found.splitlines() if "Novelty" in line and "assert_never" in line]
+    assert {name for name in CONSUMERS if any(name in line for line in lines)} == set(CONSUMERS), found

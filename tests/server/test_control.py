@@ -1,0 +1,130 @@
+"""Control's turns without a socket: whose time is whose."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from rocketns.config import Configuration
+from rocketns.server.clock import Clock
+from rocketns.server.control.answering import Answering
+from rocketns.server.control.control import Control
+from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.requests.inbox import Inbox
+
+MS = 1_000_000
+FRAME = bytes(range(40))
+
+
+class Time(Clock):
+    """Passes only as far as work is said to take."""
+
+    def __init__(self) -> None:
+        self.ns = 0
+
+    def spent_ns(self) -> int:
+        return self.ns
+
+
+class Peer:
+    """A connection; ``is_full`` as a test says."""
+
+    def __init__(self, host: str) -> None:
+        self.address, self.host = f"{host}:1", host
+        self.in_flight = 0
+        self.is_full = self.has_ended = False
+        self.is_open = True
+        self.aborted: list[Any] = []
+
+    def begin_request(self) -> None:
+        self.in_flight += 1
+
+    def end_request(self) -> None:
+        self.in_flight -= 1
+
+    def flush(self) -> None:
+        """Nothing was written."""
+
+    def abort(self, *why: Any) -> None:
+        self.aborted.append(why)
+
+
+class Served:
+    """In place of answers: whose frame was served, in a millisecond; a bad frame raises."""
+
+    def __init__(self, time: Time) -> None:
+        self.time, self.order = time, cast(list[str], [])
+
+    def serve(self, peer: Peer, frame: bytes, *, is_refused: bool) -> bool:
+        assert not is_refused
+        self.time.ns += MS
+        peer.end_request()
+        self.order.append(peer.host)
+        if frame != FRAME:
+            raise ArithmeticError("planted")
+        return True
+
+
+class NoBrokers:
+    has_waiting = False
+
+    def apply(self) -> None:
+        """No broker leaves."""
+
+
+def control_of(served: Served, home: Path) -> Control:
+    configuration = Configuration.build(None, home=home)
+    return Control(configuration, served.time, cast(Answering, served), cast(BrokerHousekeeping, NoBrokers()), None)
+
+
+async def turns() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+def test_parked_requests_that_come_back_are_charged_to_their_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who does not take its answers makes work when it does, and waits for it itself."""
+    served = Served(Time())
+    put_back = Inbox.put_back
+
+    def dear(inbox: Any, *arguments: Any) -> None:
+        served.time.ns += 100 * MS
+        put_back(inbox, *arguments)
+
+    async def play() -> None:
+        control, slow, modest = control_of(served, tmp_path), Peer("slow"), Peer("modest")
+        slow.is_full = True
+        for _ in range(2):
+            control.submit(cast(Any, slow), FRAME)
+        await turns()
+        assert served.order == []
+        slow.is_full = False
+        monkeypatch.setattr(Inbox, "put_back", dear)
+        control.resume(cast(Any, slow))
+        for _ in range(3):
+            control.submit(cast(Any, modest), FRAME)
+        await turns()
+
+    asyncio.run(play())
+    assert served.order == ["slow", "modest", "modest", "modest", "slow"]
+
+
+def test_an_unforeseen_error_ends_one_connection_and_no_other(tmp_path: Path) -> None:
+    served = Served(Time())
+
+    async def play() -> tuple[Peer, Peer]:
+        control, bad, good = control_of(served, tmp_path), Peer("bad"), Peer("good")
+        control.submit(cast(Any, bad), FRAME + b"!")
+        for _ in range(3):
+            control.submit(cast(Any, good), FRAME)
+        await turns()
+        return bad, good
+
+    bad, good = asyncio.run(play())
+    assert sorted(served.order) == ["bad", "good", "good", "good"]
+    assert (len(bad.aborted), good.aborted, good.in_flight) == (1, [], 0)
