@@ -178,6 +178,24 @@ def test_what_the_operator_writes_replaces_what_was_withheld(tmp_path: Path) -> 
     assert kept(configuration, "waitSecondsForService") == "2000"
 
 
+def test_what_takes_effect_at_the_start_only_stays_at_sighup(tmp_path: Path) -> None:
+    """The port of a running server is the one that it listens on, whatever the file says by now."""
+    configuration = build(tmp_path, "listenPort=0\nwaitSecondsForService=50\n")
+    (tmp_path / "given.properties").write_text("listenPort=1\nwaitSecondsForService=7\n")
+    assert configuration.reread() == {"waitSecondsForService": "7"}
+    assert configuration.netty.listen_port == 0
+
+
+@pytest.mark.parametrize("name", ["productEnvName", "custom"])
+def test_a_value_with_a_control_character_is_refused(tmp_path: Path, name: str) -> None:
+    """Of a known property as of a key that the operator's file has."""
+    configuration = build(tmp_path, "custom=1\n")
+    before = configuration.text()
+    with pytest.raises(RequestError, match=f"the value of {name} has a control character"):
+        configuration.update(f"{name}=a\\u0007b".encode())
+    assert configuration.text() == before
+
+
 def escaped(text: str) -> str:
     """Every character as a UTF-16 escape of the properties format."""
     units = text.encode("utf-16-be", "surrogatepass")

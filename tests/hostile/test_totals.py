@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
-import sys
 from contextlib import ExitStack
 
 from interop.harness import codes
-from interop.harness.payloads import register_body, register_ext, topic_config
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.calls import put_kv
-from tests.behaviour.conftest import Names
-from tests.behaviour.test_overload import unread_bytes
-from tests.fast.clients import CLIENTS, look_up
 from tests.hostile.conftest import StartServer
-from tests.hostile.test_limits import LIST, UNFINISHED, is_cut_off, is_ended, requests, try_to_send
+from tests.hostile.test_limits import UNFINISHED, is_cut_off, is_ended, requests, try_to_send
 from tests.hostile.watch import MB, Watch, costs_at_most
 from tests.hostile.witness import Witness
 
 SMALL_BUFFER = 16 * 1024  # of a socket, so that answers wait in the server and not in the kernel
 KEPT_MIN, KEPT_MAX = 27, 37  # of peers with 1 MB each in 32 MB: some of it may lie in the kernel
-WIDE = 800  # brokers of one topic: its answer is some 100 KB
-TURN_MAX = 384 * 1024  # bytes that one connection is sent in one turn, its last answer included
 
 
 def connect_narrow(server: NameServer) -> Client:
@@ -132,32 +123,3 @@ def test_the_rest_of_a_frame_keeps_no_large_buffer(start_server: StartServer) ->
             client.send(burst[2:] + burst[:2])
             for _ in range(500):
                 client.receive()
-
-
-def test_a_turn_is_bounded_by_bytes(start_server: StartServer) -> None:
-    """Pipelines of look-ups with large answers leave others a turn after each few of them, not after hundreds."""
-    server = start_server()
-    names, floods = Names(), 40
-    wide, narrow = names.topic("wide"), names.topic("narrow")
-    with ExitStack() as stack:
-        brokers = stack.enter_context(server.connect())
-        for n in range(WIDE):
-            body = register_body([topic_config(wide), topic_config(narrow if n == 0 else "other")])
-            ext = register_ext(names.cluster, f"b{n}", addr=f"10.1.{n >> 8}.{n & 255}:1", body=body)
-            assert brokers.request(codes.REGISTER_BROKER, ext, body).code == codes.SUCCESS
-        flooders = [stack.enter_context(server.connect()) for _ in range(floods)]
-        others = [stack.enter_context(server.connect()) for _ in range(2)]
-        for client in [*flooders, *others]:
-            client.request(LIST)
-        os.kill(server.pid, signal.SIGSTOP)  # so that everything is there when the server looks
-        for client in flooders:
-            client.send(b"".join(look_up(CLIENTS[0], wide, n) for n in range(60)))
-        for client in others:
-            client.send(look_up(CLIENTS[0], narrow, 1))
-        os.kill(server.pid, signal.SIGCONT)
-        for client in others:
-            client.receive()
-        sent = sum(unread_bytes(client) for client in flooders)
-    print(f"{sent / MB:.1f} MB sent to others first", file=sys.__stderr__)
-    bound = 2 * floods * TURN_MAX if server.mode == ReactorServer.mode else floods * 60 * 100_000
-    assert sent <= bound, f"{sent / MB:.1f} MB went to others first, {bound / MB:.1f} MB allowed"

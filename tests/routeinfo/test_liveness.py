@@ -82,6 +82,15 @@ def test_a_connection_of_nobody_takes_nobody_with_it(manager: Manager) -> None:
     assert liveness.closed_connection(RouteTables(), object(), Cause.CHANNEL_CLOSE) is None
 
 
+def test_a_closed_connection_leaves_a_group_of_another_cluster(manager: Manager) -> None:
+    """Registered under a second cluster over a second connection: the group belongs to the first."""
+    manager.register(MASTER, TWO)
+    second = MASTER.but(cluster="C2", channel=object())
+    manager.register(second, TWO)
+    assert manager.close(second.channel) == []
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: ADDR}
+
+
 def test_of_several_brokers_on_one_connection_only_one_goes_at_once(manager: Manager) -> None:
     """B188."""
     manager.register(MASTER, TWO)

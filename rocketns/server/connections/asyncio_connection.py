@@ -18,6 +18,7 @@ from rocketns.server.control.control import Control
 from rocketns.server.requests.host import host_of
 from rocketns.server.tls.connection import TlsStream
 from rocketns.server.tls.contexts import TlsContexts
+from rocketns.server.tls.handshakes import Handshakes
 
 if TYPE_CHECKING:
     from OpenSSL.SSL import Context
@@ -34,6 +35,7 @@ class Owner(Protocol):
     limits: Limits
     control: Control
     tls: TlsContexts
+    handshakes: Handshakes
 
     @property
     def idle_ms_max(self) -> int: ...
@@ -138,6 +140,14 @@ class AsyncioConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.last_active_ms = self._owner.now_ms()
+        if self._tls is not None and self._handshake is not None:
+            self._add_incoming(data)
+            self._owner.handshakes.want(self)
+            self._owner.hold_to(INPUT)
+        else:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
         try:
             self._add_incoming(data if self._tls is None else self._decrypt(self._tls, data))
             if self._handshake is not None:
@@ -175,14 +185,20 @@ class AsyncioConnection(asyncio.Protocol):
         if context is None:
             self.close("it wants TLS, and there is no usable certificate")
             return
-        self._handshake = None
         self._tls = TlsStream(context)
-        received = bytes(self._buffer)
-        self._drop_incoming(len(received))
-        self.data_received(received)
+        self._owner.handshakes.want(self)
+
+    def go_on_with_tls(self) -> None:
+        """It is this connection's turn: what came of the handshake, and of frames behind it."""
+        if self.is_open:
+            received = bytes(self._buffer)
+            self._drop_incoming(len(received))
+            self._take(received)
 
     def _decrypt(self, stream: TlsStream, data: bytes) -> bytes:
         plain = stream.receive(data)
+        if stream.is_handshaken:
+            self._handshake = None
         if self._transport is not None:
             self._transport.write(stream.outgoing())
         return plain

@@ -17,6 +17,7 @@ from rocketns.server.control.control import Control
 from rocketns.server.listening import BACKLOG
 from rocketns.server.stall import Stall
 from rocketns.server.tls.contexts import TlsContexts
+from rocketns.server.tls.handshakes import Handshakes
 
 log = logging.getLogger("rocketns.transport")
 
@@ -38,6 +39,7 @@ class AsyncioTransport:
         self.control = control
         self.limits = configuration.limits
         self.tls = tls
+        self.handshakes = Handshakes(clock.spent_ns)
         self.connections: set[AsyncioConnection] = set()
         self._clock = clock
         self._netty = configuration.netty

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rocketns.errors import TlsError
@@ -24,10 +25,16 @@ class TlsStream:
         from OpenSSL import SSL
 
         self._ssl = SSL
-        self._connection: Connection = SSL.Connection(context, None)
-        self._connection.set_accept_state()
-        self._handshaken = False
+        self._context = context
+        self.is_handshaken = False
         self.ended: str | None = None
+
+    @cached_property
+    def _connection(self) -> Connection:
+        """Made when it is first used, as that takes a tenth of what a handshake does."""
+        connection = self._ssl.Connection(self._context, None)
+        connection.set_accept_state()
+        return connection
 
     def receive(self, data: bytes) -> bytes:
         """The plain text that arrived. Send `outgoing` afterwards: handshake bytes, or an alert."""
@@ -35,7 +42,7 @@ class TlsStream:
         try:
             self._connection.bio_write(data)
             self._shake_hands()
-            while self._handshaken:
+            while self.is_handshaken:
                 plain.append(self._connection.recv(RECORD_BYTES))
         except self._ssl.WantReadError:
             pass
@@ -46,9 +53,9 @@ class TlsStream:
         return b"".join(plain)
 
     def _shake_hands(self) -> None:
-        if not self._handshaken:
+        if not self.is_handshaken:
             self._connection.do_handshake()
-            self._handshaken = True
+            self.is_handshaken = True
 
     def send(self, data: bytes) -> bytes:
         """The cipher text of plain text. TlsError if the connection has failed."""

@@ -1,0 +1,70 @@
+"""Whose TLS handshake goes on next. One costs the server up to a millisecond, and a peer nothing at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from rocketns.server.requests.shares import Shares
+
+# After so long a turn ends: control's turn comes, and sockets, signals and timers are looked at.
+TURN_NS = 2_000_000
+HANDSHAKE_COST_NS = 500_000  # expected; the real cost is charged
+
+
+class Peer(Protocol):
+    """A connection whose handshake is not over."""
+
+    host: str
+
+    def __hash__(self) -> int: ...
+
+    def go_on_with_tls(self) -> None:
+        """Work on what came of the handshake."""
+
+
+class Handshakes:
+    """Hosts take turns by what their handshakes have cost, the connections of a host in the order of their input."""
+
+    def __init__(self, spent_ns: Callable[[], int]) -> None:
+        self._spent_ns = spent_ns
+        self._hosts: Shares[str] = Shares()
+        self._waiting: dict[str, dict[Peer, None]] = {}
+        self._turn_is_due = False
+
+    def want(self, peer: Peer) -> None:
+        """Let it go on when it is its turn."""
+        self._waiting.setdefault(peer.host, {})[peer] = None
+        self._hosts.want(peer.host, HANDSHAKE_COST_NS)
+        self._want_turn()
+
+    def _want_turn(self) -> None:
+        if not self._turn_is_due:
+            self._turn_is_due = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._turn_is_due = False
+        ends_ns = self._spent_ns() + TURN_NS
+        try:
+            while self._hosts and self._spent_ns() < ends_ns:
+                self._serve(self._hosts.next())
+        finally:
+            if self._hosts:
+                self._want_turn()
+
+    def _serve(self, host: str) -> None:
+        """The connection of this host that has waited longest."""
+        peers = self._waiting[host]
+        peer = next(iter(peers))
+        del peers[peer]
+        began_ns = self._spent_ns()
+        try:
+            peer.go_on_with_tls()
+        finally:
+            self._hosts.charge(host, self._spent_ns() - began_ns)
+            if peers:
+                self._hosts.want(host, HANDSHAKE_COST_NS)
+            else:
+                del self._waiting[host]

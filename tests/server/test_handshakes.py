@@ -1,0 +1,77 @@
+"""TLS handshakes take turns: no turn is long, and a host with many of them waits for itself."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from rocketns.server.tls.handshakes import TURN_NS, Handshakes
+
+MS = 1_000_000
+
+
+@dataclass
+class Room:
+    """A clock that only handshakes move, and who has been served."""
+
+    now_ns: int = 0
+    served: list[str] = field(default_factory=list)
+    turns: list[int] = field(default_factory=list)
+
+    async def serve(self, *peers: Peer) -> None:
+        """All of them; notes how long each round of the loop was."""
+        handshakes = Handshakes(lambda: self.now_ns)
+        for peer in peers:
+            handshakes.want(peer)
+        while len(self.served) < len(peers):
+            began_ns = self.now_ns
+            await asyncio.sleep(0)
+            self.turns.append(self.now_ns - began_ns)
+
+
+@dataclass(eq=False)
+class Peer:
+    """Whose handshake takes ``cost_ns``; one that ``fails`` raises what nobody foresaw."""
+
+    room: Room
+    host: str
+    cost_ns: int = MS
+    fails: bool = False
+
+    def go_on_with_tls(self) -> None:
+        self.room.now_ns += self.cost_ns
+        self.room.served.append(self.host)
+        if self.fails:
+            raise RuntimeError("not foreseen")
+
+
+def test_a_turn_ends_with_the_handshake_that_exceeds_it() -> None:
+    room = Room()
+    asyncio.run(room.serve(*(Peer(room, "a") for _ in range(50))))
+    assert max(room.turns) < TURN_NS + MS
+
+
+def test_another_host_goes_before_those_of_a_host_with_many() -> None:
+    """Hosts are charged what their handshakes cost: the second one has as many in the same time."""
+    room = Room()
+    many, few = [Peer(room, "a") for _ in range(50)], [Peer(room, "b") for _ in range(5)]
+    asyncio.run(room.serve(*many, *few))
+    assert room.served[:12].count("b") == len(few)
+
+
+def test_who_has_dear_handshakes_has_fewer() -> None:
+    room = Room()
+    dear, cheap = [Peer(room, "a", 10 * MS) for _ in range(20)], [Peer(room, "b") for _ in range(20)]
+    asyncio.run(room.serve(*dear, *cheap))
+    assert room.served[:20].count("b") >= 16
+
+
+def test_a_handshake_that_fails_holds_up_nobody() -> None:
+    room = Room()
+
+    async def serve() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        await room.serve(*(Peer(room, "a", fails=n == 0) for n in range(5)))
+
+    asyncio.run(asyncio.wait_for(serve(), 10))
+    assert len(room.served) == 5
