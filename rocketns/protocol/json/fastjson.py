@@ -145,7 +145,7 @@ def as_object(value: Any) -> dict[str, Any] | None:
         return None
     if isinstance(value, dict):
         return value
-    raise BodyDecodeError(f"not an object but {type(value).__name__}")
+    raise BodyDecodeError(f"expect an object, but it is {type(value).__name__}")
 
 
 def as_text(value: Any) -> str | None:
