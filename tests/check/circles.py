@@ -14,9 +14,6 @@ from typing import NamedTuple
 
 from tests.check.source import Source, sources
 
-# Folder and nodes of the circles that there still are. Once a circle has ended, it must leave this list.
-KNOWN: set[tuple[str, frozenset[str]]] = set()
-
 Edges = dict[str, set[str]]
 
 

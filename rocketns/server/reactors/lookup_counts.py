@@ -18,5 +18,11 @@ def drain_lookups(reactors: Reactors) -> tuple[list[LookupCount], LookupCount]:
     return counts, (None, None, None, None, lookups, misses)
 
 
+def drain_counts(reactors: Reactors, overflow: str) -> list[LookupCount]:
+    """The same as one list. The sum has ``overflow`` as topic and as client; it is there only if it counts look-ups."""
+    rows, (*_, lookups, misses) = drain_lookups(reactors)
+    return [*rows, (overflow, overflow, None, None, lookups, misses)] if lookups else rows
+
+
 def _language(code: int) -> str | None:
     return LanguageCode(code).name if code in LanguageCode._value2member_map_ else None

@@ -1,1 +1,0 @@
-"""Nothing of known_topics.pyx is for compiled callers."""
