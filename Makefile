@@ -55,7 +55,7 @@ mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a
 demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
 	@exec $(PY) -m interop.demo $(ARGS)
 
-bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet machine: tables, plots, the README's section
+bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet machine: tables, plots, docs/costs.md
 	@$(PY) -m benchmarks $(ARGS)
 	@$(if $(ARGS),,$(PY) -m pytest benchmarks/micro)
 

@@ -16,7 +16,7 @@ from benchmarks.machine import commit, facts
 from benchmarks.measuring import measure
 from benchmarks.parts.catalogue import PARTS
 from benchmarks.plan import FULL, QUICK, SMOKE
-from benchmarks.report import aims, markdown, plots, readme, store
+from benchmarks.report import aims, costs, markdown, plots, store
 from benchmarks.report.store import Results
 
 NAMES = [part.name for part in PARTS]
@@ -28,7 +28,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("part", nargs="*", metavar="PART", help=f"measure only these parts: {', '.join(NAMES)}. The "
-                        "results go to files of their own, and the README is not changed")  # fmt: skip
+                        "results go to files of their own, and docs/costs.md is not changed")  # fmt: skip
     chosen = parser.add_mutually_exclusive_group()
     for plan, what in ((QUICK, "shorter, with fewer rounds"), (SMOKE, "a few seconds a part, to see that all works")):
         chosen.add_argument(f"--{plan.name}", dest="plan", action="store_const", const=plan.name, help=what)
@@ -101,12 +101,12 @@ def available(keys: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
 
 
 def report(results: Results, *, busy_ok: bool) -> int:
-    """Write JSON and Markdown; for a whole full run also the plots and the README's section, unless the machine was
+    """Write JSON and Markdown; for a whole full run also the plots and docs/costs.md, unless the machine was
     busy without --busy-ok. Print the aims. Returns the exit status."""
     name = store.name_of(results, busy_ok=busy_ok)
     written = [store.write(results, name)]
-    to_readme = name == FULL.name
-    if to_readme:
+    to_costs = name == FULL.name
+    if to_costs:
         try:
             written += plots.draw(results, FULL)
         except ImportError:
@@ -114,10 +114,10 @@ def report(results: Results, *, busy_ok: bool) -> int:
     path = store.FOLDER / f"{name}.md"
     path.write_text(markdown.text(results), "utf-8")  # after the plots, which it lists
     print("", *aims.aims_table(results), "", sep="\n")
-    if to_readme and results.is_clean:
-        written.append(readme.write(results))
+    if to_costs and results.is_clean:
+        written.append(costs.write(results))
     elif results.plan == FULL.name:
-        print("The README was not changed: that needs a whole run of a commit without changes on a quiet machine.")
+        print("docs/costs.md was not changed: that needs a whole run of a commit without changes on a quiet machine.")
     if results.busy and not busy_ok:
         print(f"The machine was busy: {'; '.join(results.busy)}.")
         print(f"`python -m benchmarks --busy-ok --report {name}` accepts these results as they are.")

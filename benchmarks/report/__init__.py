@@ -1,1 +1,1 @@
-"""Reports from the results: JSON, Markdown, plots, and the table in the README."""
+"""Reports from the results: JSON, Markdown, plots, and the table in docs/costs.md."""

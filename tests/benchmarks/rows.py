@@ -1,4 +1,4 @@
-"""Made-up results, with one row of a part that the README shows."""
+"""Made-up results, with one row of a part that docs/costs.md shows."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from benchmarks.kinds import DEFAULT, JAVA
 from benchmarks.parts.part import Part
 from benchmarks.plan import FULL, Plan
 from benchmarks.record import Row
-from benchmarks.report import markdown, plots, readme, store
+from benchmarks.report import costs, markdown, plots, store
 from benchmarks.report.markdown import text
 from benchmarks.report.store import Results
 from tests.benchmarks.rows import WHAT, record
@@ -70,14 +70,14 @@ def test_a_busy_machine_is_measured_if_that_is_allowed_and_the_results_say_so(bu
 
 @pytest.fixture
 def quiet(busy: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A quiet machine on a clean commit, where a README and the results lie in a folder."""
+    """A quiet machine on a clean commit, whose page of costs and results lie in a folder."""
     monkeypatch.setattr(busy_module, "look", lambda _say, _wait_s: QUIET)
     monkeypatch.setattr(program, "commit", lambda: "abc")
     monkeypatch.setattr(program, "measure", _measure)
     monkeypatch.setattr(markdown, "FOLDER", tmp_path)
     monkeypatch.setattr(plots, "FOLDER", tmp_path)
-    monkeypatch.setattr(readme, "README", tmp_path / "README.md")
-    readme.README.write_text(f"{readme.BEGIN}\nold\n{readme.END}\n", "utf-8")
+    monkeypatch.setattr(costs, "PAGE", tmp_path / "costs.md")
+    costs.PAGE.write_text(f"{costs.BEGIN}\nold\n{costs.END}\n", "utf-8")
     assert not busy
     return tmp_path
 
@@ -88,17 +88,17 @@ def _measure(parts: list[Part], _plan: Plan, _kinds: object, results: Results) -
         results.add(record(part.name, rows=[row]), part.method(FULL))
 
 
-def test_a_whole_full_run_writes_results_plots_and_the_readme(quiet: Path) -> None:
+def test_a_whole_full_run_writes_results_plots_and_the_page_of_costs(quiet: Path) -> None:
     assert program.main([]) == 0
     assert {path.name for path in quiet.iterdir()} >= {"full.json", "full.md", "lookups.svg", "paced.svg", "storm.svg"}
-    assert "on commit abc" in readme.README.read_text("utf-8")
+    assert "on commit abc" in costs.PAGE.read_text("utf-8")
     assert store.read("full").is_whole
 
 
 @pytest.mark.parametrize("words", [["lookups"], ["--servers", "rocketns"], ["--quick"]])
-def test_any_other_run_leaves_the_readme_and_its_results_alone(quiet: Path, words: list[str]) -> None:
+def test_any_other_run_leaves_the_page_of_costs_and_its_results_alone(quiet: Path, words: list[str]) -> None:
     assert program.main(words) == 0
-    assert "old" in readme.README.read_text("utf-8")
+    assert "old" in costs.PAGE.read_text("utf-8")
     assert not (quiet / "full.json").exists()
 
 

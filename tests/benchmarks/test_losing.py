@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from benchmarks.kinds import DEFAULT, JAVA_SCRIPT, RUST
 from benchmarks.record import Row
-from benchmarks.report import readme
+from benchmarks.report import costs
+from benchmarks.report.costs import HEAD, LINES, behind, section
 from benchmarks.report.markdown import text
-from benchmarks.report.readme import HEAD, LINES, behind, section
 from tests.benchmarks.rows import WHAT, record, results
 
 
@@ -54,7 +54,7 @@ def test_every_row_of_requests_has_throughput_p50_p99_and_cpu() -> None:
             assert "CPU" in said or "cores busy" in said, line.what
 
 
-def test_the_default_is_the_first_column_of_the_readme() -> None:
+def test_the_default_is_the_first_column_of_the_page() -> None:
     assert HEAD[2] == "rocketns"
 
 
@@ -64,5 +64,5 @@ def test_the_report_keeps_a_lost_row() -> None:
     assert f"| {WHAT} | p99 µs | 3.00 | 2.00 | 0.67 |" in text(run)
 
 
-def test_the_readme_has_the_marks() -> None:
-    assert readme.replaced(readme.README.read_text("utf-8"), "new")
+def test_the_page_of_costs_has_the_marks() -> None:
+    assert costs.replaced(costs.PAGE.read_text("utf-8"), "new")

@@ -1,4 +1,4 @@
-"""The benchmarks' own arithmetic: ratios by round, empty cells with their reason, and the README's marks."""
+"""The benchmarks' own arithmetic: ratios by round, empty cells with their reason, and the marks of docs/costs.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.failures import CellFailed
 from benchmarks.kinds import DEFAULT, JAVA, C
 from benchmarks.record import Record, Row
 from benchmarks.registrations import plain_body, spread
-from benchmarks.report import readme
+from benchmarks.report import costs
 from benchmarks.report.aims import AIMS
 from benchmarks.report.figures import figure, times_better, times_the_cost
 from benchmarks.report.figures import spread as spread_text
@@ -68,11 +68,11 @@ def test_a_spread_has_brackets_only_for_several_rounds() -> None:
     assert (spread_text([]), spread_text([2.0]), spread_text([1.0, 2.0, 4.0])) == ("-", "2.00", "2.00 (1.00-4.00)")
 
 
-def test_the_readme_changes_between_its_marks_only() -> None:
-    before = f"# top\n{readme.BEGIN}\nold\n{readme.END}\nrest\n"
-    assert readme.replaced(before, "new") == f"# top\n{readme.BEGIN}\nnew\n{readme.END}\nrest\n"
+def test_the_page_of_costs_changes_between_its_marks_only() -> None:
+    before = f"# top\n{costs.BEGIN}\nold\n{costs.END}\nrest\n"
+    assert costs.replaced(before, "new") == f"# top\n{costs.BEGIN}\nnew\n{costs.END}\nrest\n"
     with pytest.raises(ValueError, match="once each"):
-        readme.replaced("# top\n", "new")
+        costs.replaced("# top\n", "new")
 
 
 def test_a_report_of_nothing_says_that_nothing_was_measured() -> None:

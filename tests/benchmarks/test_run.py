@@ -1,4 +1,4 @@
-"""A results file is one run on one commit; the README shows nothing else."""
+"""A results file is one run on one commit; docs/costs.md shows nothing else."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from benchmarks.kinds import DEFAULT
 from benchmarks.parts.part import Part
 from benchmarks.plan import SMOKE
 from benchmarks.record import Record
-from benchmarks.report import readme, store
+from benchmarks.report import costs, store
 from benchmarks.report.store import MixedRun, Results, name_of
 from tests.benchmarks.rows import record, results
 
-README = f"# top\n{readme.BEGIN}\nold\n{readme.END}\nrest\n"
+PAGE = f"# top\n{costs.BEGIN}\nold\n{costs.END}\nrest\n"
 
 
 @pytest.fixture
@@ -97,14 +97,14 @@ def test_a_run_on_a_busy_machine_is_not_the_result_unless_that_is_allowed() -> N
 
 
 @pytest.mark.parametrize("change", [{"is_whole": False}, {"commit": "abc with changes"}, {"commit": ""}])
-def test_the_readme_takes_only_a_whole_run_of_a_clean_commit(tmp_path: Path, change: dict[str, object]) -> None:
-    path, run = tmp_path / "README.md", results([2.0], [3.0])
-    path.write_text(README, "utf-8")
-    readme.write(run, path)
+def test_the_page_of_costs_takes_only_a_whole_run_of_a_clean_commit(tmp_path: Path, change: dict[str, object]) -> None:
+    path, run = tmp_path / "costs.md", results([2.0], [3.0])
+    path.write_text(PAGE, "utf-8")
+    costs.write(run, path)
     before = path.read_text("utf-8")
     assert "commit abc" in before
     for name, value in change.items():
         setattr(run, name, value)
     with pytest.raises(MixedRun):
-        readme.write(run, path)
+        costs.write(run, path)
     assert path.read_text("utf-8") == before

@@ -1,4 +1,4 @@
-"""Writes the benchmarks' section of the README, between two marks."""
+"""Writes the section of docs/costs.md that has the last whole run, between two marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.report.aims import AIMS, UNMEASURED, YES
 from benchmarks.report.figures import best_java, figure, table, times_better
 from benchmarks.report.store import MixedRun, Results
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "costs.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 SERVERS = (DEFAULT, REACTORS_1, JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C)
 HEAD = ["", "unit", *(LABELS[key] for key in SERVERS), "better than Java"]
@@ -66,7 +66,7 @@ rocketns in its default configuration{busy}. Java is RocketMQ 5.5.0's NameServer
 machine. Rust is rocketmq-namesrv 1.0.0. The simple C server holds no routes. Lookups use {topics:,} topics unless a row
 says otherwise. Figures are medians of the rounds. "better than Java" is the median (least-greatest) compared with the
 Java that does best in the row; below 1.00 rocketns is worse. {reached} of {measured} aims are reached with the worse
-quartile of the rounds. [benchmarks/results/full.md](benchmarks/results/full.md) has all figures, aims and methods, and
+quartile of the rounds. [full.md](../benchmarks/results/full.md) has all figures, aims and methods, and
 says what is missing and why.
 
 Not measured: a network (everything runs on loopback, and the load generators share the cores with the server), more
@@ -85,7 +85,7 @@ def section(results: Results) -> str:
         measured=len(verdicts) - verdicts.count(UNMEASURED),
     )  # fmt: skip
     rows = [_cells(row) for line in LINES for row in line.rows(results)]
-    plot = "![CPU time of a route lookup on each server](benchmarks/results/lookups.svg)"
+    plot = "![CPU time of a route lookup on each server](../benchmarks/results/lookups.svg)"
     return "\n\n".join([text, "\n".join(table(HEAD, 2, rows)), behind(results), plot])
 
 
@@ -109,18 +109,18 @@ def behind(results: Results) -> str:
     )
 
 
-def replaced(readme: str, new: str) -> str:
-    """The README with the new section. ValueError unless it has each mark exactly once."""
-    if readme.count(BEGIN) != 1 or readme.count(END) != 1:
-        raise ValueError(f"the README needs {BEGIN} and {END}, once each")
-    before, rest = readme.split(BEGIN)
+def replaced(page: str, new: str) -> str:
+    """The page with the new section. ValueError unless it has each mark exactly once."""
+    if page.count(BEGIN) != 1 or page.count(END) != 1:
+        raise ValueError(f"docs/costs.md needs {BEGIN} and {END}, once each")
+    before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{new}\n{END}{rest.split(END)[1]}"
 
 
 def write(results: Results, path: Path | None = None) -> Path:
-    """Write the section into the README or another file. MixedRun unless the results are of one whole clean run."""
+    """Write the section into docs/costs.md or another file. MixedRun unless the results are of one whole clean run."""
     if not results.is_whole or not results.is_clean:
-        raise MixedRun("the README's table needs a whole run on a commit without changes, and this run is not one")
-    path = path or README
+        raise MixedRun("docs/costs.md needs a whole run on a commit without changes, and this run is not one")
+    path = path or PAGE
     path.write_text(replaced(path.read_text("utf-8"), section(results)), "utf-8")
     return path
