@@ -17,9 +17,12 @@ from rocketns.protocol.headers import (
 )
 from rocketns.routeinfo import topics, view
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 
 log = logging.getLogger("rocketns.admin")
+
+WritePermChange = Callable[[RouteTables, str | None], tuple[int, list[Event]]]
 
 
 def get_broker_cluster_info(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
@@ -30,20 +33,24 @@ def get_broker_cluster_info(context: NamesrvContext, _command: RemotingCommand, 
 
 def wipe_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
     """WIPE_WRITE_PERM_OF_BROKER. The answer counts all topics of the broker, also those without a change."""
-    broker_name = decode_header(command, BrokerNameRequestHeader).broker_name
-    count, events = topics.wipe_write_perm(context.tables, broker_name)
-    context.note(events)
-    log.info("wipe write perm of broker[%s], client: %s, %d", broker_name, peer.address, count)
-    return Reply(ext_fields={"wipeTopicCount": str(count)})
+    count = _change_write_perm(context, command, peer, topics.wipe_write_perm, "wipe")
+    return Reply(ext_fields={"wipeTopicCount": count})
 
 
 def add_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
     """ADD_WRITE_PERM_OF_BROKER. The answer counts all topics of the broker, also those without a change."""
+    count = _change_write_perm(context, command, peer, topics.add_write_perm, "add")
+    return Reply(ext_fields={"addTopicCount": count})
+
+
+def _change_write_perm(
+    context: NamesrvContext, command: RemotingCommand, peer: Connection, change: WritePermChange, verb: str
+) -> str:
     broker_name = decode_header(command, BrokerNameRequestHeader).broker_name
-    count, events = topics.add_write_perm(context.tables, broker_name)
+    count, events = change(context.tables, broker_name)
     context.note(events)
-    log.info("add write perm of broker[%s], client: %s, %d", broker_name, peer.address, count)
-    return Reply(ext_fields={"addTopicCount": str(count)})
+    log.info("%s write perm of broker[%s], client: %s, %d", verb, broker_name, peer.address, count)
+    return str(count)
 
 
 def get_all_topic_list(context: NamesrvContext, _command: RemotingCommand, peer: Connection, _now: Now) -> Reply:

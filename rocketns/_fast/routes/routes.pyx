@@ -45,6 +45,15 @@ cdef enum:
     CHANGES_AT_ONCE = 64  # entries set under one lock
 
 
+cdef void *grown(const void *old, size_t count, size_t capacity, size_t item_bytes) except NULL:
+    """A copy of an array with room for more items, all of them zero."""
+    cdef void *larger = calloc(capacity, item_bytes)
+    if larger == NULL:
+        raise MemoryError
+    memcpy(larger, old, count * item_bytes)
+    return larger
+
+
 cdef class RouteSlots:
     """Number 0 of a broker or a fragment means none."""
 
@@ -224,10 +233,7 @@ cdef class RouteSlots:
     cdef int grow_brokers(self) except -1:
         cdef uint32_t capacity = self.broker_capacity * 2
         cdef BrokerEntry *old = self.routes.brokers
-        cdef BrokerEntry *brokers = <BrokerEntry *>calloc(capacity, sizeof(BrokerEntry))
-        if brokers == NULL:
-            raise MemoryError
-        memcpy(brokers, old, self.broker_capacity * sizeof(BrokerEntry))
+        cdef BrokerEntry *brokers = <BrokerEntry *>grown(old, self.broker_capacity, capacity, sizeof(BrokerEntry))
         self.lock()
         self.routes.brokers = brokers
         self.unlock()
@@ -289,10 +295,7 @@ cdef class RouteSlots:
     cdef int grow_fragments(self) except -1:
         cdef uint32_t capacity = self.fragment_capacity * 2
         cdef Fragment *old = self.routes.fragments
-        cdef Fragment *fragments = <Fragment *>calloc(capacity, sizeof(Fragment))
-        if fragments == NULL:
-            raise MemoryError
-        memcpy(fragments, old, self.fragment_capacity * sizeof(Fragment))
+        cdef Fragment *fragments = <Fragment *>grown(old, self.fragment_capacity, capacity, sizeof(Fragment))
         self.lock()
         self.routes.fragments = fragments
         self.unlock()
