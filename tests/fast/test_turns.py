@@ -17,6 +17,7 @@ TURN_BYTES_MAX = 256 * 1024  # turns.pyx
 WIDE = 60  # brokers of one topic: its answer is some 10 KB
 LOOK_UPS = 200  # fewer than a turn has frames, and all of them fit into one `recv`
 IN_FLIGHT_MAX = 100
+SMALL_INPUT_MAX = 4096  # connection.pyx
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_answers_of_one_turn_are_bounded_by_bytes(server: LiveServer) -> None:
 
 
 def test_the_rest_of_a_burst_keeps_no_large_buffer(server: LiveServer) -> None:
-    """Requests that waited behind others and end within a frame: only the unfinished frame is kept."""
+    """Requests that waited behind others and end within a frame: the unfinished frame is kept, and little else."""
     request = frame(json_header(9999), bytes(500))
     unfinished = request[:50]
     with server.connect() as client:
@@ -53,4 +54,4 @@ def test_the_rest_of_a_burst_keeps_no_large_buffer(server: LiveServer) -> None:
         for _ in range(2 * IN_FLIGHT_MAX):
             client.receive()
         settle(server)
-        assert reactors_of(server).incoming_bytes == len(unfinished)
+        assert reactors_of(server).incoming_bytes <= SMALL_INPUT_MAX + len(unfinished)

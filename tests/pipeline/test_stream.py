@@ -77,5 +77,5 @@ def test_lines_that_do_not_parse_are_alerted(spark: SparkSession, tmp_path: Path
 
 
 def test_a_journal_that_is_not_there_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"--journal .* is not there"):
+    with pytest.raises(BadInput, match=r"--journal .* does not exist"):
         followed(spark, tmp_path)
