@@ -26,6 +26,7 @@ from rocketns.server.control.expiry import SCAN, Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.jobs import Jobs
 from rocketns.server.listening import bind, fit_connections, listen
+from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.publishing.delivery import EventDelivery
@@ -145,6 +146,8 @@ class NamesrvController:
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
         add("closeIdle", self._close_idle, first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)
         add("FileWatchService", self.tls.check_files, first_ms=now_ms + WATCH_INTERVAL_MS, every_ms=WATCH_INTERVAL_MS)
+        add("giveBackMemory", give_back_free_memory,
+            first_ms=now_ms + GIVE_BACK_INTERVAL_MS, every_ms=GIVE_BACK_INTERVAL_MS)  # fmt: skip
         if self.balancer is not None and self.balancer.balance.count > 1:
             add("balanceReactors", self.balancer.run,
                 first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)  # fmt: skip
