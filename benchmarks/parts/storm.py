@@ -106,7 +106,7 @@ def _measure(record: Record, number: int, found: dict[str, Brokers], server: Ser
         if record.is_hopeless(server.kind.key, what):
             return
         for brokers in found.values():
-            settle(brokers.server.pid)  # what is left of its own storm would disturb this one
+            settle(brokers.server.pid)  # wait until the server has worked off its last storm
         with record.cell(server.kind.key, number, what) as cell:
             brokers = found[server.kind.key]
             server.check_alive()

@@ -35,7 +35,7 @@ def recognise(const unsigned char[::1] frame):
 
 
 def recognise_like(const unsigned char[::1] learnt, const unsigned char[::1] frame):
-    """What `recognise` tells of ``frame``, found by the layout of ``learnt``; None where that is not enough."""
+    """The result of `recognise` for ``frame``, found by the layout of ``learnt``; None if that layout does not fit."""
     cdef RouteRequest request
     cdef Layout layout
     if min(learnt.shape[0], frame.shape[0]) < HEAD_BYTES:

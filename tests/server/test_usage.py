@@ -97,7 +97,7 @@ def test_idle_time_is_not_read_while_no_reactor_is_busy(monkeypatch: pytest.Monk
 
 
 def test_after_a_window_without_a_look_at_idle_time_none_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the end of such a window is known."""
+    """The idle time at the start of the window was not read, so none of it counts."""
     monkeypatch.setattr(usage, "idle_s", lambda _cores: 1_000_000.0)
     with threads() as started:
         meter = Meter(started[:1])

@@ -3,7 +3,7 @@
 A broker sends each registration to all its name servers at once. Two kinds of samples are compared:
 
 - versions: the first heartbeat in which a name server took a data version, if it had heard of the broker within the
-  last minute and had taken another version before. Such a heartbeat is unmistakable, so any offset can be measured.
+  last minute and had taken another version before. No other heartbeat matches it, so any offset can be measured.
 - heartbeats, used if fewer than SAMPLES_MIN versions changed: each is compared with the nearest heartbeat of the same
   member at the reference. That measures offsets of up to half a heartbeat period (15 s with RocketMQ's 30 s).
 

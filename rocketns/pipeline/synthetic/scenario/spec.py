@@ -38,7 +38,7 @@ class Faults(NamedTuple):
     typos: int = 1  # topics that do not exist, looked up from some hour on
 
     def times(self, factor: float) -> Faults:
-        """Every number multiplied; what is there at least once stays at least once."""
+        """Every count multiplied and rounded. A count above 0 stays above 0."""
         return Faults(*[max(min(count, 1), round(count * factor)) for count in self])
 
     def within(self, seconds: int) -> Faults:
