@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -13,19 +12,14 @@ from interop.harness.wire import eventually
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, queue_data
+from tests.compiled.watcher import Watcher
 from tests.fast.clients import CLIENTS, look_up
-from tests.support.compiling import compiled
 
 BROKERS = 8
 STEPS = 200  # that control takes under the eyes of a reader
 TOPIC = "wide"
 
 Change = Callable[[RouteSlots, int], None]
-
-
-@pytest.fixture(scope="module")
-def watcher_class() -> Any:
-    return compiled("tests.fast.watcher").Watcher
 
 
 def put_broker(slots: RouteSlots, name: str, host: int = 1) -> None:
@@ -97,9 +91,9 @@ CHANGES_OF = (
 
 
 @pytest.mark.parametrize("change", CHANGES_OF, ids=lambda change: change.__name__)
-def test_nothing_changes_while_a_reader_reads(watcher_class: Any, change: Change) -> None:
+def test_nothing_changes_while_a_reader_reads(change: Change) -> None:
     slots = filled()
-    watcher = watcher_class(slots)
+    watcher = Watcher(slots)
     with ThreadPoolExecutor(1) as thread:
         seen = thread.submit(watcher.watch, look_up(CLIENTS[0], TOPIC))
         eventually(lambda: watcher.is_watching, every_s=0.001)
