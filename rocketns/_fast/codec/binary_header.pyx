@@ -8,12 +8,17 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from rocketns._fast.codec.compact_json cimport Cursor, left
-from rocketns._fast.codec.wire cimport read_uint32
-
-cdef enum:
-    BEFORE_REMARK_BYTES = 13  # code, language, version, opaque, flag
-    LENGTH_BYTES = 4
-    KEY_LENGTH_BYTES = 2
+from rocketns._fast.codec.wire cimport (
+    CODE_AT,
+    FLAG_AT,
+    KEY_LENGTH_BYTES,
+    LANGUAGE_AT,
+    OPAQUE_AT,
+    REMARK_LENGTH_AT,
+    VALUE_LENGTH_BYTES,
+    VERSION_AT,
+    read_uint32,
+)
 
 
 cdef inline int16_t read_int16(const uint8_t *data) noexcept nogil:
@@ -35,10 +40,10 @@ cdef inline bint take_text(Cursor *cursor, int64_t length, int64_t length_max, C
 
 
 cdef inline bint take_length(Cursor *cursor, int32_t *length) noexcept nogil:
-    if left(cursor) < LENGTH_BYTES:
+    if left(cursor) < VALUE_LENGTH_BYTES:
         return False
     length[0] = read_int32(cursor.at)
-    cursor.at += LENGTH_BYTES
+    cursor.at += VALUE_LENGTH_BYTES
     return True
 
 
@@ -81,11 +86,11 @@ def parse(const unsigned char[::1] data, Py_ssize_t start, Py_ssize_t header_len
     cdef const uint8_t *first
     cdef int32_t length
     cdef object ext = None
-    if not 0 <= start <= data.shape[0] or data.shape[0] - start < BEFORE_REMARK_BYTES:
+    if not 0 <= start <= data.shape[0] or data.shape[0] - start < REMARK_LENGTH_AT:
         raise ValueError("shorter than its fixed part")
     first = cursor.at = &data[start]
     cursor.end = first + (data.shape[0] - start)
-    cursor.at += BEFORE_REMARK_BYTES
+    cursor.at += REMARK_LENGTH_AT
     if not take_length(&cursor, &length) or not take_text(&cursor, length, header_length, &remark):
         raise ValueError("the remark's length does not fit")
     if not take_length(&cursor, &length) or length > header_length:
@@ -93,6 +98,6 @@ def parse(const unsigned char[::1] data, Py_ssize_t start, Py_ssize_t header_len
     if length > 0:
         ext = take_fields(&cursor, length, fields_max)
     return (
-        read_int16(first), first[2], read_int16(first + 3), read_int32(first + 5), read_int32(first + 9), ext,
-        cursor.at - &data[0],
+        read_int16(first + CODE_AT), first[LANGUAGE_AT], read_int16(first + VERSION_AT), read_int32(first + OPAQUE_AT),
+        read_int32(first + FLAG_AT), ext, cursor.at - &data[0],
     )

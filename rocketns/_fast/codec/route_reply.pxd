@@ -5,6 +5,19 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from rocketns._fast.codec.compact_json cimport Text
+from rocketns._fast.codec.wire cimport (
+    CODE_AT,
+    FLAG_AT,
+    HEAD_BYTES,
+    HEADER_WORD_AT,
+    LANGUAGE_AT,
+    LENGTH_BYTES,
+    OPAQUE_AT,
+    REMARK_LENGTH_AT,
+    SERIALIZE_TYPE_SHIFT,
+    VERSION_AT,
+    WORD_BYTES,
+)
 
 cdef enum:
     JSON = 0
@@ -15,7 +28,6 @@ cdef enum:
     FLAG_RESPONSE = 1
     HEAD_BYTES_MAX = 512  # besides the topic
     INT_DIGITS_MAX = 11
-    FIXED_BYTES = 21
 
 cdef extern from *:
     """
@@ -67,23 +79,24 @@ cdef inline uint8_t *put_decimal(uint8_t *out, int32_t value) noexcept nogil:
 
 cdef inline uint8_t *put_fixed(uint8_t *out, int code, int32_t opaque, uint32_t remark_length) noexcept nogil:
     """A binary header up to its remark."""
-    out[0], out[1], out[2], out[3], out[4] = 0, code, LANGUAGE_JAVA, V5_5_0 >> 8, V5_5_0 & 0xFF
-    out = put_uint32(out + 5, <uint32_t>opaque)
-    out = put_uint32(out, FLAG_RESPONSE)
-    return put_uint32(out, remark_length)
+    out[CODE_AT], out[CODE_AT + 1], out[LANGUAGE_AT] = 0, code, LANGUAGE_JAVA
+    out[VERSION_AT], out[VERSION_AT + 1] = V5_5_0 >> 8, V5_5_0 & 0xFF
+    put_uint32(out + OPAQUE_AT, <uint32_t>opaque)
+    put_uint32(out + FLAG_AT, FLAG_RESPONSE)
+    return put_uint32(out + REMARK_LENGTH_AT, remark_length)
 
 
 cdef inline uint8_t *close_head(uint8_t *frame, uint8_t *end, int serialize_type) noexcept nogil:
     """Fill in the first two words of a frame without body, now that the header's end is known."""
-    cdef uint32_t header_length = <uint32_t>(end - frame - 8)
-    put_uint32(frame, 4 + header_length)
-    put_uint32(frame + 4, (<uint32_t>serialize_type << 24) | header_length)
+    cdef uint32_t header_length = <uint32_t>(end - frame - HEAD_BYTES)
+    put_uint32(frame, WORD_BYTES + header_length)
+    put_uint32(frame + HEADER_WORD_AT, (<uint32_t>serialize_type << SERIALIZE_TYPE_SHIFT) | header_length)
     return end
 
 
 cdef inline uint8_t *put_success(uint8_t *frame, int32_t opaque, int serialize_type) noexcept nogil:
     """Everything before a body whose size `put_body_size` tells later; at most HEAD_BYTES_MAX bytes."""
-    cdef uint8_t *out = frame + 8
+    cdef uint8_t *out = frame + HEAD_BYTES
     if serialize_type == ROCKETMQ:
         return close_head(frame, put_uint32(put_fixed(out, 0, opaque, 0), 0), serialize_type)
     out = put(out, success_start, sizeof(success_start) - 1)
@@ -92,12 +105,12 @@ cdef inline uint8_t *put_success(uint8_t *frame, int32_t opaque, int serialize_t
 
 
 cdef inline void put_body_size(uint8_t *frame, const uint8_t *body, size_t body_size) noexcept nogil:
-    put_uint32(frame, <uint32_t>(body - frame - 4 + body_size))
+    put_uint32(frame, <uint32_t>(body - frame - LENGTH_BYTES + body_size))
 
 
 cdef inline uint8_t *put_absent(uint8_t *frame, int32_t opaque, int serialize_type, const Text *topic) noexcept nogil:
     """The whole answer for a topic without route; at most HEAD_BYTES_MAX and the topic's length."""
-    cdef uint8_t *out = frame + 8
+    cdef uint8_t *out = frame + HEAD_BYTES
     cdef size_t plain = sizeof(plain_remark_start) - 1 + topic.length + sizeof(plain_remark_end) - 1
     if serialize_type == ROCKETMQ:
         out = put_fixed(out, TOPIC_NOT_EXIST, opaque, <uint32_t>plain)

@@ -21,19 +21,32 @@ from rocketns._fast.codec.compact_json cimport (
     take,
     take_bytes,
 )
-from rocketns._fast.codec.wire cimport read_uint32
+from rocketns._fast.codec.wire cimport (
+    CODE_AT,
+    FIELDS_LENGTH_AT,
+    FIXED_BYTES,
+    FLAG_AT,
+    HEAD_BYTES,
+    HEADER_LENGTH_MASK,
+    HEADER_WORD_AT,
+    KEY_LENGTH_BYTES,
+    LANGUAGE_AT,
+    OPAQUE_AT,
+    REMARK_LENGTH_AT,
+    SERIALIZE_TYPE_SHIFT,
+    VALUE_LENGTH_BYTES,
+    VERSION_AT,
+    read_uint32,
+)
 
 cdef enum:
-    HEAD_BYTES = 8
     SERIALIZE_ROCKETMQ = 1
-    HEADER_LENGTH_MASK = 0xFFFFFF
     GET_ROUTEINFO_BY_TOPIC = 105
     V4_9_4 = 401
     TOPIC_BYTES_MAX = 1024
     PAIRS_MAX = 64
     HEADER_VALUES_MAX = 65_536  # values are counted in control; in a header of fewer bytes there are not more
     LANGUAGES = 14
-    FIXED_BYTES = 21  # of a binary header: code, language, version, opaque, flag and two lengths
 
 cdef const char *language_names[LANGUAGES]
 language_names[:] = [
@@ -202,14 +215,14 @@ cdef inline bint take_binary_text(Cursor *cursor, size_t length, Text *text) noe
 
 cdef bint take_pair(Cursor *cursor, Text *key, Text *value) noexcept nogil:
     cdef int key_length
-    if left(cursor) < 2:
+    if left(cursor) < KEY_LENGTH_BYTES:
         return False
     key_length = read_int16(cursor.at)
-    cursor.at += 2
-    if key_length < 0 or not take_binary_text(cursor, <size_t>key_length, key) or left(cursor) < 4:
+    cursor.at += KEY_LENGTH_BYTES
+    if key_length < 0 or not take_binary_text(cursor, <size_t>key_length, key) or left(cursor) < VALUE_LENGTH_BYTES:
         return False
-    cursor.at += 4
-    return take_binary_text(cursor, read_uint32(cursor.at - 4), value)
+    cursor.at += VALUE_LENGTH_BYTES
+    return take_binary_text(cursor, read_uint32(cursor.at - VALUE_LENGTH_BYTES), value)
 
 
 cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
@@ -217,13 +230,15 @@ cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil
     cdef const uint8_t *head = cursor.at
     cdef Text key, value
     cdef int seen = 0, pairs = 0
-    if left(cursor) < FIXED_BYTES or read_int16(head) != GET_ROUTEINFO_BY_TOPIC:
+    if left(cursor) < FIXED_BYTES or read_int16(head + CODE_AT) != GET_ROUTEINFO_BY_TOPIC:
         return False
-    request.language_code = head[2]
-    request.version = read_int16(head + 3)
-    request.opaque = <int32_t>read_uint32(head + 5)
+    request.language_code = head[LANGUAGE_AT]
+    request.version = read_int16(head + VERSION_AT)
+    request.opaque = <int32_t>read_uint32(head + OPAQUE_AT)
     cursor.at += FIXED_BYTES
-    if read_uint32(head + 9) != 0 or read_uint32(head + 13) != 0 or read_uint32(head + 17) != left(cursor):
+    if read_uint32(head + FLAG_AT) != 0 or read_uint32(head + REMARK_LENGTH_AT) != 0:
+        return False
+    if read_uint32(head + FIELDS_LENGTH_AT) != left(cursor):
         return False
     while left(cursor):
         pairs += 1
@@ -235,7 +250,7 @@ cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil
 cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
     """Whether a whole frame, as `wire.frame_size` found it, is a look-up that needs no reference."""
     cdef Cursor cursor
-    cdef uint32_t word = read_uint32(frame + 4)
+    cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
     cdef size_t header_length = word & HEADER_LENGTH_MASK
     cdef bint recognised
     if header_length > size - HEAD_BYTES or header_length > HEADER_VALUES_MAX:
@@ -245,7 +260,7 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
     request.topic.length = request.opaque_digits.length = 0
     request.language_code = NO_LANGUAGE
     request.standard = False
-    if word >> 24 == SERIALIZE_ROCKETMQ:
+    if word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ:
         recognised = recognise_binary(&cursor, request)
     else:
         recognised = recognise_json(&cursor, request)
@@ -256,7 +271,7 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
 cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil:
     """From a recognised request; False where it is none: a binary one, an opaque before the topic, too long."""
     cdef const uint8_t *header = frame + HEAD_BYTES
-    cdef const uint8_t *end = header + (read_uint32(frame + 4) & HEADER_LENGTH_MASK)
+    cdef const uint8_t *end = header + (read_uint32(frame + HEADER_WORD_AT) & HEADER_LENGTH_MASK)
     cdef const uint8_t *behind_topic = request.topic.start + request.topic.length
     cdef const uint8_t *behind_opaque = request.opaque_digits.start + request.opaque_digits.length
     if request.opaque_digits.length == 0 or request.opaque_digits.start < behind_topic:
@@ -278,7 +293,7 @@ cdef bint follows_layout(
 ) noexcept nogil:
     """Whether a frame is a look-up like the one that the layout was learnt from."""
     cdef Cursor cursor
-    cdef uint32_t word = read_uint32(frame + 4)
+    cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
     cdef const uint8_t *expected = layout.data
     if layout.before_topic == 0 or word > size - HEAD_BYTES:  # nothing learnt; not JSON, whose type is 0, or too long
         return False

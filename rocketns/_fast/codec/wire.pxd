@@ -6,6 +6,31 @@ cdef enum:
     MALFORMED = -1
     NEED_MORE = 0
 
+# Where a frame's parts are, in bytes: the length of what follows, a word of serialize type and header length, the header.
+cdef enum:
+    LENGTH_BYTES = 4
+    WORD_BYTES = 4
+    HEADER_WORD_AT = LENGTH_BYTES
+    HEAD_BYTES = LENGTH_BYTES + WORD_BYTES
+    HEADER_LENGTH_MASK = 0xFFFFFF
+    SERIALIZE_TYPE_SHIFT = 24
+
+# Where the fixed parts of a binary header are (RocketMQSerializable.rocketMQProtocolEncode), in bytes.
+cdef enum:
+    CODE_AT = 0
+    LANGUAGE_AT = CODE_AT + 2
+    VERSION_AT = LANGUAGE_AT + 1
+    OPAQUE_AT = VERSION_AT + 2
+    FLAG_AT = OPAQUE_AT + 4
+    REMARK_LENGTH_AT = FLAG_AT + 4
+    FIELDS_LENGTH_AT = REMARK_LENGTH_AT + 4  # where the remark is empty
+    FIXED_BYTES = FIELDS_LENGTH_AT + 4
+
+# What tells a length: of a key; of a value, a remark or all fields.
+cdef enum:
+    KEY_LENGTH_BYTES = 2
+    VALUE_LENGTH_BYTES = 4
+
 cdef int64_t frame_size(const uint8_t *data, size_t available, uint32_t frame_size_max) noexcept nogil
 
 

@@ -7,16 +7,13 @@ Looks at the first 8 bytes of a frame and never at its header or body.
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 cdef enum:
-    LENGTH_BYTES = 4
-    WORD_BYTES = 4
     SERIALIZE_JSON = 0
     SERIALIZE_ROCKETMQ = 1
-    HEADER_LENGTH_MASK = 0xFFFFFF
 
 
 cdef inline bint word_fits(uint32_t word, int64_t length) noexcept nogil:
     """Whether a header word is one that RemotingCommand.decode accepts in a frame of this length field."""
-    cdef uint32_t serialize_type = word >> 24
+    cdef uint32_t serialize_type = word >> SERIALIZE_TYPE_SHIFT
     cdef int64_t header_length = word & HEADER_LENGTH_MASK
     if serialize_type > SERIALIZE_ROCKETMQ or header_length > length - WORD_BYTES:
         return False
@@ -38,7 +35,7 @@ cdef int64_t frame_size(const uint8_t *data, size_t available, uint32_t frame_si
         return MALFORMED
     if available < <size_t>(LENGTH_BYTES + length):
         return NEED_MORE
-    if length < WORD_BYTES or not word_fits(read_uint32(data + LENGTH_BYTES), length):
+    if length < WORD_BYTES or not word_fits(read_uint32(data + HEADER_WORD_AT), length):
         return MALFORMED
     return LENGTH_BYTES + length
 
