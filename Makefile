@@ -3,6 +3,7 @@ PYTHON ?= python3
 ARGS ?=
 # More than cores, for two of them wait for brokers most of the time; 0 runs all in one process.
 WORKERS ?= 4
+MINUTES ?= 10
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -16,7 +17,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity pipeline sanitize mutants demo bench build clean
+.PHONY: help run test check interop parity pipeline sanitize soak mutants demo bench build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -48,6 +49,9 @@ pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
 
 sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
 	@exec $(PY) -m tests.sanitize $(ARGS)
+
+soak: $(VENV)/dev $(VENV)/built ## two real servers for MINUTES (10), disturbed again and again, every answer checked
+	@exec $(PY) -m tests.soak.long --minutes $(MINUTES) $(ARGS)
 
 mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a time: which of them does no test notice? 2 h at most
 	@exec $(PY) -m tests.mutants $(ARGS)

@@ -1,0 +1,52 @@
+"""``make soak``: what it complains of."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.soak.long.report import complaints
+from tests.soak.long.run import KILLED, LONG_LIVED, Outcome
+from tests.soak.long.timeline import SETTLES_S, Timeline
+from tests.soak.long.watching import Sample, growth_percent_an_hour
+
+HOUR_S = 3600.0
+
+
+def samples(first: int, growth_an_hour: float) -> list[Sample]:
+    """An hour of samples with this growth, and a jump in its first minutes."""
+    return [
+        Sample(at, int(first * (1 + growth_an_hour * at / HOUR_S)) if at > 300 else first // 2, 20, 7, 1.0)
+        for at in range(0, int(HOUR_S) + 1, 10)
+    ]
+
+
+def outcome(those: list[Sample], faults: list[str] | None = None, seconds: float = HOUR_S) -> Outcome:
+    return Outcome(seconds, those, {LONG_LIVED: Counter(), KILLED: Counter()}, Counter(), faults or [], [])
+
+
+def test_growth_is_the_slope_of_the_samples() -> None:
+    assert growth_percent_an_hour(samples(100_000_000, 0.0)[40:], "rss") == pytest.approx(0.0, abs=0.01)
+    assert growth_percent_an_hour(samples(100_000_000, 0.10)[40:], "rss") == pytest.approx(9.5, abs=0.2)
+
+
+def test_a_process_that_grows_is_complained_of_and_its_warm_up_is_not() -> None:
+    assert complaints(outcome(samples(100_000_000, 0.0)), 60) == []
+    assert complaints(outcome(samples(100_000_000, 0.02)), 60) == ["memory grew by 1.98 % an hour"]
+
+
+def test_a_fault_and_an_early_end_are_complained_of() -> None:
+    assert complaints(outcome(samples(10**8, 0.0), ["Fault: torn"]), 60) == ["Fault: torn"]
+    assert complaints(outcome(samples(10**8, 0.0), seconds=600), 60) == ["it ended after 10.0 minutes"]
+
+
+def test_only_a_disturbance_of_its_kind_and_time_explains_a_failure() -> None:
+    timeline = Timeline()
+    with timeline.during("killed"):
+        assert timeline.explains("killed", since=0.0)
+        assert not timeline.explains("disk full", since=0.0)
+    ended = timeline.past[0].ends
+    assert ended is not None
+    assert timeline.explains("killed", since=ended + SETTLES_S - 1)
+    assert not timeline.explains("killed", since=ended + SETTLES_S + 1)
