@@ -1,4 +1,4 @@
-"""kill -9 while the KV file is written: it is whole at the next start, and what was answered is in it."""
+"""kill -9 while files are written: each is whole at the next start, and what was answered is in it."""
 
 from __future__ import annotations
 
@@ -8,25 +8,34 @@ import os
 import random
 import threading
 import time
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
+import javaproperties
+
+from interop.harness import codes
 from interop.harness.servers import NameServer
-from tests.behaviour.calls import get_kv, put_kv
+from interop.harness.wire import Client
+from tests.behaviour.calls import get_kv, put_kv, update_settings
 from tests.hostile.conftest import StartServer
 
-# ROCKETNS_KILLS=400 for a long look.
+# ROCKETNS_KILLS=1000 for a long look.
 KILLS = int(os.environ.get("ROCKETNS_KILLS", "16"))
 KEYS = 4
 FILLER = {f"filler{number}": "f" * 1000 for number in range(1000)}
-UNTIL_KILL_S = 0.08  # several writes of this file
+UNTIL_KILL_S = 0.08  # several writes of each file
+# A write every 20 ms, and a new file after some of them.
+JOURNAL = {"journalNs": "killed", "journalFsyncMs": 20, "journalRotationBytes": 4096}
+Tell = Callable[[Client, str, str], None]
 
 
 class Putter:
-    """Puts rising numbers under one key. ``answered`` and ``sent`` are the last ones."""
+    """Sets rising numbers under one key. ``answered`` and ``sent`` are the last ones."""
 
-    def __init__(self, server: NameServer, key: str, last: int) -> None:
+    def __init__(self, server: NameServer, tell: Tell, key: str, last: int) -> None:
         self.key, self.answered, self.sent = key, last, last
-        self._server = server
+        self._server, self._tell = server, tell
         self._thread = threading.Thread(target=self._put)
         self._thread.start()
 
@@ -34,20 +43,32 @@ class Putter:
         with contextlib.suppress(OSError), self._server.connect() as client:
             while True:
                 self.sent += 1
-                put_kv(client, "ns", self.key, str(self.sent))
+                self._tell(client, self.key, str(self.sent))
                 self.answered = self.sent
 
     def join(self) -> None:
         self._thread.join()
 
 
-def killed_while_putting(server: NameServer, lasts: dict[str, int], after_s: float) -> list[Putter]:
-    putters = [Putter(server, key, last) for key, last in lasts.items()]
+def put_item(client: Client, key: str, value: str) -> None:
+    put_kv(client, "ns", key, value)
+
+
+def set_property(client: Client, key: str, value: str) -> None:
+    assert update_settings(client, f"{key}={value}\n").code == codes.SUCCESS
+
+
+def killed_while_writing(
+    server: NameServer, lasts: dict[str, int], properties: dict[str, int], after_s: float
+) -> tuple[list[Putter], list[Putter]]:
+    """Those of KV items and those of properties."""
+    putters = [Putter(server, put_item, key, last) for key, last in lasts.items()]
+    setters = [Putter(server, set_property, key, last) for key, last in properties.items()]
     time.sleep(after_s)
     server.kill()
-    for putter in putters:
+    for putter in [*putters, *setters]:
         putter.join()
-    return putters
+    return putters, setters
 
 
 def whole(path: Path) -> dict[str, str]:
@@ -56,23 +77,52 @@ def whole(path: Path) -> dict[str, str]:
     return table
 
 
-def test_a_killed_server_leaves_a_whole_file(start_server: StartServer, tmp_path: Path) -> None:
-    """B094, B108: after each kill, at a random moment, every value that was answered is there, or a later one."""
-    path = tmp_path / "kv.json"
+def whole_properties(path: Path, first: dict[str, str]) -> dict[str, str]:
+    found: dict[str, str] = javaproperties.loads(path.read_text("utf-8"))
+    assert {key: found.get(key) for key in first} == first
+    return found
+
+
+def records(journal: Path) -> dict[int, list[int]]:
+    """The sequence numbers of each boot, from files that are closed; a line that is no record fails."""
+    found: dict[int, list[int]] = {}
+    for path in sorted(journal.rglob("*.jsonl")):
+        for line in path.read_text("utf-8").splitlines():
+            record = json.loads(line)
+            found.setdefault(record["boot"], []).append(record["seq"])
+    return found
+
+
+def take_last(putters: list[Putter], found: dict[str, str]) -> dict[str, int]:
+    """The last numbers by key. Each was answered, or sent after it."""
+    for putter in putters:
+        assert putter.answered <= int(found.get(putter.key, 0)) <= putter.sent
+    return {putter.key: int(found.get(putter.key, 0)) for putter in putters}
+
+
+def test_a_killed_server_leaves_whole_files(start_server: StartServer, tmp_path: Path) -> None:
+    """B094, B108: after each kill, at a random moment, every KV item and property that was answered is there, or a
+    later one. In the journal no record is torn, missing within a boot, or there twice."""
+    path, journal = tmp_path / "kv.json", tmp_path / "journal"
     path.write_text(json.dumps({"configTable": {"ns": FILLER}}), "utf-8")
-    server = start_server({"kvConfigPath": path})
+    server = start_server({"kvConfigPath": path, "journalPath": journal, "own": 0, **JOURNAL})
+    first = {"kvConfigPath": str(path), "journalPath": str(journal), "journalNs": str(JOURNAL["journalNs"])}
     chance = random.Random(10)
-    lasts = {f"k{number}": 0 for number in range(KEYS)}
+    lasts, properties = {f"k{number}": 0 for number in range(KEYS)}, {"own": 0}
     for _ in range(KILLS):
-        putters = killed_while_putting(server, lasts, chance.uniform(0.0, UNTIL_KILL_S))
-        table = whole(path)
-        for putter in putters:
-            assert putter.answered <= int(table.get(putter.key, 0)) <= putter.sent
+        after_s = chance.uniform(0.0, UNTIL_KILL_S)
+        putters, setters = killed_while_writing(server, lasts, properties, after_s)
+        lasts = take_last(putters, whole(path))
+        properties = take_last(setters, whole_properties(server.config_path, first))
         if path.with_name("kv.json.bak").exists():
             whole(path.with_name("kv.json.bak"))
         server.start()
         assert {file.name for file in tmp_path.iterdir() if file.is_file()} <= {"kv.json", "kv.json.bak"}
-        lasts = {putter.key: int(table.get(putter.key, 0)) for putter in putters}
     with server.connect() as client:
         assert {key: get_kv(client, "ns", key).ext for key in lasts} == {k: {"value": str(v)} for k, v in lasts.items()}
     assert sum(lasts.values()) > KILLS
+    assert properties["own"] > KILLS / 4
+    server.stop()
+    boots = records(journal)
+    assert len(boots) == KILLS + 1
+    assert [boot for boot, seqs in boots.items() if any(b != a + 1 for a, b in pairwise(seqs))] == []
