@@ -88,7 +88,7 @@ def run(sanitizer: Sanitizer, amount: Amount, seed: int) -> list[str]:
     parts = {
         "tests": [*PYTEST, *amount.tests],
         "fuzz": ["fuzz", str(FRAMES), str(amount.fuzz_s), str(seed)],
-        "soak": [*PYTEST, "tests/soak"],
+        "soak": [*PYTEST, "tests/soak/test_soak.py"],
     }
     found = not_found(sanitizer)
     for name, part in parts.items():
