@@ -19,7 +19,13 @@ start, stop
     ``stop`` is the last record of a server that was stopped; one that was killed has none.
 
 open
-    The first record of each file: ``ns``, and ``file``, the file's number. It has a ``seq`` like any other record.
+    The first record of each file: ``ns``, ``file``, the file's number, and ``rotate_s``, after how many seconds the
+    file is closed at the latest (``journalRotationSeconds``). It has a ``seq`` like any other record. What a server
+    wrote in the last ``rotate_s`` may be in a file that is not closed yet.
+
+alive
+    Nothing has happened for a minute; it has no columns of its own. So a server that runs writes a record a minute at
+    least, and an empty table is told from a server that is gone.
 
 reg, hb, down: members of broker groups, which are what routes show
     A member is the key (``cluster``, ``broker``, ``bid``, ``addr``), names as the broker registered them. ``reg``: it
@@ -81,7 +87,7 @@ from __future__ import annotations
 VERSION = 1
 
 EVENTS = (
-    "start", "stop", "open", "reg", "hb", "down", "tput", "tdel", "kv", "config", "snap", "lookup", "drop",
+    "start", "stop", "open", "reg", "hb", "down", "tput", "tdel", "kv", "config", "snap", "lookup", "drop", "alive",
 )  # fmt: skip
 
 DOWN_CAUSES = (
@@ -99,6 +105,7 @@ COLUMNS = {
     "ev": "string",
     "ns": "string",
     "file": "long",
+    "rotate_s": "long",
     "cluster": "string",
     "broker": "string",
     "addr": "string",
@@ -136,7 +143,7 @@ _VERSION = ("dvt", "dvc", "dvs")
 COLUMNS_OF = {
     "start": ("ns",),
     "stop": (),
-    "open": ("ns", "file"),
+    "open": ("ns", "file", "rotate_s"),
     "reg": (*_MEMBER, *_VERSION, *_ATTRIBUTES),
     "hb": (*_MEMBER, "gap", *_VERSION, *_ATTRIBUTES),
     "down": (*_MEMBER, "gap", "cause"),
@@ -147,6 +154,7 @@ COLUMNS_OF = {
     "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, "topics", "ns_key", "key", "val"),
     "lookup": ("topic", "client", "n", "miss", "iv_ms", "lang", "cv"),
     "drop": ("lost",),
+    "alive": (),
 }
 
 TOPICS_IN_RECORD_MAX = 500

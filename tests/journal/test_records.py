@@ -64,7 +64,7 @@ def test_the_first_records_are_open_and_start() -> None:
     _, writer = memory_journal(Manager().tables, {"ns": {"k": "v"}})
     head = {"boot": BOOT_MS, "ts": BOOT_MS * 1000}
     assert writer.take() == [
-        head | {"seq": 1, "ev": "open", "ns": "n1", "file": 1},
+        head | {"seq": 1, "ev": "open", "ns": "n1", "file": 1, "rotate_s": 600},
         head | {"seq": 2, "ev": "start", "ns": "n1"},
         head | {"seq": 3, "ev": "kv", "ns_key": "ns", "key": "k", "val": "v"},
     ]

@@ -69,7 +69,7 @@ class Journal:
 
     def open_file(self, ts: int) -> None:
         self.file += 1
-        self.add(ts, "open", ns=self.ns, file=self.file)
+        self.add(ts, "open", ns=self.ns, file=self.file, rotate_s=600)
 
     def stop(self, ts: int) -> None:
         self.add(ts, "stop")
@@ -208,6 +208,8 @@ def _random_aside(chance: random.Random, journal: Journal, now: int) -> None:
         journal.open_file(now)
     elif draw < 0.45:
         journal.add(now, "kv", ns_key="ORDER_TOPIC_CONFIG", key="T", val=chance.choice(("broker-a:4", None)))
+    elif draw < 0.5:
+        journal.add(now, "alive")
     else:
         asked = chance.randint(1, 50)
         client = chance.choice(("10.0.9.1:4001", "10.0.9.2:4002", None, "*"))

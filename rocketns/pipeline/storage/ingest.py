@@ -103,6 +103,7 @@ def read_files(spark: SparkSession, out: str) -> DataFrame:
             F.count_if("corrupt").alias("corrupt"),
             F.min(F.when(~F.col("corrupt"), F.col("ts"))).alias("first"),
             F.max(F.when(~F.col("corrupt"), F.col("ts"))).alias("last"),
+            F.lit(False).alias("open"),
         ),
         FILES,
     )
