@@ -19,6 +19,8 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock
+from rocketns.server.confirming.confirming import TICK_MS, Confirming
+from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
@@ -118,6 +120,8 @@ class NamesrvController:
         self.jobs = Jobs()
         self._stalls = StallWatch(self.clock.now().ms, tables, transports)
         self.expiry = Expiry(self.context, self.clock, self.jobs, self._stalls, self.control)
+        self.refusals = Refusals()
+        self.confirming = Confirming(configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses)
         self._add_jobs()
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
@@ -144,6 +148,7 @@ class NamesrvController:
         add(SCAN, self.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
         add("printAllPeriodically", kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
+        add("confirmBrokers", self.confirming.tick, first_ms=now_ms + TICK_MS, every_ms=TICK_MS)
         add("closeIdle", self._close_idle, first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)
         add("FileWatchService", self.tls.check_files, first_ms=now_ms + WATCH_INTERVAL_MS, every_ms=WATCH_INTERVAL_MS)
         add("giveBackMemory", give_back_free_memory,
@@ -238,6 +243,7 @@ class NamesrvController:
         return {
             "requests in the inbox": self.control.waiting_requests,
             "unregistrations": len(self.context.unregister_queue),
+            "unconfirmed brokers": len(self.context.tables.unconfirmed),
             "connections of the asyncio loop": len(self.asyncio_transport.connections),
             "connections of the reactors, and those handed over": reactors.connections if reactors else 0,
             "unsent bytes of the reactors": reactors.outgoing_bytes if reactors else 0,
@@ -262,6 +268,8 @@ class NamesrvController:
         self.client.close()
         self.control.stop()
         self.expiry.stop()
+        self.confirming.stop()
+        self.refusals.close()
         counts = self.context.registrations
         log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)
         began = asyncio.get_running_loop().time()

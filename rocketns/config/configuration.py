@@ -14,6 +14,7 @@ from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
 from rocketns.config.properties import Effect
+from rocketns.config.restoring import RestoreConfig
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
 from rocketns.javatext import trim
@@ -37,6 +38,7 @@ class Configuration:
         self.netty = netty
         self.limits = limits or Limits()
         self.journal = JournalConfig()
+        self.restore = RestoreConfig()
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._withheld = refused.Withheld()
@@ -76,6 +78,7 @@ class Configuration:
         self.limits.update(given, system)
         properties.update_own(self.journal, given)
         self.journal.check()
+        self.restore.update(given)
         known = self._declared()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)

@@ -31,9 +31,16 @@ reg, hb, down: members of broker groups, which are what routes show
     counter, state version), null where the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force),
     ``ha`` (HA address), ``zone`` and ``acting`` (true: the group knows acting masters); ``hb`` has these four only
     where one of them changed, and then all four. ``cause`` of ``down``: unregister, expired, channel_close,
-    channel_exception, channel_idle; conflict: another address has the broker id now, or the registration lost against
-    the one that has it; register: the same address registered under another id or cluster, and its ``reg`` follows.
-    Live entries of addresses that are not members have no records.
+    channel_exception, channel_idle; unconfirmed, refused: see ``doubt``; conflict: another address has the broker id
+    now, or the registration lost against the one that has it; register: the same address registered under another id or
+    cluster, and its ``reg`` follows. Live entries of addresses that are not members have no records.
+
+doubt: a member is kept without a sign of life
+    From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was
+    due to expire together with many others); restored, seeded (the server knows it from its own journal, or from
+    another name server, but did not hear it): only ``snap`` has these, and the ``gap`` of the next ``hb`` or ``down``
+    is null. ``gap`` as above. ``seen`` is its last sign of life in epoch ms, null if unknown. The ``cause`` of its
+    ``down`` may be refused (its address refused a connection) or unconfirmed (no sign of life until its deadline).
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
     ``tput``: these topics have these values now: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission
@@ -81,13 +88,14 @@ from __future__ import annotations
 VERSION = 1
 
 EVENTS = (
-    "start", "stop", "open", "reg", "hb", "down", "tput", "tdel", "kv", "config", "snap", "lookup", "drop",
+    "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "kv", "config", "snap", "lookup", "drop",
 )  # fmt: skip
 
 DOWN_CAUSES = (
-    "unregister", "expired", "channel_close", "channel_exception", "channel_idle", "conflict", "admin", "register",
+    "unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle",
+    "conflict", "admin", "register",
 )  # fmt: skip
-TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:5])
+TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:7])
 TDEL_CAUSES = DOWN_CAUSES
 
 # Types are Spark's names. `topics` is an array of structs of `TOPIC_FIELDS`.
@@ -127,11 +135,15 @@ COLUMNS = {
     "snap": "long",
     "part": "int",
     "end": "boolean",
+    "doubt": "string",
+    "seen": "long",
 }
 
 _MEMBER = ("cluster", "broker", "addr", "bid")
 _ATTRIBUTES = ("timeout_ms", "ha", "zone", "acting")
 _VERSION = ("dvt", "dvc", "dvs")
+_DOUBT = ("doubt", "seen")
+_CONTENT = ("topics", "ns_key", "key", "val")
 # Which columns a record of each kind may have beside boot, seq, ts and ev.
 COLUMNS_OF = {
     "start": ("ns",),
@@ -140,11 +152,12 @@ COLUMNS_OF = {
     "reg": (*_MEMBER, *_VERSION, *_ATTRIBUTES),
     "hb": (*_MEMBER, "gap", *_VERSION, *_ATTRIBUTES),
     "down": (*_MEMBER, "gap", "cause"),
+    "doubt": (*_MEMBER, "gap", *_DOUBT),
     "tput": ("broker", "cause", "topics"),
     "tdel": ("broker", "cause", "topics"),
     "kv": ("ns_key", "key", "val"),
     "config": ("key", "val"),
-    "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, "topics", "ns_key", "key", "val"),
+    "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, *_DOUBT, *_CONTENT),
     "lookup": ("topic", "client", "n", "miss", "iv_ms", "lang", "cv"),
     "drop": ("lost",),
 }

@@ -66,6 +66,11 @@ class StallWatch:
             )  # fmt: skip
         return stall
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no stall is being waited out: `may_expire` said so, or there was none."""
+        return not self._rounds_left
+
     def _forgive(self, stall: Stall) -> int:
         """The number of connections. The reactors count those that the asyncio transport carries for them, too."""
         return max((transport.forgive(stall) for transport in self._transports), default=0)

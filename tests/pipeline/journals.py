@@ -222,7 +222,7 @@ def _random_step(chance: random.Random, journal: Journal, now: int, broker: Brok
     elif draw < 0.65:
         journal.heartbeat(now, broker, chance.randint(1, 3))
     elif draw < 0.8:
-        causes = ("unregister", "expired", "channel_close", "channel_exception", "channel_idle")
+        causes = ("unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception")
         journal.down(now, broker, chance.choice(causes))
     elif draw < 0.92:
         journal.put(now, broker.name, _random_topics(chance))

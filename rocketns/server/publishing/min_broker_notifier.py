@@ -9,6 +9,7 @@ from rocketns.protocol.codes import RequestCode, SerializeType
 from rocketns.protocol.encoding import encode_request
 from rocketns.routeinfo.events import (
     BrokerConflict,
+    BrokerDoubted,
     BrokerDown,
     BrokerHeartbeat,
     BrokerIdsLeft,
@@ -45,7 +46,7 @@ class MinBrokerNotifier:
                 self._send(event)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerIdsLeft() | BrokerConflict() | BrokerRefused():
                 pass  # brokers are notified of nothing else
-            case BrokerDown() | TopicsPut() | TopicsDeleted() | KvChanged() | ConfigChanged():
+            case BrokerDoubted() | BrokerDown() | TopicsPut() | TopicsDeleted() | KvChanged() | ConfigChanged():
                 pass
             case _:
                 assert_never(event)

@@ -3,9 +3,11 @@
 SQL = """
 with recursive downs as (
   select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
-    coalesce(timeout_ms, 120000) * 1000 + 5000000 as overdue, if(end_cause = 'expired', overdue, 10000000) as wait
+    coalesce(timeout_ms, 120000) * 1000 + 5000000 as overdue,
+    if(end_cause in ('expired', 'unconfirmed', 'refused'), overdue, 10000000) as wait
   from broker_intervals where t2 >= {t0} and t2 < {t1}
-    and end_cause in ('unregister', 'expired', 'channel_close', 'channel_exception', 'channel_idle')
+    and end_cause in ('unregister', 'expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception',
+      'channel_idle')
 ), walk as (
   select *, 1 as dep from downs where i = 1
   union all
@@ -30,8 +32,8 @@ select broker, cluster, first, last, case
     when list_contains(causes, 'unregister') then 'graceful'
     when heard then 'partition'
     when heard is not null then 'unclear'
-    when causes = ['expired'] then 'silent'
-    when not list_contains(causes, 'expired') then 'crash'
+    when list_has_all(['expired', 'unconfirmed'], causes) then 'silent'
+    when not list_has_any(causes, ['expired', 'unconfirmed']) then 'crash'
     else 'unclear' end, servers, bids
 from deps left join summed using (cluster, broker, dep)
 """
