@@ -27,7 +27,7 @@ from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import SCAN, Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.jobs import Jobs
-from rocketns.server.listening import bind, fit_connections, listen
+from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.outgoing.remoting_client import RemotingClient
@@ -66,13 +66,20 @@ class NamesrvController:
     tables → what publishes events → control → transports → what watches time.
     """
 
-    def __init__(self, configuration: Configuration, clock: Clock | None = None) -> None:
-        """StartupError if the address, the limits or the TLS properties are not usable."""
+    def __init__(
+        self, configuration: Configuration, clock: Clock | None = None, passed: Listening | None = None
+    ) -> None:
+        """``passed`` is the supervisor's listening socket, which is used instead of one at ``listenPort``.
+
+        StartupError if the address, the limits or the TLS properties are not usable.
+        """
         fit_connections(configuration.limits)
         config, netty, limits = configuration.namesrv, configuration.netty, configuration.limits
         self.configuration = configuration
         self.clock = clock or Clock()
-        self._bound = bind(netty.bind_address, netty.listen_port)
+        self._listening = passed or bind(netty.bind_address, netty.listen_port)
+        if passed is not None:
+            configuration.listen_at(*passed.address)
         self._timer: asyncio.TimerHandle | None = None
         tables = RouteTables()
         kv_config = KVConfigManager(Path(config.kv_config_path), limits)
@@ -133,7 +140,7 @@ class NamesrvController:
         from rocketns.journal.journal import Journal
         from rocketns.journal.record import OVERFLOW
 
-        ns = config.ns(self.configuration.netty.bind_address, self._bound.getsockname()[1])
+        ns = config.ns(self.configuration.netty.bind_address, self._listening.address[1])
         sources = [] if reactors is None else [partial(drain_counts, reactors, OVERFLOW)]
         kv = kv_config.config_table
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
@@ -159,6 +166,10 @@ class NamesrvController:
         if self.journal is not None:
             add("journal", self._tick_journal, first_ms=now_ms + journal_ms, every_ms=journal_ms)
 
+    def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
+        """Add a periodic job of the process itself. Call it before `start`."""
+        self.jobs.add(name, run, first_ms=self.clock.now().ms + ms, every_ms=ms)
+
     async def start(self) -> None:
         """Load the KV file and serve; ``listenPort`` then shows the real port. StartupError if that is not possible."""
         self._log_configuration()
@@ -167,14 +178,14 @@ class NamesrvController:
         self.context.kv_config.load()
         self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
         await self.tls.start()
-        listen(self._bound)
-        self.configuration.netty.show_port(self._bound.getsockname()[1])
+        self._listening.listen()
+        self.configuration.netty.show_port(self._listening.address[1])
         if self.journal is not None:
             self.journal.start()
         if self.reactor_transport is None:
-            await self.asyncio_transport.accept(self._bound)
+            await self.asyncio_transport.accept(self._listening)
         else:
-            self.reactor_transport.accept(self._bound)
+            self.reactor_transport.accept(self._listening.socket)
             self.lookup_switch.update(self.clock.now())
         self._wait_for_jobs()
 
@@ -279,7 +290,7 @@ class NamesrvController:
         if self.reactor_transport is not None:
             self.reactor_transport.stop()
         await self.asyncio_transport.stop()
-        self._bound.close()
+        self._listening.socket.close()
         await self._stop_journal()
         await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
         if not written.is_set():

@@ -93,6 +93,14 @@ class Configuration:
         """The TLS properties. Their own file is read again at every call."""
         return TlsConfig.read(self._system, self._given)
 
+    def listen_at(self, host: str, port: int) -> None:
+        """The supervisor's socket decides the address. Where the file gives another one, the log says so."""
+        for name, given in (("bindAddress", host), ("listenPort", str(port))):
+            if self._given.get(name, given) != given:
+                log.warning("%s=%s has no effect: the supervisor passed a socket that listens at %s:%d",
+                            name, self._given[name], host, port)  # fmt: skip
+        self.netty.show_address(host, port)
+
     def _declared(self) -> dict[str, Field[Any]]:
         return properties.declared(self.namesrv) | properties.declared(self.netty)
 
