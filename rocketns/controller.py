@@ -110,23 +110,23 @@ class NamesrvController:
 
         product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type)
         answering = Answering(self.context, self.clock, self.delivery, product, serialize_type)
-        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery)
+        self.jobs = Jobs()
+        self.stalls = StallWatch(self.clock, self.jobs, tables, self.delivery)
+        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls)
         self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
 
         self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, self.reactors)
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
-        transports: list[Transport] = [self.asyncio_transport]
+        self._transports: list[Transport] = [self.asyncio_transport]
         if self.reactors is not None:
             self.reactor_transport = ReactorTransport(
                 configuration, self.reactors, self.control, self.clock, self.asyncio_transport
             )
             self.balancer = Balancer(self.reactors, Meter(self.reactor_transport.threads).read)
-            transports.append(self.reactor_transport)
+            self._transports.append(self.reactor_transport)
 
-        self.jobs = Jobs()
-        self._stalls = StallWatch(self.clock.now().ms, tables, transports)
-        self.expiry = Expiry(self.context, self.clock, self.jobs, self._stalls, self.control)
+        self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control)
         self.refusals = Refusals()
         self.confirming = Confirming(configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses)
         self._add_jobs()
@@ -187,6 +187,7 @@ class NamesrvController:
         else:
             self.reactor_transport.accept(self._listening.socket)
             self.lookup_switch.update(self.clock.now())
+        self.stalls.begin(self._transports)
         self._wait_for_jobs()
 
     def boot_line(self) -> str:
@@ -197,9 +198,8 @@ class NamesrvController:
 
     def run_due_jobs(self) -> None:
         """Run the periodic jobs that are due. If they are late, the server stalled: deadlines are moved first."""
-        now_ms = self.clock.now().ms
-        self._stalls.check(now_ms, self.jobs.next_due_ms())
-        self.jobs.run_due(now_ms)
+        self.stalls.check()
+        self.jobs.run_due(self.clock.now().ms)
 
     def _wait_for_jobs(self) -> None:
         wait_ms = max(1, self.jobs.next_due_ms() - self.clock.now().ms)

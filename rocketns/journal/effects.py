@@ -21,6 +21,7 @@ from rocketns.routeinfo.events import (
     Event,
     KvChanged,
     MinBrokerIdChanged,
+    Stalled,
     TopicsDeleted,
     TopicsPut,
 )
@@ -74,8 +75,8 @@ class Effects:
                 self._down(event)
             case BrokerIdsLeft():
                 self._ids_left(event)
-            case KvChanged() | ConfigChanged():
-                self._setting_changed(event)
+            case KvChanged() | ConfigChanged() | Stalled():
+                self._beside_tables(event)
             case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
                 pass  # they change no member and no topic
             case _:
@@ -186,13 +187,16 @@ class Effects:
         for some in encoding.topic_lists(event.topics, None):
             self._buffer.put(encoding.columns("tdel", given | {"topics": some}))
 
-    def _setting_changed(self, event: KvChanged | ConfigChanged) -> None:
-        if isinstance(event, KvChanged):
-            given = {"ns_key": event.namespace, "key": event.key, "val": event.value}
-            self._buffer.put(encoding.columns("kv", given))
-        else:
-            secret = "password" in event.key.lower()
-            self._buffer.put(encoding.columns("config", {"key": event.key, "val": None if secret else event.value}))
+    def _beside_tables(self, event: KvChanged | ConfigChanged | Stalled) -> None:
+        match event:
+            case KvChanged():
+                given = {"ns_key": event.namespace, "key": event.key, "val": event.value}
+                self._buffer.put(encoding.columns("kv", given))
+            case ConfigChanged():
+                secret = "password" in event.key.lower()
+                self._buffer.put(encoding.columns("config", {"key": event.key, "val": None if secret else event.value}))
+            case Stalled():
+                self._buffer.put(encoding.columns("stall", {"ms": event.ms}))
 
 
 def member_columns(member: Member, group: Group) -> dict[str, Any]:

@@ -78,6 +78,10 @@ lookup: route look-ups in the interval that ended at ``ts``
     them answered "topic not exist", ``iv_ms`` length of the interval, shorter before a stop. What did not fit the
     bound ``journalLookupKeysMax`` is in one row with ``topic`` and ``client`` ``*`` and null ``lang`` and ``cv``.
 
+stall
+    The server did not run for at most ``ms`` before ``ts``: its process was stopped, or its machine was suspended. What
+    came meanwhile is read and recorded only now. The deadlines of brokers were moved by this time.
+
 drop
     ``lost``: the number of records lost because the buffer was full. Each leaves a gap in ``seq``: the gaps in a boot's
     ``seq`` and the sum of its ``lost`` are equal, except for records that a kill destroyed.
@@ -89,6 +93,7 @@ VERSION = 1
 
 EVENTS = (
     "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "kv", "config", "snap", "lookup", "drop",
+    "stall",
 )  # fmt: skip
 
 DOWN_CAUSES = (
@@ -137,6 +142,7 @@ COLUMNS = {
     "end": "boolean",
     "doubt": "string",
     "seen": "long",
+    "ms": "long",
 }
 
 _MEMBER = ("cluster", "broker", "addr", "bid")
@@ -160,6 +166,7 @@ COLUMNS_OF = {
     "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, *_DOUBT, *_CONTENT),
     "lookup": ("topic", "client", "n", "miss", "iv_ms", "lang", "cv"),
     "drop": ("lost",),
+    "stall": ("ms",),
 }
 
 TOPICS_IN_RECORD_MAX = 500

@@ -1,6 +1,6 @@
 """Events: the effects of a mutation of the tables, in the order in which they happened.
 
-`KvChanged` and `ConfigChanged` are no changes of the tables, and are delivered in the same way.
+`KvChanged`, `ConfigChanged` and `Stalled` are no changes of the tables, and are delivered in the same way.
 
 Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
 among those that it ignores. The consumers are journal/effects.py, and in server/publishing: eventlog.py, publisher.py
@@ -178,6 +178,13 @@ class ConfigChanged:
     value: str
 
 
+@dataclass(slots=True, frozen=True)
+class Stalled:
+    """The server itself did not run for at most ``ms`` milliseconds: what happened meanwhile is read only now."""
+
+    ms: int
+
+
 Event = (
     BrokerRegistered
     | BrokerHeartbeat
@@ -191,4 +198,5 @@ Event = (
     | MinBrokerIdChanged
     | KvChanged
     | ConfigChanged
+    | Stalled
 )

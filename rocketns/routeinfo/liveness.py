@@ -72,6 +72,14 @@ def closed_connection(tables: RouteTables, connection: Connection, cause: Cause)
     return None if key is None else _request(tables, key, tables.broker_live_table[key], cause)
 
 
+def let_go(tables: RouteTables, connection: Connection) -> list[BrokerAddrInfo]:
+    """Forget a connection that ended, without proof that its brokers are gone. Returns them; silence expires them."""
+    keys = list(tables.owned.pop(connection, ()))
+    for key in keys:
+        tables.broker_live_table[key].channel = None
+    return keys
+
+
 def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> UnregisterRequest | None:
     """setupUnRegisterRequest. An address in several groups leaves the one that it joined first; None if in none."""
     found = _group_of(tables, key)

@@ -19,6 +19,7 @@ from rocketns.routeinfo.events import (
     Event,
     KvChanged,
     MinBrokerIdChanged,
+    Stalled,
     TopicChange,
     TopicsDeleted,
     TopicsPut,
@@ -76,8 +77,8 @@ def _log(event: Event) -> None:
             )  # fmt: skip
         case BrokerIdsLeft() | TopicsDeleted():
             pass  # Java has no line for them
-        case KvChanged() | ConfigChanged():
-            pass  # logged by their processors
+        case KvChanged() | ConfigChanged() | Stalled():
+            pass  # logged where they happen
         case _:
             assert_never(event)
 

@@ -19,6 +19,7 @@ from rocketns.routeinfo.events import (
     Event,
     KvChanged,
     MinBrokerIdChanged,
+    Stalled,
     TopicsDeleted,
     TopicsPut,
 )
@@ -47,6 +48,8 @@ class MinBrokerNotifier:
             case BrokerRegistered() | BrokerHeartbeat() | BrokerIdsLeft() | BrokerConflict() | BrokerRefused():
                 pass  # brokers are notified of nothing else
             case BrokerDoubted() | BrokerDown() | TopicsPut() | TopicsDeleted() | KvChanged() | ConfigChanged():
+                pass
+            case Stalled():
                 pass
             case _:
                 assert_never(event)

@@ -20,6 +20,7 @@ from rocketns.routeinfo.events import (
     Event,
     KvChanged,
     MinBrokerIdChanged,
+    Stalled,
     TopicsDeleted,
     TopicsPut,
 )
@@ -74,7 +75,7 @@ class Publisher:
                 self.slots.delete_topics(event.broker_name, event.topics)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerDown() | BrokerIdsLeft() | MinBrokerIdChanged():
                 pass  # the tables list the groups that these events may have changed
-            case BrokerConflict() | BrokerRefused() | BrokerDoubted() | KvChanged() | ConfigChanged():
+            case BrokerConflict() | BrokerRefused() | BrokerDoubted() | KvChanged() | ConfigChanged() | Stalled():
                 pass  # no route depends on them
             case _:
                 assert_never(event)
