@@ -37,10 +37,11 @@ reg, hb, down: members of broker groups, which are what routes show
 
 doubt: a member is kept without a sign of life
     From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was
-    due to expire together with many others); restored, seeded (the server knows it from its own journal, or from
-    another name server, but did not hear it): only ``snap`` has these, and the ``gap`` of the next ``hb`` or ``down``
-    is null. ``gap`` as above. ``seen`` is its last sign of life in epoch ms, null if unknown. The ``cause`` of its
-    ``down`` may be refused (its address refused a connection) or unconfirmed (no sign of life until its deadline).
+    due to expire together with many others); stalled (its connection ended while the server did not run, see
+    ``stall``); restored, seeded (the server knows it from its own journal, or from another name server, but did not
+    hear it): only ``snap`` has these, and the ``gap`` of the next ``hb`` or ``down`` is null. ``gap`` as above.
+    ``seen`` is its last sign of life in epoch ms, null if unknown. The ``cause`` of its ``down`` may be refused (its
+    address refused a connection) or unconfirmed (no sign of life until its deadline).
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
     ``tput``: these topics have these values now: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission

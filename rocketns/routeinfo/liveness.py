@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import BrokerDoubted, Cause, Event
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
-from rocketns.routeinfo.unconfirmed.doubt import Doubt
+from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
 
@@ -72,12 +72,20 @@ def closed_connection(tables: RouteTables, connection: Connection, cause: Cause)
     return None if key is None else _request(tables, key, tables.broker_live_table[key], cause)
 
 
-def let_go(tables: RouteTables, connection: Connection) -> list[BrokerAddrInfo]:
-    """Forget a connection that ended, without proof that its brokers are gone. Returns them; silence expires them."""
-    keys = list(tables.owned.pop(connection, ()))
-    for key in keys:
-        tables.broker_live_table[key].channel = None
-    return keys
+def let_go(tables: RouteTables, connection: Connection, now_ms: int, epoch_ms: int) -> list[Event]:
+    """A connection ended while the server did not run, which proves nothing: its brokers are unconfirmed.
+
+    They have as much time as if they were silent. ``epoch_ms`` is the wall clock of ``now_ms``.
+    """
+    events: list[Event] = []
+    for key in list(tables.owned.pop(connection, ())):
+        entry = tables.broker_live_table[key]
+        entry.channel = None
+        if entry.doubt is None:
+            seen_ms = epoch_ms - (now_ms - entry.last_update_ms)
+            deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
+            events += doubt_broker(tables, key, Doubt(Reason.STALLED, now_ms, deadline_ms, seen_ms), now_ms)
+    return events
 
 
 def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> UnregisterRequest | None:

@@ -206,6 +206,8 @@ def _random_aside(chance: random.Random, journal: Journal, now: int) -> None:
         journal.snapshot(now)
     elif draw < 0.4:
         journal.open_file(now)
+    elif draw < 0.42:
+        journal.add(now, "stall", ms=chance.choice((1_500, 20_000, 150_000)))
     elif draw < 0.45:
         journal.add(now, "kv", ns_key="ORDER_TOPIC_CONFIG", key="T", val=chance.choice(("broker-a:4", None)))
     else:

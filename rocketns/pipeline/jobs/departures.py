@@ -16,6 +16,7 @@ from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEF
 from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
+from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
 
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000
@@ -38,11 +39,14 @@ def departures(broker_intervals: DataFrame, events: DataFrame, observation: Obse
     stayed = who_stayed(groups, downs, broker_intervals)
     key = [*BROKER, "departure"]
     heard = heard_after(stayed, events, observation).select(*key, F.lit(True).alias("heard")).distinct()
+    stalled = stalled_at(downs.select(*key, F.col("t2").alias("t"), "ns"), events, key)
     stayed_on = stayed.select(*key, F.lit(True).alias("stayed")).distinct()
     return conform(
         groups.join(stayed_on, key, "left")
         .join(heard, key, "left")
-        .withColumns({"kind": _kind(), "t1": F.col("d1"), "t2": F.col("d2")}),
+        .join(stalled, key, "left")
+        .withColumns({"kind": _kind(), "t1": F.col("d1"), "t2": F.col("d2")})
+        .withColumn("stalled", F.coalesce("stalled", nobody())),
         DEPARTURES,
     )
 

@@ -12,6 +12,7 @@ class Reason(StrEnum):
     RESTORED = "restored"  # read from the journal at the start
     SEEDED = "seeded"  # read from another name server at the start
     SILENT_TOGETHER = "silent_together"  # silent at the same time as many others
+    STALLED = "stalled"  # its connection ended while the name server did not run
 
 
 @dataclass(slots=True, frozen=True)
@@ -29,4 +30,4 @@ class Doubt:
     @property
     def was_heard(self) -> bool:
         """Whether this process itself had heard the broker before."""
-        return self.reason is Reason.SILENT_TOGETHER
+        return self.reason in (Reason.SILENT_TOGETHER, Reason.STALLED)

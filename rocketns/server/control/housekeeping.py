@@ -47,9 +47,8 @@ class BrokerHousekeeping:
         """
         self._stalls.check()
         if not self._stalls.is_settled:
-            for key in liveness.let_go(self._context.tables, connection):
-                log.warning("the connection of %s ended while the name server did not run. The broker stays until its "
-                            "heartbeat timeout ends", key.addr)  # fmt: skip
+            now = self._clock.now()
+            self._delivery.deliver(liveness.let_go(self._context.tables, connection, now.ms, now.epoch_ms), now)
             return
         self.submit(liveness.closed_connection(self._context.tables, connection, cause))
 

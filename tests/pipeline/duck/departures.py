@@ -27,6 +27,11 @@ with recursive downs as (
   where not exists (
     select 1 from walk w where w.cluster = d.cluster and w.broker = d.broker and w.dep = d.dep and w.ns = o.ns
       and w.bid = o.bid)
+), stalled as (
+  select w.cluster, w.broker, w.dep, list_sort(list(distinct w.ns)) as names from walk w
+  where exists (select 1 from events e where e.ev = 'stall' and e.ns = w.ns and w.t2 between e.ts - 1000 * e.ms
+    and e.ts + 30000000)
+  group by all
 ), summed as (select cluster, broker, dep, bool_or(heard) as heard from others group by all)
 select broker, cluster, first, last, case
     when list_contains(causes, 'unregister') then 'graceful'
@@ -34,6 +39,6 @@ select broker, cluster, first, last, case
     when heard is not null then 'unclear'
     when list_has_all(['expired', 'unconfirmed'], causes) then 'silent'
     when not list_has_any(causes, ['expired', 'unconfirmed']) then 'crash'
-    else 'unclear' end, servers, bids
-from deps left join summed using (cluster, broker, dep)
+    else 'unclear' end, servers, bids, coalesce(names, [])
+from deps left join summed using (cluster, broker, dep) left join stalled using (cluster, broker, dep)
 """
