@@ -16,6 +16,7 @@ from tests.behaviour.steps import heartbeat, query_version, registered, unregist
 from tests.journal.files import closed_files, records_of
 from tests.journal.replay import Record, State, check_columns, check_sequence
 from tests.support.inprocess import TimedServer
+from tests.timed.steps import pass_time
 
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 # Whoever answers a lookup counts it: Python in this process, or a reactor.
@@ -64,7 +65,7 @@ def test_what_brokers_do_is_written_in_order(serve: Callable[..., TimedServer], 
     server = serve()
     with server.connect() as client:
         registered(client, names)
-        server.advance(30_000)
+        pass_time(server, 30_000)
         registered(client, names)
         server.advance(1_000)
         heartbeat(client, names)

@@ -24,12 +24,25 @@ class FakeClock(Clock):
 
     def __init__(self, epoch_ms: int = 1_700_000_000_000) -> None:
         self._now = Now(1_000_000, epoch_ms)
+        self._suspended_ms = 0
 
     def now(self) -> Now:
         return self._now
 
+    def suspended_ms(self) -> int:
+        return self._suspended_ms
+
     def advance(self, ms: int) -> None:
         self._now = Now(self._now.ms + ms, self._now.epoch_ms + ms)
+
+    def set_wall(self, by_ms: int) -> None:
+        """Somebody sets the wall clock."""
+        self._now = Now(self._now.ms, self._now.epoch_ms + by_ms)
+
+    def suspend(self, ms: int) -> None:
+        """The machine sleeps: the wall clock goes on, the monotonic clock stands still."""
+        self._suspended_ms += ms
+        self.set_wall(ms)
 
 
 class TimedServer:
