@@ -86,8 +86,10 @@ class Broker:
 
 
 class Fleet:
-    """``ahead_ms``: by how much the clock of each name server is ahead. ``seconds``: how long the fleet has lived. After `start` its time
-    goes on in a thread."""
+    """``ahead_ms``: by how much the clock of each name server is ahead. ``seconds``: how long the fleet has lived.
+
+    After `start` its time goes on in a thread.
+    """
 
     def __init__(
         self, folder: Path, ahead_ms: Sequence[int] = (0, 0, 0), epoch_ms: int = EPOCH_MS, brokers: int = 4
