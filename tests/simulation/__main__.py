@@ -56,8 +56,8 @@ def _replay(given: argparse.Namespace) -> int:
 
 
 def _run_seeds(given: argparse.Namespace) -> int:
-    from tests.simulation.simulation import Case, described, run
     from tests.simulation.shrinking import shrink
+    from tests.simulation.simulation import Case, described, run
 
     began, done, virtual_s, rounds = time.monotonic(), 0, 0.0, 0
     for seed in _seeds(given, began):

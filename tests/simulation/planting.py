@@ -13,6 +13,7 @@ from types import ModuleType
 from tests.mutants.copy import ROOT
 from tests.mutants.fault import Fault, UnusableFault, read_faults
 
+
 def faults() -> list[Fault]:
     """The faults that the simulation has to find."""
     return [fault for fault in read_faults() if fault.tests == ("tests/simulation/test_share.py",)]
@@ -53,10 +54,11 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, name: str) -> object:  # type: ignore[override]
         """Compiled from the changed text, never from the cache."""
-        text = (ROOT / self._fault.file).read_text("utf-8")
-        if text.count(self._fault.old) != 1:
-            raise UnusableFault(f"{self._fault.name}: the text is in {self._fault.file} {text.count(self._fault.old)} times")
-        return compile(text.replace(self._fault.old, self._fault.new), self.get_filename(name), "exec")
+        fault = self._fault
+        text = (ROOT / fault.file).read_text("utf-8")
+        if text.count(fault.old) != 1:
+            raise UnusableFault(f"{fault.name}: {fault.file} has the text {text.count(fault.old)} times")
+        return compile(text.replace(fault.old, fault.new), self.get_filename(name), "exec")
 
 
 def find_all(words: Sequence[str], seeds: int) -> int:

@@ -104,6 +104,7 @@ class Simulation:
         random = self.world.random_of("start")
         for server in self.servers:
             server.changed, server.started, server.ended = self._tables_changed, self._server_started, self._ended
+            server.lost_power = self._check_disk
             self.world.at(random.randint(0, 2 * SECOND_US), server.start)
         for broker in self.brokers:
             self.world.at(random.randint(0, 20 * SECOND_US), broker.start)
@@ -115,6 +116,8 @@ class Simulation:
         applied.plan(self.faults)
         self._each_second()
         self.world.run_until((self.case.seconds or self.deployment.seconds) * SECOND_US)
+        for server in self.servers:
+            check_closed_files(server)
 
     def _each_second(self) -> None:
         self._conditions_changed()
@@ -134,6 +137,9 @@ class Simulation:
     def _ended(self, process: NameServerProcess) -> None:
         self._conditions_changed()
         self.readers.pop(process, None)
+        self._check_disk(process)
+
+    def _check_disk(self, process: NameServerProcess) -> None:
         if process.has_started:
             check_files(process.server, process)
             check_closed_files(process.server)
@@ -211,5 +217,3 @@ def described(case: Case) -> Sequence[str]:
     lines += [f"  broker {number}: {one.name}[{one.broker_id}] at {one.host}, {one.kind.name}"
               for number, one in enumerate(deployment.members)]  # fmt: skip
     return lines + [f"  {number:2}: {fault}" for number, fault in enumerate(faults) if number not in case.without]
-
-

@@ -79,5 +79,3 @@ def test_a_plan_depends_on_its_seed_alone() -> None:
     assert Case(3).plan() == Case(3).plan()
     assert Case(3).plan() != Case(4).plan()
     assert all(isinstance(fault, Fault) for fault in Case(3).plan()[1])
-
-

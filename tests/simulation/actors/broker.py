@@ -53,14 +53,15 @@ ACTING = Kind("5.5 acting", 513, searches=True, acting=True)
 ASKING = Kind("5.5 asking", 513, searches=True, asks_first=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Said:
-    """A registration: when it was sent and answered, and what it named."""
+    """A registration: when it was sent and answered, and what it named. ``is_waiting``: it may be answered yet."""
 
     sent_us: int
     version: int
     topics: dict[str, Queues]
     answered_us: int | None = None
+    is_waiting: bool = True
 
 
 @dataclass
@@ -196,14 +197,13 @@ class Broker:
         topics = dict(self.group.topics if only is None else only)
         configs = [topic_config(name, read, write, perm) for name, (read, write, perm) in topics.items()]
         body = register_body(configs, self._version())
-        more = {"heartbeatTimeoutMillis": str(ACTING_TIMEOUT_MS), "enableActingMaster": "true"}
-        ext = register_ext(self.cluster, self.name, self.addr, self.broker_id, body, **(more if self.kind.acting else {}))
+        acting = {"heartbeatTimeoutMillis": str(ACTING_TIMEOUT_MS), "enableActingMaster": "true"}
+        more = acting if self.kind.acting else {}
+        ext = register_ext(self.cluster, self.name, self.addr, self.broker_id, body, **more)
         for remote in process.remotes:
             self._register(process, remote, ext, body, Said(self.world.now_us, self.group.counter, topics))
 
-    def _register(
-        self, process: BrokerProcess, remote: Remote, ext: dict[str, str], body: bytes, said: Said
-    ) -> None:
+    def _register(self, process: BrokerProcess, remote: Remote, ext: dict[str, str], body: bytes, said: Said) -> None:
         standing = self.standings[remote.server.name]
 
         def use(channel: Channel | None) -> None:
@@ -213,8 +213,10 @@ class Broker:
                 channel.request(codes.REGISTER_BROKER, ext, body, lambda answer: take(sent, answer), REGISTER_WITHIN_US)
 
         def take(sent: Said, answer: Answer) -> None:
+            sent.is_waiting = False
             if answer.is_success and process is self.process:
-                standing.accepted = replace(sent, answered_us=self.world.now_us)
+                sent.answered_us = self.world.now_us
+                standing.accepted = sent
                 standing.sent = [one for one in standing.sent if one.sent_us >= sent.sent_us]
 
         remote.with_channel(use)

@@ -76,7 +76,7 @@ class Administrator(Process):
         self._act_later()
 
     def _act_later(self) -> None:
-        self.after(self.random.randint(1, 25) * SECOND_US, self._act)
+        self.after(self.random.randint(1, 100) * SECOND_US // 10, self._act)
 
     def _act(self) -> None:
         remote = self.random.choice(self._remotes)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rocketns.config import Configuration
 from rocketns.controller import NamesrvController
-from rocketns.errors import StartupError
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Event
 from rocketns.server.clock import Clock
@@ -76,12 +74,13 @@ class NameServerProcess(Process):
             self.loop.run_now(self._start())
 
     async def _start(self) -> None:
-        try:
-            await self.controller.start()
-        except StartupError as error:
-            raise Violation(f"{self.name} does not start: {error}") from error
-        self.has_started = True
-        self.server.started(self)
+        with self.world.judging():
+            try:
+                await self.controller.start()
+            except Exception as error:
+                raise Violation(f"{self.name} does not start: {error!r}") from error
+            self.has_started = True
+            self.server.started(self)
 
     def _watch(self, controller: NamesrvController) -> None:
         deliver = controller.delivery.deliver
@@ -89,7 +88,8 @@ class NameServerProcess(Process):
         def delivering(events: list[Event], now: Now) -> None:
             deliver(events, now)
             if events:
-                self.server.changed(self, events)
+                with self.world.judging():
+                    self.server.changed(self, events)
 
         controller.delivery.deliver = delivering  # type: ignore[method-assign]
 
@@ -142,7 +142,7 @@ class NameServerProcess(Process):
 class NameServer:
     """``process`` is the present run. ``buffer_bytes`` is a journal buffer smaller than a file may ask for.
 
-    ``changed``, ``started`` and ``ended`` are called with what happens to a process.
+    ``changed``, ``started``, ``ended`` and ``lost_power`` are called with what happens to a process.
     """
 
     def __init__(
@@ -163,6 +163,7 @@ class NameServer:
         self.changed: Callable[[NameServerProcess, list[Event]], None] = lambda _process, _events: None
         self.started: Callable[[NameServerProcess], None] = lambda _process: None
         self.ended: Callable[[NameServerProcess], None] = lambda _process: None
+        self.lost_power: Callable[[NameServerProcess], None] = lambda _process: None
         self._write_configuration(settings)
 
     def _write_configuration(self, settings: dict[str, object]) -> None:
@@ -199,6 +200,9 @@ class NameServer:
                 socket.vanish()
         self.kill()
         self.disk.lose_power()
+        if self.process is not None:
+            with self.world.judging():
+                self.lost_power(self.process)
 
     def boot(self) -> None:
         """The host is up again, without a name server."""
@@ -219,7 +223,8 @@ class NameServer:
         self.disk.is_gone = True
         self.disk.crash_in = None
         self.files.forget(self.disk)
-        self.ended(process)
+        with self.world.judging():
+            self.ended(process)
 
     @property
     def serves(self) -> bool:
@@ -230,5 +235,3 @@ def working(process: Process | None) -> tuple[Process, Callable[[], int]]:
     """The disk work of the running process."""
     assert isinstance(process, NameServerProcess), "only a name server writes files"
     return process, process.server.disk_delay_us
-
-

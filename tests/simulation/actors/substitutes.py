@@ -1,4 +1,4 @@
-"""Replaces, in the product's modules, what reaches outside a simulated process: sockets, threads, memory, hash order."""
+"""Replaces, in the product's modules, what reaches outside a simulated process: sockets, threads, memory."""
 
 from __future__ import annotations
 

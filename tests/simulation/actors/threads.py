@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from rocketns.filewriter import Done, FileWriter, WrittenFile
@@ -95,5 +94,3 @@ class FileWork(FileWriter):
         elif self._closed is not None:
             closed, self._closed = self._closed, None
             self._tell([(closed, None)])
-
-

@@ -22,7 +22,9 @@ class Paths:
     when it closed last. ``drained`` is from when on nothing is on its way that was sent before it opened.
     """
 
-    def __init__(self, world: World, network: Network, servers: Sequence[NameServer], brokers: Sequence[Broker]) -> None:
+    def __init__(
+        self, world: World, network: Network, servers: Sequence[NameServer], brokers: Sequence[Broker]
+    ) -> None:
         self._world, self._network = world, network
         self._servers, self._brokers = servers, brokers
         self._hosts: dict[Pair, set[str]] = {}

@@ -17,9 +17,11 @@ SECOND_US = 1_000_000
 # (a) A broker that can reach a name server is in its routes after this, whatever was before: its next registration may
 # go to a connection that is dead, and the one after it arrives. A broker that asks first waits for all answers as well.
 APPEARS_WITHIN_US = 65 * SECOND_US
+# (a) A registration is answered within this.
+ANSWERED_WITHIN_US = 2 * SECOND_US
 # (b) A broker whose end the name server can learn of from the network is gone after this.
 LEAVES_WITHIN_US = 2 * SECOND_US
-# (b) Any other is gone when its time-out is over and this much more: the scan's interval, the wait after a stall, slack.
+# (b) Any other is gone when its time-out is over, the scan's interval, and this: the wait after a stall, and slack.
 AFTER_TIMEOUT_US = 13 * SECOND_US
 # (c) An expiry may come this much early, because times are cut to ms.
 EARLY_US = 5_000
@@ -93,9 +95,15 @@ class Routes:
             return
         for broker in self._brokers:
             self._check_present(server, broker)
-        for name, group in process.controller.context.tables.broker_addr_table.items():
+        tables = process.controller.context.tables
+        for name, group in tables.broker_addr_table.items():
+            if not group.broker_addrs:
+                raise Violation(f"(b) the group {name} of {server.name} has no member left, and is still there")
             for broker_id, addr in group.broker_addrs.items():
                 self._check_gone(process, name, broker_id, addr)
+        for topic, queues in tables.topic_queue_table.items():
+            if not queues.keys() <= tables.broker_addr_table.keys():
+                raise Violation(f"(b) {topic} of {server.name} has queues of {set(queues)}, which are no groups")
 
     def _check_present(self, server: NameServer, broker: Broker) -> None:
         pair = self._paths.pair(broker, server)
@@ -103,12 +111,20 @@ class Routes:
         if since_us == NEVER:
             return
         now_us = self._world.now_us
+        self._check_answered(server, broker, since_us)
         accepted = broker.standings[server.name].accepted
         safe_us = max(since_us, self._paths.drained_us(pair))
         if accepted is not None and accepted.sent_us >= safe_us:
             self._expect(server, broker, accepted, f"its registration was answered at {accepted.answered_us} us")
         elif now_us - safe_us > APPEARS_WITHIN_US + (REGISTER_WITHIN_US if broker.kind.asks_first else 0):
             self._expect(server, broker, None, f"it can reach {server.name} since {safe_us / 1e6} s")
+
+    def _check_answered(self, server: NameServer, broker: Broker, since_us: int) -> None:
+        """(a) A registration over a path that carries is answered soon."""
+        for said in broker.standings[server.name].sent:
+            waited_us = self._world.now_us - said.sent_us
+            if said.sent_us >= since_us and waited_us > ANSWERED_WITHIN_US and said.is_waiting:
+                raise Violation(f"(a) {server.name} does not answer the registration of {broker.label}")
 
     def _expect(self, server: NameServer, broker: Broker, said: Said | None, why: str) -> None:
         assert server.process is not None
@@ -158,5 +174,3 @@ class Routes:
     def _after_timeout_us(self, process: NameServerProcess) -> int:
         interval_ms = process.controller.configuration.namesrv.scan_not_active_broker_interval
         return AFTER_TIMEOUT_US + interval_ms * 1000
-
-

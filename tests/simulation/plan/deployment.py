@@ -25,7 +25,7 @@ class Member:
 
 @dataclass
 class Deployment:
-    """``settings`` has the properties of each name server, ``buffer_bytes`` of some the size of its journal's buffer."""
+    """``settings`` has each name server's properties, ``buffer_bytes`` the size of its journal's buffer or None."""
 
     seconds: int
     settings: list[dict[str, object]] = field(default_factory=list)
@@ -58,6 +58,10 @@ def _settings(random: random.Random, home: str) -> dict[str, object]:
         }
     if random.random() < 0.2:
         settings["scanNotActiveBrokerInterval"] = random.choice([1_000, 10_000])
+    if random.random() < 0.2:
+        settings["rocketns.turnRequestsMax"] = random.choice([1, 3])
+    if random.random() < 0.5:
+        settings["supportActingMaster"] = "true"
     if random.random() < 0.15:
         settings["deleteTopicWithBrokerRegistration"] = "true"
     return settings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.simulation.plan.deployment import Deployment
 
-FAULTS = (3, 14)
+FAULTS = (4, 20)
 # How often each kind is chosen. A kind acts on a name server, on a broker, or on the link between the two.
 SERVER_KINDS = {
     "stop the name server": 2, "kill the name server": 3, "crash the name server in a write": 4,

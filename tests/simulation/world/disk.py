@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from tests.simulation.world.errors import Crash
 
 BLOCK_BYTES = 512
+# Of the writes and syncs of a broken disk, and of all writes: those that fail, and those that write only a part.
+BROKEN_SHARE = 0.5
+SHORT_SHARE = 0.15
 
 
 class File:
@@ -116,7 +119,7 @@ def error(number: int, path: str) -> OSError:
 class Disk:
     """The files below ``root`` of one host. ``crash_in`` counts down the changes until the process dies in one.
 
-    ``is_full``: nothing new can be written. ``is_broken``: each write and sync fails. ``is_gone``: its process died.
+    ``is_full``: nothing new can be written. ``is_broken``: half of the writes and syncs fail. ``is_gone``: its process died.
     """
 
     def __init__(self, root: str, random: random.Random) -> None:
@@ -174,7 +177,7 @@ class Disk:
     def change(self, path: str, *, grows: bool = False) -> None:
         """Called before each change. OSError where the disk does not take it, `Crash` where it is the last one."""
         self.check_alive()
-        if self.is_broken:
+        if self.is_broken and self._random.random() < BROKEN_SHARE:
             raise error(errno.EIO, path)
         if grows and self.is_full:
             raise error(errno.ENOSPC, path)
@@ -201,7 +204,7 @@ class Disk:
             file.write(data[:size], at)
             return size
         self.change(path, grows=at + size > len(file.data))
-        if size > 1 and self._random.random() < 0.05:
+        if size > 1 and self._random.random() < SHORT_SHARE:
             size = self._random.randint(1, size - 1)
         file.write(data[:size], at)
         return size

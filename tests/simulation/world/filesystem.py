@@ -335,8 +335,7 @@ def interposed(files: FileSystem) -> Iterator[None]:
         places.append((os, name, _by_path(getattr(os, name), getattr(files, ours))))
     for name, ours in BY_DESCRIPTOR.items():
         places.append((os, name, _by_descriptor(getattr(os, name), getattr(files, ours))))
-    for module in (io, builtins):
-        places.append((module, "open", _by_path(io.open, files.open_file)))
+    places += [(module, "open", _by_path(io.open, files.open_file)) for module in (io, builtins)]
     places.append((fcntl, "flock", _by_descriptor(fcntl.flock, files.flock)))
     before = [(module, name, getattr(module, name)) for module, name, _ in places]
     try:

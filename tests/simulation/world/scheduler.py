@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
 
-from tests.simulation.world.errors import Crash
+from tests.simulation.world.errors import Crash, Violation
 
 Action = Callable[[], None]
 
@@ -18,7 +17,7 @@ AT_ONE_INSTANT_MAX = 200_000
 
 
 class World:
-    """Time in microseconds. ``random_of`` gives each part its own numbers, so that parts do not disturb each other."""
+    """Time in microseconds. ``after_step`` is called after each round of a process, ``violation`` ends the run."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -26,6 +25,7 @@ class World:
         self.running: Process | None = None
         self.steps = 0
         self.after_step: Callable[[Process], None] = lambda _process: None
+        self.violation: Violation | None = None
         self._heap: list[tuple[int, int, Action]] = []
         self._count = 0
         self._at_this_instant = 0
@@ -54,7 +54,17 @@ class World:
                 raise AssertionError(f"time stands still at {self.now_s} s")
             self.now_us = at_us
             action()
+            if self.violation is not None:
+                raise self.violation
         self.now_us = max(self.now_us, us)
+
+    @contextmanager
+    def judging(self) -> Iterator[None]:
+        """A `Violation` inside ends the run, though the product's code around it may keep the error to itself."""
+        try:
+            yield
+        except Violation as violation:
+            self.violation = self.violation or violation
 
     @contextmanager
     def as_process(self, process: Process) -> Iterator[None]:
