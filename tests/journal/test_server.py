@@ -101,6 +101,18 @@ def test_a_value_that_stays_the_same_has_no_record(serve: Callable[..., TimedSer
     assert written == [("k", "v"), ("k", "w"), ("k", "v"), ("k", None)]
 
 
+def test_a_restart_writes_the_items_of_the_servers_file(serve: Callable[..., TimedServer], tmp_path: Path) -> None:
+    server = serve()
+    with server.connect() as client:
+        put_kv(client, "ns", "k", "v")
+    server.stop()
+    serve().stop()
+    records = records_of(tmp_path / "j")
+    restarted = [one for one in records if one["boot"] == max(each["boot"] for each in records)]
+    assert [one["ev"] for one in restarted] == ["open", "start", "kv", "stop"]
+    assert State().apply(restarted).kv == {("ns", "k"): "v"}
+
+
 def test_the_journal_replayed_is_what_the_server_holds(
     serve: Callable[..., TimedServer], names: Names, tmp_path: Path
 ) -> None:
