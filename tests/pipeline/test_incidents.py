@@ -22,7 +22,8 @@ def window(topic: str, broker: str, t1: int, t2: int, cause: str = "expired", **
 
 
 def found(spark: SparkSession, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    frame = incidents(spark.createDataFrame(rows, KEY_WINDOWS))
+    system = spark.createDataFrame([("b1",)], "topic string")
+    frame = incidents(spark.createDataFrame(rows, KEY_WINDOWS), system_topics=system)
     return sorted((row.asDict() for row in frame.collect()), key=lambda row: (row["broker"], row["cause"], row["t1"]))
 
 
@@ -36,8 +37,8 @@ def test_windows_that_begin_close_to_each_other_are_one_incident(spark: SparkSes
     first, second = found(spark, rows)
     assert first == {
         "cause": "expired", "broker": "b1", "t1": 100 * S, "t2": 300 * S, "windows": 3, "topics": 3,
-        "topic_sample": ["a", "b", "c"], "ns_without": ["n2"], "opened_by": ["n2"], "longest": 190 * S,
-        "gap_max": 123_000, "stalled": [],
+        "user_topics": 3, "queues": 12, "topic_sample": ["a", "b", "c"], "ns_without": ["n2"], "opened_by": ["n2"],
+        "longest": 190 * S, "gap_max": 123_000, "stalled": [],
     }  # fmt: skip
     assert (second["t1"], second["windows"]) == (121 * S, 1)
 
@@ -98,4 +99,17 @@ def test_a_window_without_a_cause_has_its_stall_too(spark: SparkSession) -> None
 
 
 def test_no_window_is_no_incident(spark: SparkSession) -> None:
-    assert incidents(spark.createDataFrame([], KEY_WINDOWS)).count() == 0
+    assert found(spark, []) == []
+
+
+def test_topics_that_brokers_make_for_themselves_count_apart_and_are_named_last(spark: SparkSession) -> None:
+    (row,) = found(spark, [window(name, "b1", 100, 200) for name in ("TBW102", "a", "z", "b1", "%RETRY%g")])
+    assert (row["topics"], row["user_topics"], row["queues"]) == (5, 2, 8)
+    assert row["topic_sample"] == ["a", "z", "%RETRY%g", "TBW102", "b1"]
+
+
+def test_hidden_queues_are_those_that_one_name_server_shows_and_another_does_not(spark: SparkSession) -> None:
+    """A topic with two windows in an incident counts once, with its larger number."""
+    fewer = [{"ns": ns, "present": True, "r": r, "w": r, "p": 6} for ns, r in (("n1", 8), ("n2", 5))]
+    (row,) = found(spark, [window("a", "b1", 100, 200, values=fewer), window("a", "b1", 105, 200)])
+    assert (row["windows"], row["topics"], row["queues"]) == (2, 1, 4)
