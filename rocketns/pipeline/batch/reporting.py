@@ -1,4 +1,4 @@
-"""From the result tables of a run to summary.json and the page."""
+"""From the result tables of a run to summary.json, the page, and what is beside it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,29 @@ from rocketns.pipeline.batch.findings import Outcome, verdict
 from rocketns.pipeline.contract.catalogue import JOBS, LISTED
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.report.beside.lines import json_lines
+from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results, read_json, write_json
 
 REPORT, SUMMARY = "report.html", "summary.json"
-SUMMARY_VERSION = 1
+MARKDOWN, LINES = "report.md", "incidents.jsonl"
+SUMMARY_VERSION = 2
+# The keys of summary.json. docs/tables.md is made from this.
+SUMMARY_KEYS = {
+    "version": f"version of this format: {SUMMARY_VERSION}",
+    "verdict": "nothing, findings or incomplete",
+    "exit_status": "0, 1 or 3: that of the run",
+    "observation": "t0 and t1, epoch us: the time that was looked at is [t0, t1)",
+    "findings": "how many of each finding; the table of result tables in audit.md names them",
+    "incomplete": "why the input is incomplete, one sentence each",
+    "figures": "events, name_servers, brokers, topics; queue-seconds of consumers by strategy",
+    "notes": "sentences for sections of the page",
+    "options": "options of the run, as texts",
+    "report": "name of the page; report.md and incidents.jsonl are beside it",
+}
 HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.
 SIZES = {
@@ -95,7 +111,7 @@ def summarise(
 
 
 def write_page(results: Results, out: Folder) -> Outcome:
-    """report.html from the tables and the summary below ``out``."""
+    """report.html, report.md and incidents.jsonl from the tables and the summary below ``out``."""
     summary = read_json(out, SUMMARY)
     data = ReportInput(
         t0=summary["observation"]["t0"],
@@ -107,5 +123,7 @@ def write_page(results: Results, out: Folder) -> Outcome:
         notes=summary["notes"],
         tables=results.tables(LISTED),
     )
+    out.write(LINES, json_lines(data).encode())
+    out.write(MARKDOWN, markdown(data).encode())
     out.write(REPORT, render(data).encode())
     return Outcome(data.verdict, summary["findings"], summary["incomplete"], out.path(REPORT))

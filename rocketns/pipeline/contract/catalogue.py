@@ -18,19 +18,19 @@ JOBS = (
         "key_windows", "a stretch of time in which name servers disagree about one topic on one broker",
         schema.KEY_WINDOWS, "divergence.key_windows",
         ("topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep"),
-        "divergence", "incidents", meanings.WINDOWS, (LONGEST_FIRST, "topic", "broker", "t1"),
+        "divergence", "divergence", meanings.WINDOWS, (LONGEST_FIRST, "topic", "broker", "t1"),
     ),
     Job(
         "incidents", "windows with the same broker and cause that begin close to each other",
-        schema.INCIDENTS, "incidents.incidents", ("key_windows", "events"),
-        "divergence", "incidents", meanings.INCIDENTS, (LONGEST_FIRST, "broker", "cause", "t1"),
+        schema.INCIDENTS, "incidents.incidents", ("key_windows", "events", "system_topics"),
+        "divergence", "divergence", meanings.INCIDENTS, (LONGEST_FIRST, "broker", "cause", "t1"),
         Finding("incidents", "count(broker)", "incidents in which name servers disagreed about routes"),
     ),
     Job(
         "topic_segments", "a stretch of a topic's windows in which no view changes",
         schema.TOPIC_SEGMENTS, "divergence.topic_segments",
         ("topic_intervals", "ns_uptime", "key_windows", "observation", "keep"),
-        "divergence", "incidents", meanings.SEGMENTS,
+        "divergence", "divergence", meanings.SEGMENTS,
     ),
     Job(
         "group_members", "a consumer of a group at a name server",
@@ -47,6 +47,11 @@ JOBS = (
         "imbalance", "a broker in a segment",
         schema.IMBALANCE, "queues.imbalance.imbalance", ("topic_segments", "broker_intervals"),
         "impact", "imbalance", meanings.IMBALANCE, ("tvd desc_nulls_last", "topic", "t1", "broker"),
+    ),
+    Job(
+        "broker_load", "a broker, with what it holds",
+        schema.BROKER_LOAD, "load.broker_load", ("topic_intervals", "system_topics", "observation"),
+        "brokers", "brokers", meanings.LOAD, ("queues desc", "broker"),
     ),
     Job(
         "departures", "a broker's departure, as all name servers saw it",

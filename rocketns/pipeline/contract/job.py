@@ -26,7 +26,7 @@ PHASES = (
 
 # Sections of the page, in their order, with their titles.
 SECTIONS = {
-    "incidents": "Incidents",
+    "divergence": "Divergence",
     "timeline": "Name servers",
     "impact": "Consumer impact",
     "imbalance": "Producer imbalance",

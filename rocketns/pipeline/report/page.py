@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +16,26 @@ from markupsafe import Markup
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.job import SECTIONS
 from rocketns.pipeline.report.blocks import Section
+from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.grid import ROWS_MAX
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.brokers import brokers_section
 from rocketns.pipeline.report.sections.departures import departures_section
+from rocketns.pipeline.report.sections.divergence import divergence_section
 from rocketns.pipeline.report.sections.imbalance import imbalance_section
 from rocketns.pipeline.report.sections.impact import impact_section
-from rocketns.pipeline.report.sections.incidents import incidents_section
 from rocketns.pipeline.report.sections.lookups import lookups_section
 from rocketns.pipeline.report.sections.quality import quality_section
 from rocketns.pipeline.report.sections.timeline import timeline_section
 from rocketns.pipeline.report.sections.topics import topics_section
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.words.marking import marked
 
+TEMPLATES = Path(__file__).parent / "templates"
+CARDS_SHOWN = 20  # where the page's script does not run
 BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
-    "incidents": incidents_section,
+    "divergence": divergence_section,
     "timeline": timeline_section,
     "impact": impact_section,
     "imbalance": imbalance_section,
@@ -43,10 +49,25 @@ BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
 
 def render(data: ReportInput) -> str:
     """The whole page; the same input gives the same text."""
-    sections = [_noted(BUILDERS[name](data), data) for name in SECTIONS]
+    shown = cards(data)
     return _template().render(
-        summary=summary(data, sections), sections=sections, options=data.options, rows_max=ROWS_MAX
+        summary=summary(data),
+        cards=shown,
+        cards_shown=CARDS_SHOWN,
+        cards_missing=len(data.incidents) - len(shown),
+        card_kinds=sorted({(card.code, card.kind) for card in shown}),
+        sections=[_noted(BUILDERS[name](data), data) for name in SECTIONS],
+        options=data.options,
+        rows_max=ROWS_MAX,
+        script=Markup(script()),
+        script_hash=Markup(b64encode(sha256(script().encode()).digest()).decode()),
     )
+
+
+@cache
+def script() -> str:
+    """The page's own script. It reads the page and no more; the page's policy allows this one text only."""
+    return (TEMPLATES / "page.js").read_text("utf-8")
 
 
 def write_report(data: ReportInput, path: Path) -> None:
@@ -74,6 +95,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["marked"] = marked
     return environment.get_template("page.html")
 
 
