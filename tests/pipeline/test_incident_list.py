@@ -233,6 +233,12 @@ def test_a_broker_that_never_registers_after_a_restart_is_missing() -> None:
     assert (restart.kind, restart.brokers) == (Kind.RESTARTED, ("b",))
 
 
+def test_a_restart_just_before_the_end_goes_on_while_brokers_are_missing() -> None:
+    boots = [boot("n2", 0, 9_900, "stop"), boot("n2", 9_980, END, number=2)]
+    one = only(listed(ns_uptime=boots, incidents=[differ("b", 9_980, END, "start")]))
+    assert (one.kind, span(one), one.level) == (Kind.RESTARTED, (9_900, END, True), Level.SEVERE)
+
+
 @pytest.mark.parametrize(
     ("end_cause", "expected", "level"), [("lost", Kind.KILLED, Level.MAJOR), ("stop", Kind.RESTARTED, Level.MINOR)]
 )

@@ -10,10 +10,10 @@ import pytest
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.drawing.spans import BINS, broker_rows, down_spans, merged
 from rocketns.pipeline.report.grid import CELL_MAX, Column, grid
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.topics import topics_section
+from rocketns.pipeline.report.spans import BINS, broker_rows, down_spans, merged
 from tests.pipeline.report_sample import with_tables
 
 S = 1_000_000

@@ -27,7 +27,7 @@ PHASES = (
 # Sections of the page, in their order, with their titles.
 SECTIONS = {
     "divergence": "Divergence",
-    "timeline": "Name servers",
+    "timeline": "Timeline and name servers",
     "impact": "Consumer impact",
     "imbalance": "Producer imbalance",
     "brokers": "Brokers",

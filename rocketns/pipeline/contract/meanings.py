@@ -46,10 +46,9 @@ SERVERS = Meaning(
     ("If the journal does not hold the start, the state is known from the first whole snapshot on.",),
 )
 TIMELINE = Meaning(
-    "Full bar: the broker is registered at this name server. Thin bar: the broker is gone, after a failure or without "
-    "one. Strip below a row: name servers disagreed about topics of that broker. Grey background: the name server was "
-    "down or wrote nothing.",
-    ("Stretches too short to draw are widened, and close ones are joined. Read exact times in the tables.",),
+    "Above: the whole observation. Below: a part of it. Drag over the overview to choose the part, or use the buttons, "
+    "or the keys: arrows move, + and - zoom, Home shows everything. What is not drawn was as it should be.",
+    ("In the overview, stretches too short to draw are widened, and close ones are joined.",),
 )
 TOPIC_INTERVALS = Meaning(
     "When each name server had a topic on a broker, with its queues and permission, and how that ended.",

@@ -68,7 +68,8 @@ def _settled(outage: Incident, rows: Sequence[Row], facts: Facts) -> Incident:
     harm = harm_of_rows(rows, facts)
     until = min(facts.t1, max(outage.t2, *(int(row["t2"]) for row in rows)))
     brokers = tuple(sorted({str(row["broker"]) for row in rows}))
-    return replace(outage, t2=until, brokers=brokers, harm=harm, topic=next(iter(harm.sample), ""))
+    topic = next(iter(harm.sample), "")
+    return replace(outage, t2=until, going_on=until >= facts.t1, brokers=brokers, harm=harm, topic=topic)
 
 
 def _shows(row: Row, loss: Incident) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -11,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.job import SECTIONS
-from rocketns.pipeline.report.blocks import Section
+from rocketns.pipeline.report.blocks import Block, Section
 from rocketns.pipeline.report.cards import cards
-from rocketns.pipeline.report.grid import ROWS_MAX
+from rocketns.pipeline.report.grid import Grid, packed
+from rocketns.pipeline.report.links import Links
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.brokers import brokers_section
 from rocketns.pipeline.report.sections.departures import departures_section
@@ -33,6 +36,7 @@ from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.marking import marked
 
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPT = ("base", "cards", "tables", "timeline", "start")
 CARDS_SHOWN = 20  # where the page's script does not run
 BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
     "divergence": divergence_section,
@@ -50,15 +54,22 @@ BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
 def render(data: ReportInput) -> str:
     """The whole page; the same input gives the same text."""
     shown = cards(data)
+    sections = _with_own_names([_noted(BUILDERS[name](data), data) for name in SECTIONS])
+    grids = [grid for section in sections for block in section.blocks for grid in block.grids]
+    links = Links(data, grids)
     return _template().render(
         summary=summary(data),
         cards=shown,
+        card_rows=links.rows(grids),
+        captions={grid.name: grid.caption for grid in grids},
+        links=links,
+        packed=packed,
+        json=htmlsafe_json_dumps,
         cards_shown=CARDS_SHOWN,
         cards_missing=len(data.incidents) - len(shown),
         card_kinds=sorted({(card.code, card.kind) for card in shown}),
-        sections=[_noted(BUILDERS[name](data), data) for name in SECTIONS],
+        sections=sections,
         options=data.options,
-        rows_max=ROWS_MAX,
         script=Markup(script()),
         script_hash=Markup(b64encode(sha256(script().encode()).digest()).decode()),
     )
@@ -67,7 +78,21 @@ def render(data: ReportInput) -> str:
 @cache
 def script() -> str:
     """The page's own script. It reads the page and no more; the page's policy allows this one text only."""
-    return (TEMPLATES / "page.js").read_text("utf-8")
+    return "\n".join((TEMPLATES / f"{part}.js").read_text("utf-8") for part in SCRIPT)
+
+
+def _with_own_names(sections: Sequence[Section]) -> list[Section]:
+    """The sections with a name of its own for each table."""
+    seen: Counter[str] = Counter()
+
+    def renamed(grid: Grid) -> Grid:
+        seen[grid.name] += 1
+        return grid if seen[grid.name] == 1 else replace(grid, name=f"{grid.name}-{seen[grid.name]}")
+
+    def told(block: Block) -> Block:
+        return replace(block, grids=[renamed(grid) for grid in block.grids])
+
+    return [replace(section, blocks=[told(block) for block in section.blocks]) for section in sections]
 
 
 def write_report(data: ReportInput, path: Path) -> None:

@@ -83,6 +83,8 @@ def _restarted(verb: str) -> Callable[[Incident, _Clock], str]:
         if not one.brokers:
             return what
         many = f"{len(one.brokers)} brokers" if len(one.brokers) > 1 else brokers(one)
+        if one.going_on:
+            return f"{what}, and has no routes to {many} yet (still)"
         return f"{what}, then without routes to {many} for {microseconds(max(0, one.lasted_us - one.away_us))}"
 
     return told
