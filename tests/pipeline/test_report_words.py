@@ -82,6 +82,11 @@ def test_whom_it_hurts(one: Incident, expected: str) -> None:
     assert whom(one) == expected
 
 
+def test_a_name_server_that_did_not_run_is_looked_at_first() -> None:
+    assert first(replace(BASE, stalled=("n2",))).startswith("Look why n2 did not run for a while")
+    assert first(replace(BASE, stalled=("n1",))) == first(BASE)
+
+
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_has_words_with_and_without_an_end(kind: Kind) -> None:
     assert (kind, "") in ADVICE

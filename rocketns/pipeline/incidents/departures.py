@@ -38,7 +38,7 @@ def _loss(row: Row, kind: Kind, facts: Facts) -> Incident:
     return Incident(
         kind, t1, until, back is None, ns=tuple(row.get("ns") or ()), brokers=(broker,), bids=bids,
         cause=_cause(broker, t1, gone, facts), away_us=until - t1, harm=harm, topic=next(iter(harm.sample), ""),
-        silent_ms=_silent_ms(broker, t1, gone, facts),
+        silent_ms=_silent_ms(broker, t1, gone, facts), stalled=tuple(row.get("stalled") or ()),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from rocketns.pipeline.contract.causes import FAILURES
+from rocketns.pipeline.contract.causes import FAILURES, NOTICED_LATE
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
@@ -79,7 +79,7 @@ def _together(rows: Iterable[Row], facts: Facts) -> list[tuple[Signature, list[R
     for row in sorted(rows, key=lambda row: (int(row["t1"]), str(row["broker"]))):
         signature = _signature(row, facts)
         group = open_groups.get(signature)
-        near = EXPIRIES_TOGETHER_US if signature[1] == "expired" else TOGETHER_US
+        near = EXPIRIES_TOGETHER_US if signature[1] in NOTICED_LATE else TOGETHER_US
         if group is None or row["t1"] - group[0]["t1"] > near:
             group = open_groups[signature] = []
             found.append((signature, group))
@@ -101,5 +101,6 @@ def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incid
     return Incident(
         kind, max(t1, facts.t0), min(t2, facts.t1), going_on, ns=ns, brokers=brokers, cause=cause,
         silent_ms=max((int(row["gap_max"]) for row in group if row.get("gap_max") is not None), default=None),
+        stalled=tuple(sorted({str(ns) for row in group for ns in row.get("stalled") or ()})),
         topic=next(iter(harm.sample), ""), harm=harm, away_us=min(t2, facts.t1) - max(t1, facts.t0),
     )  # fmt: skip

@@ -45,5 +45,5 @@ def _flap(chain: Sequence[Incident]) -> Incident:
         bids=tuple(sorted({bid for one in chain for bid in one.bids})),
         cause=max(sorted(set(causes)), key=causes.count), times=len(chain), away_us=sum(one.away_us for one in chain),
         silent_ms=max((one.silent_ms for one in chain if one.silent_ms is not None), default=None),
-        topic=chain[0].topic, harm=harm,
+        stalled=tuple(sorted({ns for one in chain for ns in one.stalled})), topic=chain[0].topic, harm=harm,
     )  # fmt: skip

@@ -24,18 +24,15 @@ def incidents(
     """INCIDENTS. Without the events nobody is ``stalled``. Without ``system_topics`` the topics that are named after
     brokers and clusters count as users'."""
     numbered = _numbered(with_kind(key_windows, system_topics))
-    topics = (
-        numbered.groupBy(*KEYS, "topic", "kind")
-        .agg(
-            F.min("t1").alias("t1"),
-            F.max("t2").alias("t2"),
-            F.count("*").alias("windows"),
-            F.max(_hidden()).alias("hidden"),
-            F.flatten(F.collect_list(_without())).alias("without"),
-            F.collect_set("opened_by").alias("opened_by"),
-            F.max(F.col("t2") - F.col("t1")).alias("longest"),
-            F.max("gap").alias("gap_max"),
-        )
+    topics = numbered.groupBy(*KEYS, "topic", "kind").agg(
+        F.min("t1").alias("t1"),
+        F.max("t2").alias("t2"),
+        F.count("*").alias("windows"),
+        F.max(_hidden()).alias("hidden"),
+        F.flatten(F.collect_list(_without())).alias("without"),
+        F.collect_set("opened_by").alias("opened_by"),
+        F.max(F.col("t2") - F.col("t1")).alias("longest"),
+        F.max("gap").alias("gap_max"),
     )
     of_user = F.col("kind") == "user"
     users_first = F.array_sort(F.collect_list(F.struct((~of_user).alias("other"), "topic")))

@@ -142,7 +142,9 @@ def _clock(us: int) -> str:
 def _cause(one: Incident) -> str:
     if one.kind is Kind.MISSING_TOPIC:
         return {"new": "no lookup of it was usual before", "anomaly": "more lookups than usual"}.get(one.cause, "")
-    return " ".join(word for word in (f"{text.cause(one.cause)}." if one.cause else "", silent_before(one)) if word)
+    stalled = f"{text.names(one.stalled)} did not run at its beginning, or just before." if one.stalled else ""
+    words = (f"{text.cause(one.cause)}." if one.cause else "", silent_before(one), stalled)
+    return " ".join(word for word in words if word)
 
 
 def _topics(one: Incident) -> str:
