@@ -81,7 +81,9 @@ def finished(run: Process, folder: Path) -> dict[str, Any]:
         run.stop()
     summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
     summary["options"].pop("master")
-    tables = {path.name: lines(path) for path in sorted((folder / "out" / "results").iterdir())}
+    summary.pop("run")
+    results = folder / "out" / summary.pop("results")
+    tables = {path.name: lines(path) for path in sorted(results.iterdir()) if path.is_dir()}
     return {"summary": rounded(summary), **tables}
 
 

@@ -13,14 +13,15 @@ from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.times import DAY_US, exact_text
 from rocketns.pipeline.jobs.history.explain import routes_at
 from rocketns.pipeline.jobs.history.state import topic_changes
-from rocketns.pipeline.storage.ingest import JOURNAL_FILES, journal_files, parsed, records
+from rocketns.pipeline.storage.events.lines import JOURNAL_FILES, parsed, records
+from rocketns.pipeline.storage.events.listing import journal_files
 
 Row = Mapping[str, Any]
 
 
 def explained_route(spark: SparkSession, journal: str, topic: str, at: int) -> list[str]:
     """Lines for standard output. BadInput if there is no journal of that time."""
-    if not any(_day(at - DAY_US) <= file.dt <= _day(at + DAY_US) for file in journal_files(spark, [journal])):
+    if not any(_day(at - DAY_US) <= file.dt <= _day(at + DAY_US) for file in journal_files(spark, [journal]).closed):
         raise BadInput(f"{journal} has no file of the days around {exact_text(at)}")
     events = _around(spark, journal, at).cache()
     routes = [row.asDict(recursive=True) for row in routes_at(events, topic, at).orderBy("ns").collect()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -14,10 +15,9 @@ from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
-from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import Results, read_json, write_json
+from rocketns.pipeline.storage.events.stored import Delivered
+from rocketns.pipeline.storage.results import REPORT, Results
 
-REPORT, SUMMARY = "report.html", "summary.json"
 SUMMARY_VERSION = 1
 HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.
@@ -59,44 +59,51 @@ def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[st
     return {name: found[name] for name in wanted}
 
 
-def notes(results: Results, dead_days: int) -> dict[str, list[str]]:
+def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, list[str]]:
     """Sentences for sections of the page, about facts that are not in their tables."""
+    told: dict[str, list[str]] = {}
     uncovered = results.frame("uncovered_days").select("ago").distinct().count()
-    if not uncovered:
-        return {}
-    days = f"{uncovered} of the last {dead_days} days"
-    return {"topics": [f"Not every name server journalled lookups on {days}, so no topic is called dead."]}
+    if uncovered:
+        days = f"{uncovered} of the last {dead_days} days"
+        told["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
+    if delivered.repeated:
+        told["quality"] = [
+            f"{delivered.repeated:,} records came more than once, {delivered.copies:,} whole files among them. Each "
+            "record counts once."
+        ]
+    return told
 
 
 def summarise(
     results: Results,
-    out: Folder,
     observation: Observation,
     incomplete: Sequence[str],
     options: Mapping[str, str],
     notes: Mapping[str, Sequence[str]],
-) -> None:
-    """Write summary.json."""
+    delivered: Delivered,
+) -> dict[str, Any]:
+    """What summary.json holds."""
     found = findings(results)
     outcome = verdict(found, incomplete)
-    summary = {
+    return {
         "version": SUMMARY_VERSION,
+        "run": results.run,
+        "results": results.place,
         "verdict": outcome.value,
         "exit_status": STATUS[outcome],
         "observation": observation._asdict(),
         "findings": found,
         "incomplete": list(incomplete),
+        "input": delivered._asdict(),
         "figures": figures(results),
         "notes": {name: list(sentences) for name, sentences in notes.items()},
         "options": dict(options),
         "report": REPORT,
     }
-    write_json(out, SUMMARY, summary)
 
 
-def write_page(results: Results, out: Folder) -> Outcome:
-    """report.html from the tables and the summary below ``out``."""
-    summary = read_json(out, SUMMARY)
+def published(results: Results, summary: Mapping[str, Any], out: str) -> Outcome:
+    """Make the page from the tables and the summary, and publish both. ``out``: the folder, as the user named it."""
     data = ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],
@@ -107,5 +114,5 @@ def write_page(results: Results, out: Folder) -> Outcome:
         notes=summary["notes"],
         tables=results.tables(LISTED),
     )
-    out.write(REPORT, render(data).encode())
-    return Outcome(data.verdict, summary["findings"], summary["incomplete"], out.path(REPORT))
+    results.publish(summary, render(data).encode())
+    return Outcome(data.verdict, summary["findings"], summary["incomplete"], f"{out}/{REPORT}")

@@ -19,8 +19,11 @@ RECORD = columns(
 )
 EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
 
-# An ingested file: its name without the ending, its lines, how many do not parse, and the times of its records.
-FILES = columns("dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long")
+# A file that was read: its name without the ending, its lines, how many do not parse, the times of its records, and
+# whether it is still being written.
+FILES = columns(
+    "dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long open:boolean"
+)
 
 # offset: a name server's clock minus the reference's, us. method: versions | heartbeats | none (offset 0); spread:
 # median deviation of the samples, us.
