@@ -89,6 +89,15 @@ def test_lines_that_do_not_parse_are_counted_by_file_and_left_out(
     ]  # fmt: skip
 
 
+def test_an_empty_file_is_read_and_holds_nothing(spark: SparkSession, places: tuple[Path, str]) -> None:
+    journal, out = places
+    file_of(journal, "n1", "5-000001", "")
+    for skipped in (0, 1):
+        assert ingest(spark, str(journal), out).skipped == skipped
+    assert rows(read_events(spark, out)) == []
+    assert [row[3:6] for row in rows(read_files(spark, out))] == [(0, 0, 0)]
+
+
 def test_files_that_are_being_written_are_passed_over(spark: SparkSession, places: tuple[Path, str]) -> None:
     journal, out = places
     line = '{"boot":5,"seq":1,"ts":1,"ev":"open"}\n'

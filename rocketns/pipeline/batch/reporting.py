@@ -102,8 +102,8 @@ def summarise(
     }
 
 
-def published(results: Results, summary: Mapping[str, Any], out: str) -> Outcome:
-    """Make the page from the tables and the summary, and publish both. ``out``: the folder, as the user named it."""
+def page_of(results: Results, summary: Mapping[str, Any]) -> bytes:
+    """report.html from the tables and the summary."""
     data = ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],
@@ -114,5 +114,11 @@ def published(results: Results, summary: Mapping[str, Any], out: str) -> Outcome
         notes=summary["notes"],
         tables=results.tables(LISTED),
     )
-    results.publish(summary, render(data).encode())
-    return Outcome(data.verdict, summary["findings"], summary["incomplete"], f"{out}/{REPORT}")
+    return render(data).encode()
+
+
+def outcome_of(summary: Mapping[str, Any], out: str) -> Outcome:
+    """``out``: the folder, as the user named it."""
+    return Outcome(
+        Verdict(summary["verdict"]), summary["findings"], summary["incomplete"], f"{out.rstrip('/')}/{REPORT}"
+    )

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.findings import Outcome, incomplete, unread
 from rocketns.pipeline.batch.inputs import Inputs, function_of
-from rocketns.pipeline.batch.reporting import notes, published, summarise
+from rocketns.pipeline.batch.reporting import notes, outcome_of, page_of, summarise
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
 from rocketns.pipeline.contract.errors import BadInput
@@ -48,10 +48,9 @@ class Request(NamedTuple):
 
 def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
-    out = Folder(spark, request.out)
     being_written = open_texts(spark, [request.journal])
     ingest_only(spark, request.journal, request.out, say)
-    results = Results(spark, out, csv=request.csv)
+    results = Results(spark, Folder(spark, request.out), csv=request.csv)
     observation = computed(spark, request, results, say, being_written)
     say("report")
     came = delivered(spark, stored_in(request.out))
@@ -60,7 +59,8 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     options = shown(request, observation, str(spark.sparkContext.master))
     told = notes(results, request.dead_days, came)
     summary = summarise(results, observation, [*faults, *unread(came.foreign)], options, told, came)
-    return published(results, summary, out.root)
+    results.publish(summary, page_of(results, summary))
+    return outcome_of(summary, request.out)
 
 
 def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
@@ -124,7 +124,10 @@ def together(*works: Callable[[], None]) -> None:
 def report_again(spark: SparkSession, out: str) -> Outcome:
     """The page again, from the tables that the last run left below ``out``. BadInput if there was none."""
     folder = Folder(spark, out)
-    return published(Results.published(spark, folder), current(folder), folder.root)
+    summary = current(folder)
+    results = Results(spark, folder, summary["run"])
+    results.show(page_of(results, summary))
+    return outcome_of(summary, out)
 
 
 def observed(files: DataFrame, t0: int | None, t1: int | None) -> Observation:

@@ -117,7 +117,9 @@ def _journal(add: argparse.ArgumentParser) -> None:
 
 def _out(add: argparse.ArgumentParser) -> None:
     add.add_argument("--out", required=True, metavar="PATH",
-        help="folder to write to; it is created if absent, and the results of an earlier run are replaced")  # fmt: skip
+        help="folder to write to; it is created if absent. Records that were read are kept in it, also after the "
+             "journal's files are gone, and so are the results of the last 3 runs; report.html and summary.json are "
+             "those of the last run. The folder belongs to its journal: another one is refused")  # fmt: skip
 
 
 def _span(add: argparse.ArgumentParser) -> None:
@@ -197,7 +199,7 @@ COMMANDS = {
         (_journal, _out, _span, _window, _consumers, _tables, _spark)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
-        "you run this. 'run' does it by itself.",
+        "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
         (_journal, _out, _spark)),
     "report": ("write the report again from the tables of an earlier run",
         "Write report.html again from the result tables and summary.json that 'run' left below --out.",

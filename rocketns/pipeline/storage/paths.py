@@ -170,7 +170,7 @@ class Folder:
 
 def _walked(folder: Path) -> Iterator[tuple[str, int, int]]:
     """As Hadoop names them: file:/…"""
-    for at, _, names in os.walk(folder):
+    for at, _, names in os.walk(folder, followlinks=True):
         for name in names:
             with suppress(FileNotFoundError):  # it was renamed meanwhile
                 status = Path(at, name).stat()

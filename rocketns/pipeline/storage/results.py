@@ -107,6 +107,11 @@ class Results:
         show_page(self._out)
         remove_old(self._out)
 
+    def show(self, page: bytes) -> None:
+        """Replace the page of this run, which is published."""
+        self._out.write(f"{self.place}/{REPORT}", page)
+        show_page(self._out)
+
     def _written(self, place: str, frame: DataFrame) -> DataFrame:
         path = self._out.path(place)
         frame.write.mode("overwrite").parquet(path)
