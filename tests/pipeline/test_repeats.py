@@ -86,7 +86,7 @@ def place(number: int) -> Place:
 
 def one(chance: random.Random) -> Held:
     low = chance.randint(1, 300)
-    return Held(1, 0, 1, 1, 1, [Range(chance.choice((5, 6)), low, low + chance.choice((0, 3, 20, 150)))], True)
+    return Held(1, 0, 1, 1, 1, [Range(chance.choice((5, 6)), low, low + chance.choice((0, 3, 20, 150)))], False)
 
 
 def meets(a: Range, b: Range) -> bool:

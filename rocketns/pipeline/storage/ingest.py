@@ -15,11 +15,11 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.contract.frames import columns, frame_of
+from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.storage.events.listing import JournalFile, Listing, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, State, new_id
 from rocketns.pipeline.storage.events.repeats import Overlap, overlap, without_repeats
-from rocketns.pipeline.storage.events.staging import Held, Place, Staging, read_parts
+from rocketns.pipeline.storage.events.staging import PLACES, Held, Place, Staging, read_parts
 from rocketns.pipeline.storage.paths import Folder
 
 TRIES_MAX = 5
@@ -27,7 +27,6 @@ TRIES_MAX = 5
 STEP_BYTES, STEP_BYTES_PER_TASK, STEP_FOLDERS = 512 << 20, 128 << 20, 48
 # Folders of a day and name server with more and smaller files than these are written again as few files.
 SMALL_FILES_MAX, SMALL_BYTES, LARGE_BYTES = 8, 32 << 20, 128 << 20
-SUSPECTS = columns("base:int dt:string ns:string segment:string")
 
 
 class Ingested(NamedTuple):
@@ -129,7 +128,7 @@ class _Ingest:
         told = without_repeats(
             read_parts(self._spark, folder, again),
             read_parts(self._spark, folder, before) if before else None,
-            frame_of(self._spark, sorted(found.files), SUSPECTS),
+            frame_of(self._spark, sorted(found.files), PLACES),
         )
         written = self._staging.write(told)
         once = self._staging.held(written)
@@ -173,7 +172,7 @@ def _check_owner(state: State, owner: Sequence[str], folder: str) -> None:
 
 def _read(file: JournalFile, held: Held | None, added: int) -> Read:
     """``held`` is None for a file without a line."""
-    one = held or Held(0, 0, 0, None, None, [], True)
+    one = held or Held(0, 0, 0, None, None, [], False)
     return Read(
         file.path, file.size, file.changed, file.dt, file.ns, file.segment, one.lines, one.corrupt, one.records, added,
         one.first, one.last, one.ranges,

@@ -121,8 +121,7 @@ class Manifest:
         days = dict(state.days)
         for dt, new in by_day.items():
             known = {read.path: read for read in self.reads(state, [dt])}
-            added = {read.path: read.added for read in known.values()}
-            known |= {read.path: read._replace(added=read.added + added.get(read.path, 0)) for read in new}
+            known |= {read.path: _after(read, known.get(read.path)) for read in new}
             whole = list(known.values())
             name = f"{DAYS}/{dt}.{new_id()}.json"
             self.folder.write(name, json.dumps({"version": MANIFEST_VERSION, "files": whole}).encode())
@@ -167,6 +166,14 @@ def new_id() -> str:
 
 def _name(number: int) -> str:
     return f"{MANIFEST}/{number:08d}.json"
+
+
+def _after(read: Read, before: Read | None) -> Read:
+    """A file that was read again: what it held before is stored as well."""
+    if before is None:
+        return read
+    ranges = _ranges([read, before]).get(read.ns, [])
+    return read._replace(added=read.added + before.added, ranges=ranges)
 
 
 def _ranges(reads: Iterable[Read]) -> dict[str, list[Range]]:

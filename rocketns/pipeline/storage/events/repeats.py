@@ -32,7 +32,7 @@ def overlap(held: Mapping[Place, Held], manifest: Manifest, state: State) -> Ove
     stored = _stored(held, manifest, state)
     days = {(read.dt, read.ns) for read, files in stored if files}
     files = {place for _, places in stored for place in places}
-    files |= {place for place, one in held.items() if not one.is_plain}
+    files |= {place for place, one in held.items() if one.repeats}
     return Overlap(frozenset(files | _among(held)), frozenset(days))
 
 

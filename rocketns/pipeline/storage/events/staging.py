@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, IntegerType, StringType, StructType
 
-from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.storage.events.lines import judged, records
 from rocketns.pipeline.storage.events.listing import JournalFile
@@ -36,10 +36,11 @@ LISTED_BY_DRIVER_MAX = 1_000_000
 PLAIN = {f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "ts", "gap")}
 
 Place = tuple[int, str, str, str]  # FILE
+PLACES = columns("base:int dt:string ns:string segment:string")
 
 
 class Held(NamedTuple):
-    """What a file holds. ``is_plain``: no sequence number is missing or repeated."""
+    """What a file holds. ``repeats``: it holds a record more than once."""
 
     lines: int
     corrupt: int
@@ -47,7 +48,7 @@ class Held(NamedTuple):
     first: int | None
     last: int | None
     ranges: Sequence[Range]
-    is_plain: bool
+    repeats: bool
 
 
 @contextmanager
@@ -111,10 +112,19 @@ class Staging:
 
     def held(self, folder: str) -> dict[Place, Held]:
         """What each file holds whose rows are in the folder."""
+        told = read_parts(self._spark, self._folder, [folder])
         found: dict[Place, list[Any]] = {}
-        for row in _by_file(read_parts(self._spark, self._folder, [folder])).collect():
+        for row in _by_file(told).collect():
             found.setdefault(tuple(row[name] for name in FILE), []).append(row)
-        return {place: _held(rows) for place, rows in found.items()}
+        odd = [place for place, rows in found.items() if not all(map(_is_plain, rows))]
+        repeating = self._repeating(told, odd) if odd else set()
+        return {place: _held(rows, place in repeating) for place, rows in found.items()}
+
+    def _repeating(self, told: DataFrame, files: Sequence[Place]) -> set[Place]:
+        """Those of the files that hold a record more than once."""
+        these = F.broadcast(frame_of(self._spark, files, PLACES))
+        counts = told.where("not corrupt").join(these, [*FILE], "left_semi").groupBy(*FILE, "boot", "seq").count()
+        return {tuple(row) for row in counts.where("count > 1").select(*FILE).distinct().collect()}
 
     def parts(self, folder: str, held: Mapping[Place, Held]) -> list[Part]:
         """The folders of each day and name server in a new folder."""
@@ -150,7 +160,7 @@ def _by_file(told: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _held(rows: Sequence[Any]) -> Held:
+def _held(rows: Sequence[Any], repeats: bool) -> Held:
     """``rows``: those of ``_by_file`` for one file; the row of its corrupt lines has no boot."""
     told = [row for row in rows if row["boot"] is not None]
     return Held(
@@ -160,13 +170,15 @@ def _held(rows: Sequence[Any]) -> Held:
         min((row["first"] for row in told), default=None),
         max((row["last"] for row in told), default=None),
         [Range(row["boot"], row["low"], row["high"]) for row in told],
-        all(map(_is_plain, told)),
+        repeats,
     )
 
 
 def _is_plain(row: Any) -> bool:
-    """Of a row of ``_by_file``. The sum tells apart a file with as many numbers repeated as missing, unless both have
-    the same sum, which no copying or cutting of a file brings about."""
+    """Whether no number is missing or repeated, of a row of ``_by_file``. If as many are repeated as are missing, the
+    sum tells. Copying and cutting of files does not bring about equal sums."""
+    if row["boot"] is None:
+        return True
     low, high, count = row["low"], row["high"], row["lines"]
     return bool(count == high - low + 1 and row["sum"] * 2 == (low + high) * count)
 
