@@ -142,7 +142,8 @@ class Buffer:
         self._began_ms = epoch_ms
         self._ends_ms = min(epoch_ms + self._limits.file_ms, (epoch_ms // DAY_MS + 1) * DAY_MS)
         self._handed_bytes = 0
-        if not self._append(encoding.columns("open", {"ns": self._ns, "file": self._number + 1})):
+        columns = {"ns": self._ns, "file": self._number + 1, "rotate_s": self._limits.file_ms // 1000}
+        if not self._append(encoding.columns("open", columns)):
             return False
         self._number += 1
         self._segment = Segment(day_of(epoch_ms), self._boot, self._number)

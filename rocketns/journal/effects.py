@@ -10,6 +10,7 @@ from rocketns.journal.members import Group, Member, Members
 from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.events import (
     BrokerConflict,
+    BrokerDoubted,
     BrokerDown,
     BrokerHeartbeat,
     BrokerIdsLeft,
@@ -20,6 +21,7 @@ from rocketns.routeinfo.events import (
     Event,
     KvChanged,
     MinBrokerIdChanged,
+    Stalled,
     TopicsDeleted,
     TopicsPut,
 )
@@ -63,6 +65,8 @@ class Effects:
                 self._registered(event)
             case BrokerHeartbeat():
                 self._heartbeat(event)
+            case BrokerDoubted():
+                self._doubted(event)
             case TopicsPut():
                 self._topics_put(event)
             case TopicsDeleted():
@@ -71,10 +75,8 @@ class Effects:
                 self._down(event)
             case BrokerIdsLeft():
                 self._ids_left(event)
-            case KvChanged():
-                self._kv_changed(event)
-            case ConfigChanged():
-                self._config_changed(event)
+            case KvChanged() | ConfigChanged() | Stalled():
+                self._beside_tables(event)
             case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
                 pass  # they change no member and no topic
             case _:
@@ -115,6 +117,12 @@ class Effects:
         member = self.members.by_addr.get((event.cluster, event.addr))
         if member is not None:
             self._beat(member, event.gap_ms)
+
+    def _doubted(self, event: BrokerDoubted) -> None:
+        member = self.members.by_addr.get((event.cluster, event.addr))
+        if member is not None:
+            columns = member.key_columns() | {"gap": event.gap_ms} | encoding.doubt_columns(event.doubt)
+            self._buffer.put(encoding.columns("doubt", columns))
 
     def _join(self, event: BrokerRegistered) -> None:
         """Record a new member, after the end of the members that it replaces."""
@@ -161,7 +169,7 @@ class Effects:
 
     def _gap_ms(self, member: Member) -> int | None:
         entry = self._tables.live(member.cluster, member.addr)
-        return None if entry is None else self._now_ms - entry.last_update_ms
+        return None if entry is None else entry.gap_ms(self._now_ms)
 
     def _gap_before(self, event: BrokerRegistered, member: Member) -> int | None:
         """The gap before this registration, which replaced the live entry of its own cluster."""
@@ -179,13 +187,16 @@ class Effects:
         for some in encoding.topic_lists(event.topics, None):
             self._buffer.put(encoding.columns("tdel", given | {"topics": some}))
 
-    def _kv_changed(self, event: KvChanged) -> None:
-        given = {"ns_key": event.namespace, "key": event.key, "val": event.value}
-        self._buffer.put(encoding.columns("kv", given))
-
-    def _config_changed(self, event: ConfigChanged) -> None:
-        secret = "password" in event.key.lower()
-        self._buffer.put(encoding.columns("config", {"key": event.key, "val": None if secret else event.value}))
+    def _beside_tables(self, event: KvChanged | ConfigChanged | Stalled) -> None:
+        match event:
+            case KvChanged():
+                given = {"ns_key": event.namespace, "key": event.key, "val": event.value}
+                self._buffer.put(encoding.columns("kv", given))
+            case ConfigChanged():
+                secret = "password" in event.key.lower()
+                self._buffer.put(encoding.columns("config", {"key": event.key, "val": None if secret else event.value}))
+            case Stalled():
+                self._buffer.put(encoding.columns("stall", {"ms": event.ms}))
 
 
 def member_columns(member: Member, group: Group) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import orjson
 
 from rocketns.journal.record import TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
 from rocketns.protocol.body.route import DataVersion, QueueData
+from rocketns.routeinfo.unconfirmed.doubt import Doubt
 
 
 def columns(event: str, given: dict[str, Any]) -> bytes:
@@ -38,6 +39,11 @@ def version_columns(version: DataVersion | None) -> dict[str, Any]:
     if version is None:
         return {}
     return {"dvt": version.timestamp, "dvc": version.counter, "dvs": version.state_version}
+
+
+def doubt_columns(doubt: Doubt | None) -> dict[str, Any]:
+    """doubt, seen."""
+    return {} if doubt is None else {"doubt": doubt.reason, "seen": doubt.seen_epoch_ms}
 
 
 def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[orjson.Fragment]:

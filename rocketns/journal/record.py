@@ -19,7 +19,13 @@ start, stop
     ``stop`` is the last record of a server that was stopped; one that was killed has none.
 
 open
-    The first record of each file: ``ns``, and ``file``, the file's number. It has a ``seq`` like any other record.
+    The first record of each file: ``ns``, ``file``, the file's number, and ``rotate_s``, after how many seconds the
+    file is closed at the latest (``journalRotationSeconds``). It has a ``seq`` like any other record. What a server
+    wrote in the last ``rotate_s`` may be in a file that is not closed yet.
+
+alive
+    Nothing has happened for a minute; it has no columns of its own. So a server that runs writes a record a minute at
+    least, and an empty table is told from a server that is gone.
 
 reg, hb, down: members of broker groups, which are what routes show
     A member is the key (``cluster``, ``broker``, ``bid``, ``addr``), names as the broker registered them. ``reg``: it
@@ -31,9 +37,17 @@ reg, hb, down: members of broker groups, which are what routes show
     counter, state version), null where the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force),
     ``ha`` (HA address), ``zone`` and ``acting`` (true: the group knows acting masters); ``hb`` has these four only
     where one of them changed, and then all four. ``cause`` of ``down``: unregister, expired, channel_close,
-    channel_exception, channel_idle; conflict: another address has the broker id now, or the registration lost against
-    the one that has it; register: the same address registered under another id or cluster, and its ``reg`` follows.
-    Live entries of addresses that are not members have no records.
+    channel_exception, channel_idle; unconfirmed, refused: see ``doubt``; conflict: another address has the broker id
+    now, or the registration lost against the one that has it; register: the same address registered under another id or
+    cluster, and its ``reg`` follows. Live entries of addresses that are not members have no records.
+
+doubt: a member is kept without a sign of life
+    From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was
+    due to expire together with many others); stalled (its connection ended while the server did not run, see
+    ``stall``); restored, seeded (the server knows it from its own journal, or from another name server, but did not
+    hear it): only ``snap`` has these, and the ``gap`` of the next ``hb`` or ``down`` is null. ``gap`` as above.
+    ``seen`` is its last sign of life in epoch ms, null if unknown. The ``cause`` of its ``down`` may be refused (its
+    address refused a connection) or unconfirmed (no sign of life until its deadline).
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
     ``tput``: these topics have these values now: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission
@@ -71,6 +85,10 @@ lookup: route look-ups in the interval that ended at ``ts``
     them answered "topic not exist", ``iv_ms`` length of the interval, shorter before a stop. What did not fit the
     bound ``journalLookupKeysMax`` is in one row with ``topic`` and ``client`` ``*`` and null ``lang`` and ``cv``.
 
+stall
+    The server did not run for at most ``ms`` before ``ts``: its process was stopped, or its machine was suspended. What
+    came meanwhile is read and recorded only now. The deadlines of brokers were moved by this time.
+
 drop
     ``lost``: the number of records lost because the buffer was full. Each leaves a gap in ``seq``: the gaps in a boot's
     ``seq`` and the sum of its ``lost`` are equal, except for records that a kill destroyed.
@@ -81,13 +99,15 @@ from __future__ import annotations
 VERSION = 1
 
 EVENTS = (
-    "start", "stop", "open", "reg", "hb", "down", "tput", "tdel", "kv", "config", "snap", "lookup", "drop",
+    "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "kv", "config", "snap", "lookup", "drop",
+    "alive", "stall",
 )  # fmt: skip
 
 DOWN_CAUSES = (
-    "unregister", "expired", "channel_close", "channel_exception", "channel_idle", "conflict", "admin", "register",
+    "unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle",
+    "conflict", "admin", "register",
 )  # fmt: skip
-TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:5])
+TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:7])
 TDEL_CAUSES = DOWN_CAUSES
 
 # Types are Spark's names. `topics` is an array of structs of `TOPIC_FIELDS`.
@@ -99,6 +119,7 @@ COLUMNS = {
     "ev": "string",
     "ns": "string",
     "file": "long",
+    "rotate_s": "long",
     "cluster": "string",
     "broker": "string",
     "addr": "string",
@@ -127,26 +148,34 @@ COLUMNS = {
     "snap": "long",
     "part": "int",
     "end": "boolean",
+    "doubt": "string",
+    "seen": "long",
+    "ms": "long",
 }
 
 _MEMBER = ("cluster", "broker", "addr", "bid")
 _ATTRIBUTES = ("timeout_ms", "ha", "zone", "acting")
 _VERSION = ("dvt", "dvc", "dvs")
+_DOUBT = ("doubt", "seen")
+_CONTENT = ("topics", "ns_key", "key", "val")
 # Which columns a record of each kind may have beside boot, seq, ts and ev.
 COLUMNS_OF = {
     "start": ("ns",),
     "stop": (),
-    "open": ("ns", "file"),
+    "open": ("ns", "file", "rotate_s"),
     "reg": (*_MEMBER, *_VERSION, *_ATTRIBUTES),
     "hb": (*_MEMBER, "gap", *_VERSION, *_ATTRIBUTES),
     "down": (*_MEMBER, "gap", "cause"),
+    "doubt": (*_MEMBER, "gap", *_DOUBT),
     "tput": ("broker", "cause", "topics"),
     "tdel": ("broker", "cause", "topics"),
     "kv": ("ns_key", "key", "val"),
     "config": ("key", "val"),
-    "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, "topics", "ns_key", "key", "val"),
+    "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, *_DOUBT, *_CONTENT),
     "lookup": ("topic", "client", "n", "miss", "iv_ms", "lang", "cv"),
     "drop": ("lost",),
+    "alive": (),
+    "stall": ("ms",),
 }
 
 TOPICS_IN_RECORD_MAX = 500

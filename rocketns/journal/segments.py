@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from rocketns.files import make_folder, sync_folder
 from rocketns.journal.record import VERSION
 
 CLOSED_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
@@ -72,7 +73,7 @@ class Store:
 
     def lock(self) -> int:
         """Become the only writer for this id. Returns the lock's descriptor. OSError if another process has it."""
-        self.base.mkdir(parents=True, exist_ok=True)
+        make_folder(self.base)
         descriptor = os.open(self.base / f".lock-{self.ns}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -153,12 +154,3 @@ def _whole_lines_bytes(descriptor: int) -> int:
             return start + found + 1
         end = start
     return 0
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,7 +12,8 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
-from rocketns.journal.segments import Segment, Store, sync_folder
+from rocketns.files import make_folder, sync_folder
+from rocketns.journal.segments import Segment, Store
 
 log = logging.getLogger("rocketns.journal")
 
@@ -44,8 +45,9 @@ class OpenFile:
         self.segment = segment
         self.path = store.open_path(segment)
         self._closed_path = store.closed_path(segment)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._is_named = False
         self.size = 0
 
     def append(self, data: bytearray) -> None:
@@ -55,6 +57,9 @@ class OpenFile:
             while written < len(data):
                 written += os.pwrite(self._descriptor, view[written:], self.size + written)
         os.fdatasync(self._descriptor)
+        if not self._is_named:
+            sync_folder(self.path.parent)
+            self._is_named = True
         self.size += len(data)
 
     def close(self) -> None:

@@ -132,13 +132,13 @@ def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: 
     return Reply()
 
 
-def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
+def query_data_version(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """QUERY_DATA_VERSION: whether the broker's version differs from the stored one. It also counts as a heartbeat."""
     version = decode_data_version(command.body, now.epoch_ms)
     cluster, addr = _broker_address(command)
     entry = context.tables.live(cluster, addr)
     stored = None if entry is None else entry.data_version
-    context.note(context.tables.refresh(cluster, addr, now.ms))
+    context.note(context.tables.refresh(cluster, addr, now.ms, peer))
     changed = stored is None or stored != version
     return Reply(
         ext_fields={"changed": "true" if changed else "false"},
@@ -146,10 +146,10 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer:
     )
 
 
-def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
+def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
     cluster, addr = _broker_address(command)
-    context.note(context.tables.refresh(cluster, addr, now.ms))
+    context.note(context.tables.refresh(cluster, addr, now.ms, peer))
     return Reply()
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocketns.routeinfo.connection import Connection
-from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.events import BrokerDoubted, Cause, Event
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
+from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
 
@@ -16,16 +17,46 @@ class ExpiredBroker:
 
     key: BrokerAddrInfo
     entry: BrokerLiveInfo
+    cause: Cause
     request: UnregisterRequest | None
 
 
 def expired_brokers(tables: RouteTables, now_ms: int) -> list[ExpiredBroker]:
-    """All entries whose last refresh is longer ago than their own timeout."""
+    """All entries whose last refresh is longer ago than their own timeout, and the unconfirmed past their deadline."""
     return [
-        ExpiredBroker(key, entry, _request(tables, key, entry, Cause.EXPIRED))
+        given_up(tables, key, entry, Cause.EXPIRED if entry.doubt is None else Cause.UNCONFIRMED)
         for key, entry in tables.broker_live_table.items()
         if entry.expires_before(now_ms)
     ]
+
+
+def overdue_unconfirmed(tables: RouteTables, now_ms: int) -> list[ExpiredBroker]:
+    """The unconfirmed entries past their deadline."""
+    overdue = [(key, entry) for key, entry in tables.unconfirmed.items() if entry.expires_before(now_ms)]
+    return [given_up(tables, key, entry, Cause.UNCONFIRMED) for key, entry in overdue]
+
+
+def given_up(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> ExpiredBroker:
+    """What removes a live entry that the name server itself no longer believes in.
+
+    Java keeps the entry of an address that is in no group. An unconfirmed one goes by itself.
+    """
+    request = _request(tables, key, entry, cause)
+    if request is None and entry.doubt is not None:
+        request = UnregisterRequest(key.cluster, key.addr, None, None, cause, entry)
+    return ExpiredBroker(key, entry, cause, request)
+
+
+def doubt_broker(tables: RouteTables, key: BrokerAddrInfo, doubt: Doubt, now_ms: int) -> list[Event]:
+    """Keep a live broker, but unconfirmed: until its next sign of life, the doubt's deadline, or proof."""
+    entry = tables.broker_live_table.get(key)
+    if entry is None:
+        return []
+    gap_ms = entry.gap_ms(now_ms)
+    entry.doubt, entry.grace_ms = doubt, 0
+    tables.note_doubt(key, entry)
+    name, broker_id = _group_of(tables, key) or (None, None)
+    return [BrokerDoubted(key.cluster, name, key.addr, broker_id, doubt, gap_ms)]
 
 
 def forgive(tables: RouteTables, missed_ms: int) -> int:
@@ -41,11 +72,28 @@ def closed_connection(tables: RouteTables, connection: Connection, cause: Cause)
     return None if key is None else _request(tables, key, tables.broker_live_table[key], cause)
 
 
-def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> UnregisterRequest | None:
-    """setupUnRegisterRequest. Only of a group whose own cluster is that of the entry; None if there is none.
+def let_go(tables: RouteTables, connection: Connection, now_ms: int, epoch_ms: int) -> list[Event]:
+    """A connection ended while the server did not run, which proves nothing: its brokers are unconfirmed.
 
-    An address in several such groups leaves the one that it joined first.
+    They have as much time as if they were silent. ``epoch_ms`` is the wall clock of ``now_ms``.
     """
-    for broker_name, broker_id in tables.memberships.get((key.cluster, key.addr), {}).items():
-        return UnregisterRequest(key.cluster, key.addr, broker_name, broker_id, cause, entry)
-    return None
+    events: list[Event] = []
+    for key in list(tables.owned.pop(connection, ())):
+        entry = tables.broker_live_table[key]
+        entry.channel = None
+        if entry.doubt is None:
+            seen_ms = epoch_ms - (now_ms - entry.last_update_ms)
+            deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
+            events += doubt_broker(tables, key, Doubt(Reason.STALLED, now_ms, deadline_ms, seen_ms), now_ms)
+    return events
+
+
+def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> UnregisterRequest | None:
+    """setupUnRegisterRequest. An address in several groups leaves the one that it joined first; None if in none."""
+    found = _group_of(tables, key)
+    return None if found is None else UnregisterRequest(key.cluster, key.addr, *found, cause, entry)
+
+
+def _group_of(tables: RouteTables, key: BrokerAddrInfo) -> tuple[str, int] | None:
+    """The group that an address joined first, of those whose own cluster is that of the entry, and its id there."""
+    return next(iter(tables.memberships.get((key.cluster, key.addr), {}).items()), None)

@@ -143,6 +143,9 @@ class _Registration:
         holder = self.tables.live(self.key.cluster, holder_addr)
         if holder is None:
             return False
+        if holder.doubt is not None:
+            self.replace_unconfirmed(holder_addr, holder)
+            return False
         wrapper = self.asked.wrapper
         if holder.data_version is None or wrapper is None or wrapper.data_version is None:
             return True
@@ -151,12 +154,21 @@ class _Registration:
         self.note_conflict(holder_addr)
         return True
 
+    def replace_unconfirmed(self, holder_addr: str, holder: BrokerLiveInfo) -> None:
+        """Who holds the id gave no sign of life: the one that registers in its place proves that it is gone."""
+        key = BrokerAddrInfo(self.key.cluster, holder_addr)
+        self.tables.remove_live_entry(key)
+        self.tables.put_filter_servers(key, [])
+        gap_ms, broker_id = holder.gap_ms(self.now_ms), self.asked.broker_id
+        down = BrokerDown(key.cluster, self.name, holder_addr, broker_id, True, gap_ms, Cause.CONFLICT)
+        self.result.events.append(down)
+
     def note_conflict(self, holder_addr: str) -> None:
         asked, events = self.asked, self.result.events
         events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, holder_addr, self.key.addr))
         entry = self.tables.remove_live_entry(self.key)
         if entry is not None:
-            gap_ms = self.now_ms - entry.last_update_ms
+            gap_ms = entry.gap_ms(self.now_ms)
             down = BrokerDown(self.key.cluster, self.name, self.key.addr, asked.broker_id, True, gap_ms, Cause.CONFLICT)
             events.append(down)
 
@@ -211,7 +223,7 @@ class _Registration:
         version = DataVersion(0, asked.epoch_ms, 0) if wrapper is None else wrapper.data_version
         timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
         previous = self.tables.broker_live_table.get(self.key)
-        gap_ms = None if previous is None else self.now_ms - previous.last_update_ms
+        gap_ms, doubt = (None, None) if previous is None else (previous.gap_ms(self.now_ms), previous.doubt)
         accepted = self.accepted_body(wrapper)
         entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted)
         self.tables.put_live_entry(self.key, entry)
@@ -225,6 +237,7 @@ class _Registration:
                 version,
                 timeout_ms,
                 gap_ms,
+                doubt,
             )
         )
 

@@ -87,7 +87,7 @@ def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
     entry = tables.remove_live_entry(key)
     tables.put_filter_servers(key, [])
-    gap_ms = None if entry is None else now_ms - entry.last_update_ms
+    gap_ms = None if entry is None else entry.gap_ms(now_ms)
     return BrokerDown(
         key.cluster, request.broker_name, key.addr, request.broker_id, entry is not None, gap_ms, request.cause
     )

@@ -69,7 +69,7 @@ class Journal:
 
     def open_file(self, ts: int) -> None:
         self.file += 1
-        self.add(ts, "open", ns=self.ns, file=self.file)
+        self.add(ts, "open", ns=self.ns, file=self.file, rotate_s=600)
 
     def stop(self, ts: int) -> None:
         self.add(ts, "stop")
@@ -206,8 +206,12 @@ def _random_aside(chance: random.Random, journal: Journal, now: int) -> None:
         journal.snapshot(now)
     elif draw < 0.4:
         journal.open_file(now)
+    elif draw < 0.42:
+        journal.add(now, "stall", ms=chance.choice((1_500, 20_000, 150_000)))
     elif draw < 0.45:
         journal.add(now, "kv", ns_key="ORDER_TOPIC_CONFIG", key="T", val=chance.choice(("broker-a:4", None)))
+    elif draw < 0.5:
+        journal.add(now, "alive")
     else:
         asked = chance.randint(1, 50)
         client = chance.choice(("10.0.9.1:4001", "10.0.9.2:4002", None, "*"))
@@ -222,7 +226,7 @@ def _random_step(chance: random.Random, journal: Journal, now: int, broker: Brok
     elif draw < 0.65:
         journal.heartbeat(now, broker, chance.randint(1, 3))
     elif draw < 0.8:
-        causes = ("unregister", "expired", "channel_close", "channel_exception", "channel_idle")
+        causes = ("unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception")
         journal.down(now, broker, chance.choice(causes))
     elif draw < 0.92:
         journal.put(now, broker.name, _random_topics(chance))

@@ -32,7 +32,9 @@ A = Broker("broker-a", "10.0.0.1:10911")
 
 def files_frame(spark: SparkSession, *corrupt: tuple[str, str, int, int | None, int | None]) -> DataFrame:
     """ns, segment, corrupt lines, first and last time."""
-    told = [("2026-01-01", ns, segment, 1, 10, count, first, last) for ns, segment, count, first, last in corrupt]
+    told = [
+        ("2026-01-01", ns, segment, 1, 10, count, first, last, False) for ns, segment, count, first, last in corrupt
+    ]
     return spark.createDataFrame(told, FILES)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from rocketns.journal.record import COLUMNS_OF, DOWN_CAUSES, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.journal.heartbeats import TIME_SHIFT
+from rocketns.pipeline.synthetic.journal.write import with_signs_of_life
 from rocketns.pipeline.synthetic.scenario.spec import DAY_S, DEMO_EVENTS, NO_FAULTS, SCAN_MS, TIMEOUT_MS
 from tests.pipeline.synthetic_journals import Journals, Record
 
@@ -71,6 +74,24 @@ def test_order_is_that_of_seq_and_only_the_told_losses_leave_holes(small: Journa
         assert small.corrupt[server["ns"]] == sum(lost["kind"] == "corrupt" for lost in server["lost"])
 
 
+def test_there_is_no_minute_without_a_record(small: Journals) -> None:
+    """Beside lost ones: a killed name server is silent until it starts again."""
+    for server in small.truth["name_servers"]:
+        records = small.records[server["ns"]]
+        lost = {(row["boot"], row["first_seq"]) for row in server["lost"]}
+        for one, other in pairwise(records):
+            if one["boot"] == other["boot"] and (one["boot"], one["seq"] + 1) not in lost:
+                assert other["ts"] - one["ts"] <= 60_000_000
+
+
+def test_signs_of_life_are_a_minute_apart_and_only_where_nothing_else_is() -> None:
+    at = [ms << TIME_SHIFT for ms in (1_000, 50_000, 300_000)]
+    told = [item >> TIME_SHIFT for item in with_signs_of_life(at, 400_000)]
+    assert told == [1_000, 50_000, 110_000, 170_000, 230_000, 290_000, 300_000, 360_000]
+    assert [item >> TIME_SHIFT for item in with_signs_of_life([], 130_000)] == [60_000, 120_000]
+    assert with_signs_of_life(at[:2], 60_000) == at[:2]
+
+
 def test_drop_records_tell_what_a_full_buffer_lost(small: Journals) -> None:
     drops = [(name, record["lost"]) for name, record in small.of("drop")]
     planned = [
@@ -98,7 +119,7 @@ class Replay:
         self.snapshots = 0
 
     def other(self, record: Record) -> None:
-        assert record["ev"] in ("open", "stop", "lookup", "drop")
+        assert record["ev"] in ("open", "stop", "lookup", "drop", "alive")
 
     def start(self, record: Record) -> None:
         assert record["seq"] == 2

@@ -126,7 +126,8 @@ def _span(add: argparse.ArgumentParser) -> None:
     add.add_argument("--from", dest="t0", type=instant, metavar="TIME",
         help="start of the observation, in UTC unless it has a zone (default: the first record)")  # fmt: skip
     add.add_argument("--to", dest="t1", type=instant, metavar="TIME",
-        help="end of the observation, exclusive (default: just after the last record)")  # fmt: skip
+        help="end of the observation, exclusive (default: what the journals of all live name servers have "
+             "reached)")  # fmt: skip
 
 
 def _spark(add: argparse.ArgumentParser) -> None:

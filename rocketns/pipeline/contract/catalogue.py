@@ -22,7 +22,7 @@ JOBS = (
     ),
     Job(
         "incidents", "windows with the same broker and cause that begin close to each other",
-        schema.INCIDENTS, "incidents.incidents", ("key_windows",),
+        schema.INCIDENTS, "incidents.incidents", ("key_windows", "events"),
         "divergence", "incidents", meanings.INCIDENTS, (LONGEST_FIRST, "broker", "cause", "t1"),
         Finding("incidents", "count(broker)", "incidents in which name servers disagreed about routes"),
     ),

@@ -21,7 +21,8 @@ INCIDENTS = Meaning(
     "A window is a stretch of time in which the running name servers disagreed about one topic on one broker. Windows "
     "with the same broker and cause that begin within 10 s of each other are one incident. Incidents of several "
     "brokers with the same cause that begin within 10 s are one line. “Without the route” names the name servers that "
-    "did not have the broker. If it is empty, all had the broker, but with different queue counts or permissions.",
+    "did not have the broker. If it is empty, all had the broker, but with different queue counts or permissions. "
+    "“Stalled” names those that did not run themselves when a window began, or up to 30 s before. Their view was late.",
     (
         "A fault begins before its window. A name server notices a lost broker only when the connection closes or the "
         "heartbeat timeout expires. “Silent before” is the time since the last heartbeat.",
@@ -113,7 +114,7 @@ DEPARTURES = Meaning(
     "A departure joins the times at which several name servers lost the same broker within a short time. Graceful: it "
     "unregistered. Crash: its connections broke at all running name servers. Silent: its heartbeats stopped at all of "
     "them. Partition: some lost it while another still received its heartbeats. Unclear: none of these holds at all "
-    "name servers.",
+    "name servers. “Stalled” names those that did not run themselves when they lost it, or up to 30 s before.",
     ("The kind follows from what name servers saw, not from the broker's host. A crash may be a pulled cable.",),
 )
 INVENTORY = Meaning(

@@ -102,17 +102,19 @@ BROKER_STATS = columns(
     "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long"
 )
 
-# kind: graceful | crash | silent | partition | unclear (no other kind fits); ns: the name servers that lost it.
+# kind: graceful | crash | silent | partition | unclear (no other kind fits); ns: the name servers that lost it;
+# stalled: those of them that did not run themselves at that time, or had just not run.
 DEPARTURES = columns(
-    "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids", bids=ArrayType(IntegerType())
+    "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids stalled:strings",
+    bids=ArrayType(IntegerType()),
 )
 
 # windows: how many; topics: distinct ones; topic_sample: their first names; ns_without: name servers that lacked the
 # broker for one of them (none if all had it with different queues or permissions); longest: us; gap_max: ms, null if
-# none was noted.
+# none was noted; stalled: the name servers compared that did not run themselves when a window began, or just before.
 INCIDENTS = columns(
     "cause:string broker:string t1:long t2:long windows:long topics:long topic_sample:strings ns_without:strings "
-    "opened_by:strings longest:long gap_max:long"
+    "opened_by:strings longest:long gap_max:long stalled:strings"
 )
 
 # client: ip:port at the name server; [t1, t2): from its first lookup's interval until 30 s after its last lookup.

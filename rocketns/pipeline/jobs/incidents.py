@@ -10,13 +10,17 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.contract.schema import INCIDENTS
+from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
 
 APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
 SAMPLE_MAX = 5
 
 
-def incidents(key_windows: DataFrame) -> DataFrame:
-    """INCIDENTS."""
+KEYS = ["broker", "cause", "incident"]
+
+
+def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFrame:
+    """INCIDENTS. Without the events nobody is ``stalled``."""
     in_order = Window.partitionBy("broker", "cause").orderBy("t1")
     # a range, not rows: windows that begin at the same time are in one incident, in any order
     up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
@@ -24,7 +28,7 @@ def incidents(key_windows: DataFrame) -> DataFrame:
     numbered = key_windows.withColumn("first", first.cast("long")).withColumn(
         "incident", F.sum("first").over(up_to_here)
     )
-    found = numbered.groupBy("broker", "cause", "incident").agg(
+    found = numbered.groupBy(*KEYS).agg(
         F.min("t1").alias("t1"),
         F.max("t2").alias("t2"),
         F.count("*").alias("windows"),
@@ -34,13 +38,23 @@ def incidents(key_windows: DataFrame) -> DataFrame:
         F.max(F.col("t2") - F.col("t1")).alias("longest"),
         F.max("gap").alias("gap_max"),
     )
-    named = found.select(
+    explained = found.withColumn("stalled", nobody()) if events is None else _explained(found, numbered, events)
+    named = explained.select(
         "*",
         F.size("names").alias("topics"),
         F.slice("names", 1, SAMPLE_MAX).alias("topic_sample"),
         F.array_sort(F.array_distinct(F.flatten("without"))).alias("ns_without"),
     )
     return conform(named, INCIDENTS)
+
+
+def _explained(found: DataFrame, numbered: DataFrame, events: DataFrame) -> DataFrame:
+    """The incidents with ``stalled``: of the name servers compared, those that stalled when a window began."""
+    compared = F.explode(F.transform("values", lambda value: value["ns"])).alias("ns")
+    suspects = numbered.select(*KEYS, F.col("t1").alias("t"), compared).distinct()
+    stalled = stalled_at(suspects, events, KEYS).withColumnsRenamed({name: f"stalled_{name}" for name in KEYS})
+    same = [F.col(name).eqNullSafe(F.col(f"stalled_{name}")) for name in KEYS]
+    return found.join(stalled, same, "left").withColumn("stalled", F.coalesce("stalled", nobody()))
 
 
 def _without() -> Column:

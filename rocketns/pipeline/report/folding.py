@@ -36,6 +36,7 @@ def _one(group: Sequence[Row]) -> Row:
         "t2": max(row["t2"] for row in group),
         "brokers": sorted({str(row["broker"]) for row in group}),
         "ns_without": _united(row.get("ns_without") for row in group),
+        "stalled": _united(row.get("stalled") for row in group),
         "opened_by": _united(row.get("opened_by") for row in group),
         "topic_sample": _united(row.get("topic_sample") for row in group),
         # a topic may be on several brokers, so the topics of several rows cannot be added

@@ -14,6 +14,8 @@ UNITS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")
 
 CAUSES = {
     "expired": "heartbeats stopped (expired)",
+    "unconfirmed": "kept, but never heard again (unconfirmed)",
+    "refused": "kept, but its address refused a connection (refused)",
     "channel_close": "connection closed (channel_close)",
     "channel_exception": "connection broke (channel_exception)",
     "channel_idle": "connection idle (channel_idle)",

@@ -11,6 +11,7 @@ from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.clock import Clock
 from rocketns.server.publishing.delivery import EventDelivery
+from rocketns.server.stall import StallWatch
 
 log = logging.getLogger("rocketns.control")
 
@@ -21,10 +22,11 @@ UNREGISTERED_AT_ONCE_MAX = 32
 class BrokerHousekeeping:
     """BrokerHousekeepingService and BatchUnregistrationService."""
 
-    def __init__(self, context: NamesrvContext, clock: Clock, delivery: EventDelivery) -> None:
+    def __init__(self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, stalls: StallWatch) -> None:
         self._context = context
         self._clock = clock
         self._delivery = delivery
+        self._stalls = stalls
 
     @property
     def has_waiting(self) -> bool:
@@ -39,7 +41,15 @@ class BrokerHousekeeping:
             self._delivery.deliver(unregister_brokers(self._context.tables, batch, now.ms), now)
 
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
-        """Unregister the broker of a connection that ended."""
+        """Unregister the broker of a connection that ended, unless a stall of this server may be the reason.
+
+        A broker closes the connection to a name server that does not answer, and opens another one.
+        """
+        self._stalls.check()
+        if not self._stalls.is_settled:
+            now = self._clock.now()
+            self._delivery.deliver(liveness.let_go(self._context.tables, connection, now.ms, now.epoch_ms), now)
+            return
         self.submit(liveness.closed_connection(self._context.tables, connection, cause))
 
     def submit(self, request: UnregisterRequest | None) -> None:

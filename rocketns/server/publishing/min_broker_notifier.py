@@ -9,6 +9,7 @@ from rocketns.protocol.codes import RequestCode, SerializeType
 from rocketns.protocol.encoding import encode_request
 from rocketns.routeinfo.events import (
     BrokerConflict,
+    BrokerDoubted,
     BrokerDown,
     BrokerHeartbeat,
     BrokerIdsLeft,
@@ -18,6 +19,7 @@ from rocketns.routeinfo.events import (
     Event,
     KvChanged,
     MinBrokerIdChanged,
+    Stalled,
     TopicsDeleted,
     TopicsPut,
 )
@@ -45,7 +47,9 @@ class MinBrokerNotifier:
                 self._send(event)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerIdsLeft() | BrokerConflict() | BrokerRefused():
                 pass  # brokers are notified of nothing else
-            case BrokerDown() | TopicsPut() | TopicsDeleted() | KvChanged() | ConfigChanged():
+            case BrokerDoubted() | BrokerDown() | TopicsPut() | TopicsDeleted() | KvChanged() | ConfigChanged():
+                pass
+            case Stalled():
                 pass
             case _:
                 assert_never(event)

@@ -10,6 +10,7 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo.events import (
     BrokerConflict,
+    BrokerDoubted,
     BrokerDown,
     BrokerHeartbeat,
     BrokerIdsLeft,
@@ -19,6 +20,7 @@ from rocketns.routeinfo.events import (
     Event,
     KvChanged,
     MinBrokerIdChanged,
+    Stalled,
     TopicsDeleted,
     TopicsPut,
 )
@@ -73,7 +75,7 @@ class Publisher:
                 self.slots.delete_topics(event.broker_name, event.topics)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerDown() | BrokerIdsLeft() | MinBrokerIdChanged():
                 pass  # the tables list the groups that these events may have changed
-            case BrokerConflict() | BrokerRefused() | KvChanged() | ConfigChanged():
+            case BrokerConflict() | BrokerRefused() | BrokerDoubted() | KvChanged() | ConfigChanged() | Stalled():
                 pass  # no route depends on them
             case _:
                 assert_never(event)

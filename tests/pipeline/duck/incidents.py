@@ -19,6 +19,10 @@ select n.cause, n.broker, min(n.t1), max(n.t2), count(*), count(distinct n.topic
   list_slice(list_sort(list(distinct n.topic)), 1, 5),
   coalesce((select list_sort(list(distinct a.ns)) from absent a where a.broker = n.broker
     and a.cause is not distinct from n.cause and a.incident = n.incident), []),
-  list_sort(list(distinct n.opened_by)), max(n.t2 - n.t1), max(n.gap)
+  list_sort(list(distinct n.opened_by)), max(n.t2 - n.t1), max(n.gap),
+  coalesce((select list_sort(list(distinct v.ns))
+    from (select t1, unnest("values").ns as ns, broker, cause, incident from numbered) v, events e
+    where e.ev = 'stall' and e.ns = v.ns and v.t1 >= e.ts - 1000 * e.ms and v.t1 <= e.ts + 30000000
+      and v.broker = n.broker and v.cause is not distinct from n.cause and v.incident = n.incident), [])
 from numbered n group by n.broker, n.cause, n.incident
 """

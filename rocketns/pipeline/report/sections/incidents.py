@@ -39,6 +39,7 @@ def _incident_grids(data: ReportInput, lines: Sequence[Row]) -> list[Grid]:
         Column("cause", "Cause", text.cause, wide=True),
         Column("brokers", "Brokers", text.names, wide=True),
         Column("ns_without", "Without the route", text.names, wide=True),
+        Column("stalled", "Stalled", text.names, wide=True),
         Column("windows", "Windows", text.number, number=True),
         Column("topics", "Topics", text.number, number=True),
         Column("topic_sample", "Such as", lambda names: text.names(names, 3), wide=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,11 +23,16 @@ class Delivered(NamedTuple):
     foreign: Mapping[str, int]
 
 
-def read_events(spark: SparkSession, out: str, observation: Observation | None = None) -> DataFrame:
-    """The ingested EVENTS. With an observation only the days that it needs: from the day before, which has hourly
-    snapshots, to its last day."""
+def read_events(
+    spark: SparkSession, out: str, observation: Observation | None = None, *, days: Sequence[str] | None = None
+) -> DataFrame:
+    """The ingested EVENTS, of all days or these (``dt``). With an observation only what it needs: from the day before,
+    which has hourly snapshots, to its last day."""
     manifest = Manifest(spark, out)
-    wanted = [part.path for part in manifest.state().parts if observation is None or _is_needed(part, observation)]
+    parts = manifest.state().parts
+    if observation is not None:
+        parts = [part for part in parts if _is_needed(part, observation)]
+    wanted = [part.path for part in parts if days is None or part.dt in days]
     return read_parts(spark, manifest.folder, wanted).where("not corrupt").select(*EVENTS.names)
 
 
