@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.findings import Outcome, verdict
-from rocketns.pipeline.contract.catalogue import JOBS, LISTED
+from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
+from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.jobs.history.clocks import REFERENCE, VERSIONS
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.storage.paths import Folder
@@ -25,7 +28,13 @@ SIZES = {
     "events": ("sources", "sum(events)"),
     "name_servers": ("ns_uptime", "count(distinct ns)"),
     "brokers": ("broker_intervals", "count(distinct broker)"),
-    "topics": ("topic_inventory", "count(topic)"),
+    "topics": ("topic_inventory", "count_if(kind = 'user')"),
+    "dead_topics": ("dead_topics", "count_if(kind = 'user')"),
+    "uneven_topics": ("skew", "count_if(kind = 'user' and skew > 1)"),
+    "incidents": ("incidents", f"count_if({CERTAIN})"),
+    "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
+    "lost_windows": ("key_windows", f"count_if(not ({CERTAIN}) and kind = 'user')"),
+    "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
 }
 
 
@@ -62,10 +71,31 @@ def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[st
 def notes(results: Results, dead_days: int) -> dict[str, list[str]]:
     """Sentences for sections of the page, about facts that are not in their tables."""
     uncovered = results.frame("uncovered_days").select("ago").distinct().count()
-    if not uncovered:
-        return {}
     days = f"{uncovered} of the last {dead_days} days"
-    return {"topics": [f"Not every name server journalled lookups on {days}, so no topic is called dead."]}
+    unknown = f"Not every name server journalled lookups on {days}, so no topic is called dead."
+    said = {"incidents": list(map(clock_note, unsure_clocks(results))), "topics": [unknown] if uncovered else []}
+    return {name: sentences for name, sentences in said.items() if sentences}
+
+
+def unsure_clocks(results: Results) -> list[Mapping[str, Any]]:
+    """Rows of OFFSETS that no version change bounds."""
+    found = results.frame("clock_offsets").where(~F.col("method").isin(REFERENCE, VERSIONS)).orderBy("ns").collect()
+    return [row.asDict() for row in found]
+
+
+def clock_note(row: Mapping[str, Any]) -> str:
+    """What the clock of a name server is known from, and what depends on it."""
+    if row["uncertainty"] is None:
+        return (
+            f"Nothing tells how far the clock of {row['ns']} is off, so no correction was made: it heard no broker "
+            "at the same time as another name server. Windows that depend on it are marked “clocks”."
+        )
+    period = f"{row['uncertainty'] / 1e6:g} s"
+    return (
+        f"Too few brokers changed their data version to compare the clock of {row['ns']}. Its offset is estimated from "
+        f"heartbeats. They repeat every {period}, so it may be off by {period} more. Windows that are too short for "
+        "that are marked “clocks”."
+    )
 
 
 def summarise(
