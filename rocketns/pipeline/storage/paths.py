@@ -56,6 +56,15 @@ class Folder:
         finally:
             stream.close()
 
+    def beginning(self, name: str, size: int) -> bytes:
+        """The file's first ``size`` bytes, or all of a shorter one."""
+        stream = self._system.open(self._at(name))
+        try:
+            bounded = self._jvm.org.apache.commons.io.input.BoundedInputStream(stream, size)
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(bounded))
+        finally:
+            stream.close()
+
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file; an existing one is replaced."""
         stream = self._system.create(self._at(name), True)
