@@ -26,6 +26,7 @@ from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import SCAN, Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.control.silence import MassSilence
 from rocketns.server.jobs import Jobs
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
@@ -112,7 +113,8 @@ class NamesrvController:
         answering = Answering(self.context, self.clock, self.delivery, product, serialize_type)
         self.jobs = Jobs()
         self.stalls = StallWatch(self.clock, self.jobs, tables, self.delivery)
-        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls)
+        silence = MassSilence(self.context, self.clock, self.delivery)
+        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls, silence)
         self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
 
         self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, self.reactors)
@@ -126,7 +128,7 @@ class NamesrvController:
             self.balancer = Balancer(self.reactors, Meter(self.reactor_transport.threads).read)
             self._transports.append(self.reactor_transport)
 
-        self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control)
+        self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
         self.refusals = Refusals()
         self.confirming = Confirming(configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses)
         self._add_jobs()

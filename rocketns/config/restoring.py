@@ -34,6 +34,17 @@ class RestoreConfig:
         True, "connect to the addresses of unconfirmed brokers: one that refuses is given up at once", START
     )
 
+    mass_expiry_percent: int = prop(
+        0, "brokers that are silent at the same time, of all that are live; 0 is no limit, as in Java, and 50 is "
+        "recommended with 10 brokers or more", START, unit="%",
+        at_limit="with more of them, the name server takes itself for the reason and keeps them, unconfirmed",
+        low=0, high=99,
+    )  # fmt: skip
+    mass_expiry_seconds: int = prop(
+        600, "time in which a broker that fell silent together with many others must be heard again", START, unit="s",
+        at_limit="it is given up", low=1, high=86_400,
+    )  # fmt: skip
+
     def update(self, given: Mapping[str, str]) -> None:
         """Read the properties. StartupError for a value out of its range."""
         properties.update_own(self, given, PREFIX)
