@@ -18,6 +18,8 @@ from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unconfirmed.doubt import Reason
+from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
@@ -42,6 +44,7 @@ from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Meter
+from rocketns.server.seeding.seeding import seeded_routes, seeds_of
 from rocketns.server.stall import StallWatch, Transport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
@@ -182,6 +185,7 @@ class NamesrvController:
         await self.tls.start()
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
+        await self._seed()
         if self.journal is not None:
             self.journal.start()
         if self.reactor_transport is None:
@@ -191,6 +195,21 @@ class NamesrvController:
             self.lookup_switch.update(self.clock.now())
         self.stalls.begin(self._transports)
         self._wait_for_jobs()
+
+    async def _seed(self) -> bool:
+        """Fill the tables from another name server. Whether they were filled."""
+        config, serialize_type = self.configuration.restore, SerializeType[self.configuration.serialize_type]
+        seeds = await seeds_of(config, self.client, serialize_type, self._listening.address[1])
+        if not seeds:
+            return False
+        known = await seeded_routes(seeds, config.seed_seconds, self.clock.now().epoch_ms)
+        if known is None:
+            return False
+        fill(self.context.tables, known, Reason.SEEDED, self.clock.now().ms, config.confirm_seconds * 1000)
+        for piece in topic_pieces(self.context.tables):
+            self.publisher.publish(list(piece))
+            await asyncio.sleep(0)
+        return True
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
