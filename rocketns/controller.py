@@ -16,9 +16,9 @@ from rocketns.filewriter import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.protocol.codes import SerializeType
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.unconfirmed.doubt import Reason
 from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
@@ -185,8 +185,9 @@ class NamesrvController:
         await self.tls.start()
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
-        await self._seed()
-        if self.journal is not None:
+        if self.journal is None:
+            await self._seed()
+        else:
             self.journal.start()
         if self.reactor_transport is None:
             await self.asyncio_transport.accept(self._listening)

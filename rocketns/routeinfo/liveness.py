@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import BrokerDoubted, Cause, Event
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.doubt import Doubt, Unheard
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Unheard
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 

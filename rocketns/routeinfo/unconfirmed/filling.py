@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocketns.protocol.body.route import BrokerData
+from rocketns.routeinfo.doubt import Doubt, Reason, Unheard
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsPut
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason, Unheard
 from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
 
 # Entries of one piece of `topic_pieces`: some milliseconds of work.

@@ -22,6 +22,18 @@ class KnownBroker:
     seen_epoch_ms: int
     filter_servers: list[str | None] = field(default_factory=list)
 
+    def hear(self, data_version: DataVersion | None, epoch_ms: int) -> None:
+        """It gave a sign of life."""
+        self.data_version, self.seen_epoch_ms = data_version, epoch_ms
+
+    def note_seen(self, epoch_ms: int) -> None:
+        """When it gave its last sign of life."""
+        self.seen_epoch_ms = epoch_ms
+
+    def note_filter_servers(self, servers: list[str | None]) -> None:
+        """It has other filter servers now."""
+        self.filter_servers = servers
+
 
 @dataclass(slots=True)
 class KnownGroup:
@@ -31,6 +43,10 @@ class KnownGroup:
     zone_name: str | None = None
     enable_acting_master: bool = False
     brokers: dict[int, KnownBroker] = field(default_factory=dict)
+
+    def note_switches(self, zone_name: str | None, enable_acting_master: bool) -> None:
+        """What the last registration of one of its brokers said of the group."""
+        self.zone_name, self.enable_acting_master = zone_name, enable_acting_master
 
 
 @dataclass(slots=True)

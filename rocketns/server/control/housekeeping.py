@@ -7,8 +7,8 @@ import logging
 from rocketns.processor.context import NamesrvContext
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.unconfirmed.doubt import Reason
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.clock import Clock
 from rocketns.server.control.silence import MassSilence

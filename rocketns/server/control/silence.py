@@ -11,8 +11,8 @@ import logging
 from rocketns.processor.context import NamesrvContext
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
-from rocketns.routeinfo.unconfirmed.doubt import Reason
 from rocketns.server.clock import Clock
 from rocketns.server.publishing.delivery import EventDelivery
 
