@@ -132,4 +132,4 @@ class _Reading:
         for addr, servers in route.filter_server_table.items():
             broker = self._by_addr.get(addr)
             if broker is not None and servers:
-                broker.filter_servers = servers
+                broker.filter_servers[:] = servers
