@@ -27,7 +27,9 @@ async def seeds_of(
     config: RestoreConfig, client: RemotingClient, serialize_type: SerializeType, own_port: int
 ) -> list[SeedServer]:
     """The name servers of ``seedServers``, but this one."""
-    return [SeedServer(client, addr, serialize_type) for addr in config.seeds if not await is_own(addr, own_port)]
+    own = await asyncio.gather(*(is_own(addr, own_port) for addr in config.seeds))
+    others = [addr for addr, is_this in zip(config.seeds, own, strict=True) if not is_this]
+    return [SeedServer(client, addr, serialize_type) for addr in others]
 
 
 async def seeded_routes(seeds: Sequence[SeedServer], within_s: float, epoch_ms: int) -> KnownRoutes | None:
