@@ -1,36 +1,43 @@
-"""From the result tables of a run to summary.json, the page, and what is beside it."""
+"""From the result tables of a run to summary.json and the page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.findings import Outcome, verdict
-from rocketns.pipeline.contract.catalogue import JOBS, LISTED
+from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
+from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.jobs.history.clocks import REFERENCE, VERSIONS
 from rocketns.pipeline.report.beside.lines import json_lines
 from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
-from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import Results, read_json, write_json
+from rocketns.pipeline.report.summary import headline, numbers
+from rocketns.pipeline.storage.events.stored import Delivered
+from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 
-REPORT, SUMMARY = "report.html", "summary.json"
-MARKDOWN, LINES = "report.md", "incidents.jsonl"
 SUMMARY_VERSION = 2
 # The keys of summary.json. docs/tables.md is made from this.
 SUMMARY_KEYS = {
     "version": f"version of this format: {SUMMARY_VERSION}",
+    "run": "id of the run that counts",
+    "results": "folder of its tables, below `--out`",
     "verdict": "nothing, findings or incomplete",
     "exit_status": "0, 1 or 3: that of the run",
     "observation": "t0 and t1, epoch us: the time that was looked at is [t0, t1)",
     "findings": "how many of each finding; the table of result tables in audit.md names them",
     "incomplete": "why the input is incomplete, one sentence each",
-    "figures": "events, name_servers, brokers, topics; queue-seconds of consumers by strategy",
+    "input": "records and files that were delivered more than once, files of another version",
+    "figures": "sizes of the fleet, of user topics and windows; queue-seconds of consumers by strategy",
+    "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
+    "headline": "what is wrong, in a sentence: the first of report.html",
     "notes": "sentences for sections of the page",
     "options": "options of the run, as texts",
     "report": "name of the page; report.md and incidents.jsonl are beside it",
@@ -41,7 +48,13 @@ SIZES = {
     "events": ("sources", "sum(events)"),
     "name_servers": ("ns_uptime", "count(distinct ns)"),
     "brokers": ("broker_intervals", "count(distinct broker)"),
-    "topics": ("topic_inventory", "count(topic)"),
+    "topics": ("topic_inventory", "count_if(kind = 'user')"),
+    "dead_topics": ("dead_topics", "count_if(kind = 'user')"),
+    "uneven_topics": ("skew", "count_if(kind = 'user' and skew > 1)"),
+    "incidents": ("incidents", f"count_if({CERTAIN})"),
+    "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
+    "lost_windows": ("key_windows", f"count_if(not ({CERTAIN}) and kind = 'user')"),
+    "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
 }
 
 
@@ -75,45 +88,75 @@ def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[st
     return {name: found[name] for name in wanted}
 
 
-def notes(results: Results, dead_days: int) -> dict[str, list[str]]:
+def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, list[str]]:
     """Sentences for sections of the page, about facts that are not in their tables."""
+    told: dict[str, list[str]] = {}
     uncovered = results.frame("uncovered_days").select("ago").distinct().count()
-    if not uncovered:
-        return {}
-    days = f"{uncovered} of the last {dead_days} days"
-    return {"topics": [f"Not every name server journalled lookups on {days}, so no topic is called dead."]}
+    if uncovered:
+        days = f"{uncovered} of the last {dead_days} days"
+        told["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
+    if delivered.repeated:
+        told["quality"] = [
+            f"{delivered.repeated:,} records came more than once, {delivered.copies:,} whole files among them. Each "
+            "record counts once."
+        ]
+    if unsure := unsure_clocks(results):
+        told["divergence"] = list(map(clock_note, unsure))
+    return told
+
+
+def unsure_clocks(results: Results) -> list[Mapping[str, Any]]:
+    """Rows of OFFSETS that no version change bounds."""
+    found = results.frame("clock_offsets").where(~F.col("method").isin(REFERENCE, VERSIONS)).orderBy("ns").collect()
+    return [row.asDict() for row in found]
+
+
+def clock_note(row: Mapping[str, Any]) -> str:
+    """What the clock of a name server is known from, and what depends on it."""
+    if row["uncertainty"] is None:
+        return (
+            f"Nothing tells how far the clock of {row['ns']} is off, so no correction was made: it heard no broker "
+            "at the same time as another name server. Windows that depend on it are marked “clocks”."
+        )
+    period = f"{row['uncertainty'] / 1e6:g} s"
+    return (
+        f"Too few brokers changed their data version to compare the clock of {row['ns']}. Its offset is estimated from "
+        f"heartbeats. They repeat every {period}, so it may be off by {period} more. Windows that are too short for "
+        "that are marked “clocks”."
+    )
 
 
 def summarise(
     results: Results,
-    out: Folder,
     observation: Observation,
     incomplete: Sequence[str],
     options: Mapping[str, str],
     notes: Mapping[str, Sequence[str]],
-) -> None:
-    """Write summary.json."""
+    delivered: Delivered,
+) -> dict[str, Any]:
+    """What summary.json holds."""
     found = findings(results)
     outcome = verdict(found, incomplete)
-    summary = {
+    return {
         "version": SUMMARY_VERSION,
+        "run": results.run,
+        "results": results.place,
         "verdict": outcome.value,
         "exit_status": STATUS[outcome],
         "observation": observation._asdict(),
         "findings": found,
         "incomplete": list(incomplete),
+        "input": delivered._asdict(),
         "figures": figures(results),
         "notes": {name: list(sentences) for name, sentences in notes.items()},
         "options": dict(options),
         "report": REPORT,
     }
-    write_json(out, SUMMARY, summary)
 
 
-def write_page(results: Results, out: Folder) -> Outcome:
-    """report.html, report.md and incidents.jsonl from the tables and the summary below ``out``."""
-    summary = read_json(out, SUMMARY)
-    data = ReportInput(
+def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
+    """The input of the report, from the tables and the summary."""
+    return ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],
         verdict=Verdict(summary["verdict"]),
@@ -123,7 +166,24 @@ def write_page(results: Results, out: Folder) -> Outcome:
         notes=summary["notes"],
         tables=results.tables(LISTED),
     )
-    out.write(LINES, json_lines(data).encode())
-    out.write(MARKDOWN, markdown(data).encode())
-    out.write(REPORT, render(data).encode())
-    return Outcome(data.verdict, summary["findings"], summary["incomplete"], out.path(REPORT))
+
+
+def told_shortly(data: ReportInput) -> dict[str, Any]:
+    """The part of summary.json that needs the list of incidents."""
+    return {"headline": headline(data), "incidents": numbers(data.incidents)}
+
+
+def pages_of(data: ReportInput) -> dict[str, bytes]:
+    """The page, and what is beside it, by file name."""
+    return {
+        REPORT: render(data).encode(),
+        MARKDOWN: markdown(data).encode(),
+        LINES: json_lines(data).encode(),
+    }
+
+
+def outcome_of(summary: Mapping[str, Any], out: str) -> Outcome:
+    """``out``: the folder, as the user named it."""
+    return Outcome(
+        Verdict(summary["verdict"]), summary["findings"], summary["incomplete"], f"{out.rstrip('/')}/{REPORT}"
+    )

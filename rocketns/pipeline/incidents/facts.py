@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
+from rocketns.pipeline.contract.causes import LOST_RECORDS, NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
 
 NO_ROWS = Table()
@@ -39,8 +39,8 @@ class Facts:
 
     @cached_property
     def windows(self) -> Mapping[str, Sequence[Row]]:
-        """KEY_WINDOWS by broker, in the order of t1."""
-        return _grouped(self.rows("key_windows"), "broker")
+        """KEY_WINDOWS by broker, in the order of t1, without those that may be lost records."""
+        return _grouped((row for row in self.rows("key_windows") if row.get("doubt") != LOST_RECORDS), "broker")
 
     @cached_property
     def impact(self) -> Mapping[str, Sequence[Row]]:
@@ -55,7 +55,8 @@ class Facts:
     @cached_property
     def kinds(self) -> Mapping[str, str]:
         """user, system, retry or dlq, by topic."""
-        return {str(row["topic"]): str(row.get("kind") or "user") for row in self.rows("topic_inventory")}
+        rows = (*self.rows("topic_inventory"), *self.rows("key_windows"))
+        return {str(row["topic"]): str(row["kind"]) for row in rows if row.get("kind")}
 
     @cached_property
     def offsets(self) -> Mapping[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.causes import FAILURES
+from rocketns.pipeline.contract.causes import FAILURES, LOST_RECORDS
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.departures import losses, partitions
@@ -33,7 +33,8 @@ def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident
     """Incidents of the observation [t0, t1) from tables of the catalogue. The same tables give the same list."""
     facts = Facts(tables, t0, t1)
     servers, lost = outages(facts), losses(facts)
-    servers, unexplained = _after_starts(servers, facts.rows("incidents"), facts)
+    counted = [row for row in facts.rows("incidents") if row.get("doubt") != LOST_RECORDS]
+    servers, unexplained = _after_starts(servers, counted, facts)
     unexplained = [row for row in unexplained if not any(_shows(row, loss) for loss in lost)]
     differ = disagreements(unexplained, facts)
     parted = [one for one in partitions(facts) if not any(_same(one, other) for other in differ)]

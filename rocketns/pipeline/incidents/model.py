@@ -85,8 +85,8 @@ class Incident:
 
     ``brokers`` and ``bids``: who is concerned (``bids`` without 0: only slaves). ``ns``: the name servers at which it
     shows. ``cause``: of the journal. ``times``: how often; ``away_us``: how long in all. ``silent_ms``: since the last
-    heartbeat when it began. ``stalled``: name servers that did not run themselves when it began. ``topic``: one to ask
-    about."""
+    heartbeat when it began. ``clocks``: it may be only that clocks differ. ``stalled``: name servers that did not run
+    themselves when it began. ``topic``: one to ask about."""
 
     kind: Kind
     t1: int
@@ -101,6 +101,7 @@ class Incident:
     away_us: int = 0
     silent_ms: int | None = None
     stalled: tuple[str, ...] = ()
+    clocks: bool = False
     topic: str = ""
     all_brokers: bool = False
     harm: Harm = field(default_factory=Harm)

@@ -1,6 +1,7 @@
 """Incidents: windows with the same broker and cause that begin close to each other.
 
-A lost broker with 500 topics makes 500 windows and one incident.
+A lost broker with 500 topics makes 500 windows and one incident. Windows that rest on lost records make incidents of
+their own, which are listed apart and are no finding.
 """
 
 from __future__ import annotations
@@ -8,58 +9,60 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.contract.schema import INCIDENTS
 from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
-from rocketns.pipeline.jobs.topics import with_kind
 
 APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
 SAMPLE_MAX = 5
-KEYS = ["broker", "cause", "incident"]
 
 
-def incidents(
-    key_windows: DataFrame, events: DataFrame | None = None, system_topics: DataFrame | None = None
-) -> DataFrame:
-    """INCIDENTS. Without the events nobody is ``stalled``. Without ``system_topics`` the topics that are named after
-    brokers and clusters count as users'."""
-    numbered = _numbered(with_kind(key_windows, system_topics))
-    topics = numbered.groupBy(*KEYS, "topic", "kind").agg(
+KEYS = ["broker", "cause", "lost", "incident"]
+
+
+def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFrame:
+    """INCIDENTS. Without the events nobody is ``stalled``."""
+    in_order = Window.partitionBy("broker", "cause", "lost").orderBy("t1")
+    # a range, not rows: windows that begin at the same time are in one incident, in any order
+    up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
+    first = F.coalesce(F.col("t1") - F.lag("t1").over(in_order) > APART_US, F.lit(True))
+    user = F.coalesce(F.col("kind") == "user", F.lit(True))
+    numbered = (
+        key_windows.withColumns({"lost": F.col("doubt").eqNullSafe(F.lit(LOST_RECORDS)), "user": user})
+        .withColumn("first", first.cast("long"))
+        .withColumn("incident", F.sum("first").over(up_to_here))
+    )
+    topics = numbered.groupBy(*KEYS, "topic", "user").agg(
         F.min("t1").alias("t1"),
         F.max("t2").alias("t2"),
         F.count("*").alias("windows"),
+        F.count("doubt").alias("doubted"),
+        F.min("doubt").alias("doubt"),
         F.max(_hidden()).alias("hidden"),
         F.flatten(F.collect_list(_without())).alias("without"),
         F.collect_set("opened_by").alias("opened_by"),
         F.max(F.col("t2") - F.col("t1")).alias("longest"),
         F.max("gap").alias("gap_max"),
     )
-    of_user = F.col("kind") == "user"
-    users_first = F.array_sort(F.collect_list(F.struct((~of_user).alias("other"), "topic")))
+    by_importance = F.array_sort(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
     found = topics.groupBy(*KEYS).agg(
         F.min("t1").alias("t1"),
         F.max("t2").alias("t2"),
         F.sum("windows").alias("windows"),
         F.count("*").alias("topics"),
-        F.count_if(of_user).alias("user_topics"),
-        F.slice(users_first, 1, SAMPLE_MAX)["topic"].alias("topic_sample"),
-        F.coalesce(F.sum(F.when(of_user, F.col("hidden"))), F.lit(0)).alias("queues"),
+        F.count_if("user").alias("user_topics"),
+        F.slice(by_importance, 1, SAMPLE_MAX)["topic"].alias("topic_sample"),
+        F.coalesce(F.sum(F.when(F.col("user"), F.col("hidden"))), F.lit(0)).alias("queues"),
         _names("without").alias("ns_without"),
         _names("opened_by").alias("opened_by"),
         F.max("longest").alias("longest"),
         F.max("gap_max").alias("gap_max"),
+        # every window's, or none's
+        F.when(F.sum("doubted") == F.sum("windows"), F.min("doubt")).alias("doubt"),
     )
     explained = found.withColumn("stalled", nobody()) if events is None else _explained(found, numbered, events)
     return conform(explained, INCIDENTS)
-
-
-def _numbered(key_windows: DataFrame) -> DataFrame:
-    """The windows with ``incident``, the number of theirs among those of the broker and cause."""
-    in_order = Window.partitionBy("broker", "cause").orderBy("t1")
-    # a range, not rows: windows that begin at the same time are in one incident, in any order
-    up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
-    first = F.coalesce(F.col("t1") - F.lag("t1").over(in_order) > APART_US, F.lit(True))
-    return key_windows.withColumn("first", first.cast("long")).withColumn("incident", F.sum("first").over(up_to_here))
 
 
 def _explained(found: DataFrame, numbered: DataFrame, events: DataFrame) -> DataFrame:

@@ -42,11 +42,8 @@ def without_unread(segments: DataFrame, system_topics: DataFrame, members: DataF
     return segments.join(F.broadcast(unread), "topic", "left_anti")
 
 
-def with_kind(frame: DataFrame, system_topics: DataFrame | None) -> DataFrame:
-    """``frame`` (topic, …) with its ``kind``; ``system_topics`` as the function of that name gives it, None if only the
-    names that RocketMQ fixes are known."""
-    if system_topics is None:
-        return frame.withColumn("kind", _kind(F.col("topic"), F.lit(None)))
+def with_kind(frame: DataFrame, system_topics: DataFrame) -> DataFrame:
+    """``frame`` (topic, …) with its ``kind``; ``system_topics`` as the function of that name gives it."""
     own = F.broadcast(system_topics.select("topic", F.lit(True).alias("own")))
     return frame.join(own, "topic", "left").withColumn("kind", _kind(F.col("topic"), F.col("own"))).drop("own")
 
@@ -189,7 +186,7 @@ def named_lookups(events: DataFrame, observation: Observation) -> DataFrame:
 
 
 def _kind(topic: Column, own: Column) -> Column:
-    system = topic.isin(SYSTEM_TOPICS) | topic.startswith(SYSTEM_PREFIX) | F.coalesce(own, F.lit(False))
+    system = topic.isin(SYSTEM_TOPICS) | topic.startswith(SYSTEM_PREFIX) | own
     return (
         F.when(topic.startswith("%RETRY%"), "retry")
         .when(topic.startswith("%DLQ%"), "dlq")

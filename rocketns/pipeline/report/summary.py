@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.incidents.model import Incident, Level
@@ -26,7 +27,9 @@ TILES = (
     ("events", "events read"),
     ("name_servers", "name servers"),
     ("brokers", "brokers"),
-    ("topics", "topics"),
+    ("topics", "user topics"),
+    ("windows", "windows of user topics in which routes differed"),
+    ("lost_windows", "windows that may be lost records, not counted"),
 )
 
 
@@ -99,6 +102,15 @@ def counts(incidents: Sequence[Incident]) -> str:
     over = len(incidents) - going_on
     on = f"{going_on:,} {'goes' if going_on == 1 else 'go'} on"
     return f"{plural(len(incidents), 'incident')}: {on}, {over:,} {'is' if over == 1 else 'are'} over ({bad})."
+
+
+def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
+    """For programs: how many go on, and of each level and kind how many there are."""
+    return {
+        "going_on": sum(one.going_on for one in incidents),
+        "levels": {level.name.lower(): sum(one.level is level for one in incidents) for level in reversed(Level)},
+        "kinds": dict(sorted(Counter(one.kind.value for one in incidents).items())),
+    }
 
 
 def _state(data: ReportInput, worst: Incident | None) -> str:
