@@ -61,6 +61,9 @@ IDLE_CHECK_INTERVAL_MS = 1_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
+# The journal's last snapshot, and how long it waits for the writer where that is behind.
+LAST_SNAPSHOT_WITHIN_S = 1.0
+WRITER_PAUSE_S = 0.005
 
 
 class NamesrvController:
@@ -113,7 +116,8 @@ class NamesrvController:
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, record)
 
         product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type)
-        answering = Answering(self.context, self.clock, self.delivery, product, serialize_type)
+        when_written = None if self.journal is None else self.journal.written.when_written
+        answering = Answering(self.context, self.clock, self.delivery, product, serialize_type, when_written)
         self.jobs = Jobs()
         self.stalls = StallWatch(self.clock, self.jobs, tables, self.delivery)
         silence = MassSilence(self.context, self.clock, self.delivery)
@@ -133,7 +137,9 @@ class NamesrvController:
 
         self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
         self.refusals = Refusals()
-        self.confirming = Confirming(configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses)
+        self.confirming = Confirming(
+            configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses, self.delivery.deliver
+        )
         self._add_jobs()
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
@@ -145,11 +151,14 @@ class NamesrvController:
         from rocketns.journal.journal import Journal
         from rocketns.journal.record import OVERFLOW
 
-        ns = config.ns(self.configuration.netty.bind_address, self._listening.address[1])
+        ns = self._journal_ns()
         sources = [] if reactors is None else [partial(drain_counts, reactors, OVERFLOW)]
         kv = kv_config.config_table
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
         return Journal(config, ns, tables, kv, self.clock.now().epoch_ms, _call_later, sources)
+
+    def _journal_ns(self) -> str:
+        return self.configuration.journal.ns(self.configuration.netty.bind_address, self._listening.address[1])
 
     def _add_jobs(self) -> None:
         """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
@@ -185,17 +194,17 @@ class NamesrvController:
         await self.tls.start()
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
-        if self.journal is None:
-            await self._seed()
-        else:
-            self.journal.start()
+        self._wait_for_jobs()
+        filled = await self._restore() or await self._seed()
+        if self.journal is not None:
+            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, restored=filled)
         if self.reactor_transport is None:
             await self.asyncio_transport.accept(self._listening)
         else:
             self.reactor_transport.accept(self._listening.socket)
             self.lookup_switch.update(self.clock.now())
         self.stalls.begin(self._transports)
-        self._wait_for_jobs()
+        self.confirming.tick()
 
     async def _seed(self) -> bool:
         """Fill the tables from another name server. Whether they were filled."""
@@ -237,14 +246,44 @@ class NamesrvController:
             self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
 
+    async def _restore(self) -> bool:
+        """Fill the tables from the journal before anybody is answered. Whether they were filled."""
+        config, now = self.configuration, self.clock.now()
+        if self.journal is None or not config.restore.restore:
+            return False
+        from rocketns.journal.restore.restoring import restore
+
+        ns = self._journal_ns()
+        restored = await asyncio.to_thread(
+            restore, Path(config.journal.journal_path), ns, now.epoch_ms, config.restore.restore_max_seconds
+        )
+        if restored is None or not restored.brokers:
+            return False
+        tables = self.context.tables
+        fill(tables, restored.routes, Reason.RESTORED, now.ms, config.restore.confirm_seconds * 1000)
+        for piece in topic_pieces(tables):
+            self.publisher.publish(list(piece))
+            await asyncio.sleep(0)
+        return True
+
     def _tick_journal(self) -> None:
-        if self.journal is not None:
+        if self.journal is not None and self.journal.is_started:
             self.journal.tick(self.clock.now().epoch_ms)
 
     async def _stop_journal(self) -> None:
         if self.journal is not None:
+            if self.configuration.restore.restore:
+                await self._write_last_snapshot(self.journal)
             self.journal.stop(self.clock.now().epoch_ms)
             await asyncio.to_thread(self.journal.join)
+
+    async def _write_last_snapshot(self, journal: Journal) -> None:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + LAST_SNAPSHOT_WITHIN_S
+        for is_behind in journal.last_snapshot():
+            if loop.time() > ends:
+                break
+            await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
 
     def _log_configuration(self) -> None:
         for config in (self.configuration.namesrv, self.configuration.netty):
