@@ -10,9 +10,9 @@ import pytest
 
 from rocketns.config import RestoreConfig
 from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from rocketns.server.confirming import confirming, refusing
 from rocketns.server.confirming.confirming import ASK_INTERVAL_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
@@ -115,7 +115,9 @@ class _World:
             now_ms = self.clock.now().ms
             liveness.doubt_broker(tables, self.manager.key(broker), Doubt(Reason.RESTORED, now_ms, now_ms + 1), now_ms)
         config = RestoreConfig(**config)
-        self.confirming = Confirming(config, tables, self.clock, self.expiry, self._refuses)  # type: ignore[arg-type]
+        self.confirming = Confirming(
+            config, tables, self.clock, self.expiry, self._refuses, lambda events, _now: self.manager.note(events)
+        )  # type: ignore[arg-type]
 
     async def _refuses(self, addr: str) -> bool:
         self.asked.append(addr)

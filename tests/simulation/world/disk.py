@@ -119,7 +119,8 @@ def error(number: int, path: str) -> OSError:
 class Disk:
     """The files below ``root`` of one host. ``crash_in`` counts down the changes until the process dies in one.
 
-    ``is_full``: nothing new can be written. ``is_broken``: half of the writes and syncs fail. ``is_gone``: its process died.
+    ``is_full``: nothing new can be written. ``is_broken``: half of the writes and syncs fail. ``is_gone``: its
+    process died.
     """
 
     def __init__(self, root: str, random: random.Random) -> None:
