@@ -100,7 +100,8 @@ def test_a_cut_that_is_made_while_it_runs_is_found(fleets: Callable[..., Fleet],
     fleet.live(2 * CLOSED_S)
     outcome = audited(fleet)
     assert outcome.exit_status == EXIT_FINDINGS, outcome.lines
-    assert (outcome.findings["incidents"], outcome.findings["departures"]) == (1, 1)
+    assert outcome.findings["departures"] == 1
+    assert outcome.findings["incidents"] >= 1  # one more for each topic that the broker gets while it is cut off
 
 
 def test_a_killed_name_server_is_told_from_one_whose_file_is_not_closed(
