@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Cause, Event
+from rocketns.routeinfo.events import BrokerDown, BrokerRefused, BrokerRegistered, Cause, Event
 from tests.simulation.actors.broker import REGISTER_WITHIN_US, Broker, Said
 from tests.simulation.actors.nameserver import NameServer, NameServerProcess
 from tests.simulation.checks.paths import NEVER, Paths
@@ -39,6 +39,7 @@ class Routes:
         self._servers, self._brokers, self._paths = servers, brokers, paths
         self._of_host: dict[str, Broker] = {}
         self._channels: dict[tuple[str, str], object] = {}
+        self._refused: set[tuple[NameServerProcess, str]] = set()
         self._run_times: dict[NameServerProcess, RunTime] = {}
 
     def note(self) -> None:
@@ -62,6 +63,8 @@ class Routes:
             if isinstance(event, BrokerRegistered):
                 entry = tables.live(event.cluster, event.addr)
                 self._channels[process.server.name, event.addr] = None if entry is None else entry.channel
+            elif isinstance(event, BrokerRefused):  # it leaves an empty group, as in Java
+                self._refused.add((process, event.broker_name))
             elif isinstance(event, BrokerDown) and event.live:
                 self._judge_removal(process, event)
 
@@ -97,7 +100,7 @@ class Routes:
             self._check_present(server, broker)
         tables = process.controller.context.tables
         for name, group in tables.broker_addr_table.items():
-            if not group.broker_addrs:
+            if not group.broker_addrs and (process, name) not in self._refused:
                 raise Violation(f"(b) the group {name} of {server.name} has no member left, and is still there")
             for broker_id, addr in group.broker_addrs.items():
                 self._check_gone(process, name, broker_id, addr)
