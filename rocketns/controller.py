@@ -16,8 +16,10 @@ from rocketns.filewriter import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.protocol.codes import SerializeType
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
@@ -26,6 +28,7 @@ from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import SCAN, Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.control.silence import MassSilence
 from rocketns.server.jobs import Jobs
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
@@ -41,6 +44,7 @@ from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Meter
+from rocketns.server.seeding.seeding import seeded_routes, seeds_of
 from rocketns.server.stall import StallWatch, Transport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
@@ -112,7 +116,8 @@ class NamesrvController:
         answering = Answering(self.context, self.clock, self.delivery, product, serialize_type)
         self.jobs = Jobs()
         self.stalls = StallWatch(self.clock, self.jobs, tables, self.delivery)
-        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls)
+        silence = MassSilence(self.context, self.clock, self.delivery)
+        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls, silence)
         self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
 
         self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, self.reactors)
@@ -126,7 +131,7 @@ class NamesrvController:
             self.balancer = Balancer(self.reactors, Meter(self.reactor_transport.threads).read)
             self._transports.append(self.reactor_transport)
 
-        self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control)
+        self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
         self.refusals = Refusals()
         self.confirming = Confirming(configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses)
         self._add_jobs()
@@ -180,7 +185,9 @@ class NamesrvController:
         await self.tls.start()
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
-        if self.journal is not None:
+        if self.journal is None:
+            await self._seed()
+        else:
             self.journal.start()
         if self.reactor_transport is None:
             await self.asyncio_transport.accept(self._listening)
@@ -189,6 +196,21 @@ class NamesrvController:
             self.lookup_switch.update(self.clock.now())
         self.stalls.begin(self._transports)
         self._wait_for_jobs()
+
+    async def _seed(self) -> bool:
+        """Fill the tables from another name server. Whether they were filled."""
+        config, serialize_type = self.configuration.restore, SerializeType[self.configuration.serialize_type]
+        seeds = await seeds_of(config, self.client, serialize_type, self._listening.address[1])
+        if not seeds:
+            return False
+        known = await seeded_routes(seeds, config.seed_seconds, self.clock.now().epoch_ms)
+        if known is None:
+            return False
+        fill(self.context.tables, known, Reason.SEEDED, self.clock.now().ms, config.confirm_seconds * 1000)
+        for piece in topic_pieces(self.context.tables):
+            self.publisher.publish(list(piece))
+            await asyncio.sleep(0)
+        return True
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""

@@ -45,6 +45,8 @@ def by_duckdb(journal: str, observation: Observation) -> int:
         duck_state.prepare(db, *observation, SILENT_AFTER_US)
         duck_state.broker_intervals(db)
         duck_state.topic_intervals(db)
+        for nothing in (duck_divergence.NO_DOUBTS, duck_divergence.EXACT_CLOCKS):
+            db.execute(nothing)
         duck_divergence.key_windows(db, MIN_WINDOW_US)
         rows = db.sql("select count(*) from key_windows").fetchall()
         return int(rows[0][0])

@@ -10,7 +10,7 @@ import orjson
 
 from rocketns.journal.record import TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
 from rocketns.protocol.body.route import DataVersion, QueueData
-from rocketns.routeinfo.unconfirmed.doubt import Doubt
+from rocketns.routeinfo.doubt import Doubt
 
 
 def columns(event: str, given: dict[str, Any]) -> bytes:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from rocketns.protocol.body.route import DataVersion, QueueData
-from rocketns.routeinfo.unconfirmed.doubt import Doubt
+from rocketns.routeinfo.doubt import Doubt
 
 
 class Cause(StrEnum):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import BrokerDoubted, Cause, Event
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
 
@@ -59,6 +59,28 @@ def doubt_broker(tables: RouteTables, key: BrokerAddrInfo, doubt: Doubt, now_ms:
     return [BrokerDoubted(key.cluster, name, key.addr, broker_id, doubt, gap_ms)]
 
 
+def doubt_of(entry: BrokerLiveInfo, reason: Reason, deadline_ms: int, now_ms: int, epoch_ms: int) -> Doubt:
+    """A doubt in a broker that this process heard. ``epoch_ms`` is the wall clock of ``now_ms``."""
+    return Doubt(reason, now_ms, deadline_ms, epoch_ms - (now_ms - entry.last_update_ms))
+
+
+def silent_together(tables: RouteTables, now_ms: int, idle_ms_max: int) -> tuple[int, int]:
+    """How many brokers seem to have fallen silent together, and how many there are, silent or not.
+
+    Brokers register at least twice in their timeout, so those that were silent for more than half of it will expire
+    within the other half, unless they are heard. The same holds for the idle limit of their connections, 0 for none.
+    Brokers that were never heard by this process, or whose connection ended in a stall, count in neither number.
+    """
+    silent = live = 0
+    for entry in tables.broker_live_table.values():
+        doubt = entry.doubt
+        if doubt is None or doubt.reason is Reason.SILENT_TOGETHER:
+            live += 1
+            limit_ms = min(entry.timeout_ms, idle_ms_max) if idle_ms_max > 0 else entry.timeout_ms
+            silent += doubt is not None or now_ms - entry.last_update_ms > limit_ms // 2 + entry.grace_ms
+    return silent, live
+
+
 def forgive(tables: RouteTables, missed_ms: int) -> int:
     """Move every deadline by a time in which the server could not receive heartbeats. Returns their number."""
     for entry in tables.broker_live_table.values():
@@ -72,20 +94,12 @@ def closed_connection(tables: RouteTables, connection: Connection, cause: Cause)
     return None if key is None else _request(tables, key, tables.broker_live_table[key], cause)
 
 
-def let_go(tables: RouteTables, connection: Connection, now_ms: int, epoch_ms: int) -> list[Event]:
-    """A connection ended while the server did not run, which proves nothing: its brokers are unconfirmed.
-
-    They have as much time as if they were silent. ``epoch_ms`` is the wall clock of ``now_ms``.
-    """
-    events: list[Event] = []
-    for key in list(tables.owned.pop(connection, ())):
-        entry = tables.broker_live_table[key]
+def let_go(tables: RouteTables, connection: Connection) -> list[tuple[BrokerAddrInfo, BrokerLiveInfo]]:
+    """Forget a connection that ended, and return its live entries, which stay."""
+    kept = [(key, tables.broker_live_table[key]) for key in tables.owned.pop(connection, ())]
+    for _, entry in kept:
         entry.channel = None
-        if entry.doubt is None:
-            seen_ms = epoch_ms - (now_ms - entry.last_update_ms)
-            deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
-            events += doubt_broker(tables, key, Doubt(Reason.STALLED, now_ms, deadline_ms, seen_ms), now_ms)
-    return events
+    return kept
 
 
 def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> UnregisterRequest | None:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.doubt import Doubt, Unheard
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
-from rocketns.routeinfo.unconfirmed.doubt import Doubt
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 
@@ -61,7 +61,8 @@ class RouteTables:
 
     ``removals`` counts the queue data that `remove_queue_data` removed: while it is unchanged, no topic lost a broker.
     ``changed_groups`` are the names of broker groups that may have changed, ``static_topics`` the topics that got a
-    queue mapping. Both accumulate until the publisher takes them.
+    queue mapping. Both accumulate until the publisher takes them. ``unheard`` has the groups whose topics were known at
+    the start and not registered since.
 
     Two indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
     entries of each connection. ``memberships`` has, for each cluster and address, the groups of that cluster which
@@ -81,6 +82,7 @@ class RouteTables:
     owned: dict[Connection, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)
     memberships: dict[tuple[str | None, str], dict[str, int]] = field(default_factory=dict, compare=False)
     unconfirmed: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict, compare=False)
+    unheard: dict[str, Unheard] = field(default_factory=dict, compare=False)
 
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""

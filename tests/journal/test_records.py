@@ -9,6 +9,7 @@ import pytest
 from rocketns.journal import record
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import (
     BrokerHeartbeat,
     Cause,
@@ -19,7 +20,6 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from tests.journal.memory import BOOT_MS, memory_journal
 from tests.journal.replay import Record, check_columns
 from tests.routeinfo.manager import (

@@ -143,7 +143,7 @@ def test_a_route_of_the_past_is_explained(
     asked = ["explain", "order_topic", "--at", "1970-01-01T00:04", "--journal", str(folder / "journal"), *words]
     assert main(asked) == 0
     said = capsys.readouterr().out
-    n1, n2 = said.split("n2:")
+    n1, n2 = said.split("\nn2:")
     assert f"broker-b: 4 read queues, 4 write queues, perm 6; 0 {B}" in n1
     assert "since 1970-01-01T00:00:02.000Z (register; boot 0, seq" in n1
     assert f"broker-a: 4 read queues, 4 write queues, perm 6; 0 {A}" in n2

@@ -6,8 +6,8 @@ import pytest
 
 from rocketns.protocol.body.route import DataVersion
 from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import BrokerDoubted, BrokerDown, BrokerHeartbeat, BrokerRegistered, Cause
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from tests.routeinfo.manager import ADDR, BROKER, CLUSTER, MASTER, SLAVE, Broker, Manager, table_of
 
 TWO = table_of("T1", "T2")

@@ -10,9 +10,9 @@ import pytest
 
 from rocketns.config import RestoreConfig
 from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from rocketns.server.confirming import confirming, refusing
 from rocketns.server.confirming.confirming import ASK_INTERVAL_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rocketns.protocol.body.route import DataVersion, queue_data
+from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDoubted,
@@ -22,7 +23,6 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.routeinfo.unconfirmed.doubt import Doubt, Reason
 from rocketns.server.publishing import eventlog
 from rocketns.server.publishing.eventlog import log_events
 

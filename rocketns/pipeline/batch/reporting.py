@@ -10,9 +10,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.findings import Outcome, verdict
-from rocketns.pipeline.contract.catalogue import JOBS, LISTED
+from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
+from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.jobs.history.clocks import REFERENCE, VERSIONS
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.storage.events.stored import Delivered
@@ -25,7 +27,13 @@ SIZES = {
     "events": ("sources", "sum(events)"),
     "name_servers": ("ns_uptime", "count(distinct ns)"),
     "brokers": ("broker_intervals", "count(distinct broker)"),
-    "topics": ("topic_inventory", "count(topic)"),
+    "topics": ("topic_inventory", "count_if(kind = 'user')"),
+    "dead_topics": ("dead_topics", "count_if(kind = 'user')"),
+    "uneven_topics": ("skew", "count_if(kind = 'user' and skew > 1)"),
+    "incidents": ("incidents", f"count_if({CERTAIN})"),
+    "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
+    "lost_windows": ("key_windows", f"count_if(not ({CERTAIN}) and kind = 'user')"),
+    "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
 }
 
 
@@ -71,7 +79,30 @@ def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, l
             f"{delivered.repeated:,} records came more than once, {delivered.copies:,} whole files among them. Each "
             "record counts once."
         ]
+    if unsure := unsure_clocks(results):
+        told["incidents"] = list(map(clock_note, unsure))
     return told
+
+
+def unsure_clocks(results: Results) -> list[Mapping[str, Any]]:
+    """Rows of OFFSETS that no version change bounds."""
+    found = results.frame("clock_offsets").where(~F.col("method").isin(REFERENCE, VERSIONS)).orderBy("ns").collect()
+    return [row.asDict() for row in found]
+
+
+def clock_note(row: Mapping[str, Any]) -> str:
+    """What the clock of a name server is known from, and what depends on it."""
+    if row["uncertainty"] is None:
+        return (
+            f"Nothing tells how far the clock of {row['ns']} is off, so no correction was made: it heard no broker "
+            "at the same time as another name server. Windows that depend on it are marked “clocks”."
+        )
+    period = f"{row['uncertainty'] / 1e6:g} s"
+    return (
+        f"Too few brokers changed their data version to compare the clock of {row['ns']}. Its offset is estimated from "
+        f"heartbeats. They repeat every {period}, so it may be off by {period} more. Windows that are too short for "
+        "that are marked “clocks”."
+    )
 
 
 def summarise(

@@ -169,6 +169,10 @@ def _explain(add: argparse.ArgumentParser) -> None:
     add.add_argument("topic", metavar="TOPIC", help="name of the topic")
     add.add_argument("--at", required=True, type=instant, metavar="TIME",
         help="the moment, in UTC unless it has a zone")  # fmt: skip
+    add.add_argument("--journal", metavar="PATH",
+        help="folder that holds v=1/dt=.../ns=.../*.jsonl; read where --out does not reach that moment")  # fmt: skip
+    add.add_argument("--out", metavar="PATH",
+        help="--out of an earlier run or ingest: its events are read instead, which is faster")  # fmt: skip
 
 
 def _stream(add: argparse.ArgumentParser) -> None:
@@ -211,7 +215,7 @@ COMMANDS = {
         (_journal, _out, _stream, _window, _spark)),
     "explain": ("the route of a topic at a moment, on each name server",
         "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
-        (_explain, _journal, _spark)),
+        (_explain, _spark)),
     "demo": ("audit a synthetic fleet with known faults",
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
         "Exit status 0: every fault was found, and nothing else.",

@@ -15,3 +15,6 @@ STILL_OPEN = "open"
 
 # What names one broker address in the journal.
 MEMBER = ("cluster", "broker", "bid", "addr")
+
+# Why a window may be no difference: records that were lost, or clocks that are not known so exactly.
+LOST_RECORDS, CLOCKS = "lost_records", "clocks"

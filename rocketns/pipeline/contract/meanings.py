@@ -29,11 +29,29 @@ INCIDENTS = Meaning(
         "Windows shorter than the option min_window are left out. A registration never reaches all name servers at "
         "the same moment.",
         "A stopped name server is not compared. Each name server's clock is corrected by one constant offset.",
+        "“Clocks” marks incidents whose windows are all shorter than the clocks are known. A change that reached all "
+        "name servers at once may look like that.",
+        "Topics are user topics. System topics, %RETRY% and %DLQ% topics are counted apart.",
     ),
 )
 WINDOWS = Meaning(
     "The longest windows one by one, with the view of each name server when the window began.",
-    ("Views may change within a window. The table shows only the first ones.",),
+    (
+        "Views may change within a window. The table shows only the first ones.",
+        "Windows with the doubt “lost records” are no incident. See the table of incidents that may be lost records.",
+    ),
+)
+LOST = Meaning(
+    "In these windows only values differ that are in doubt: records of a name server were lost, and a topic change may "
+    "be among them. The doubt about a topic on a broker ends when the journal names it again: in a record, or in the "
+    "next whole snapshot. None of these is counted as a disagreement.",
+    ("Some of them may be real. The name servers' own tables show it while it lasts, later nothing does.",),
+)
+DOUBTS = Meaning(
+    "Where a name server's queues of a topic on a broker may be out of date: from a hole in its journal until the "
+    "journal names the topic on that broker again. A whole snapshot that shows the queues of before proves that no "
+    "change was lost, so then there is no row.",
+    ("Windows that rest on such a value have the doubt “lost records”. The page does not list this table.",),
 )
 SEGMENTS = Meaning(
     "The time of all windows of a topic, cut wherever a name server's view of the topic changes. Within a segment each "
@@ -93,6 +111,7 @@ IMBALANCE = Meaning(
         "The model assumes that producers are spread evenly over the views and send round robin over all writable "
         "queues. Queue selectors, latency fault tolerance and unequal producers change this.",
         "A view without a writable queue has no share, because its producers cannot send. Such views are named.",
+        "System topics are left out unless lookups show a group that reads them.",
     ),
 )
 BROKERS = Meaning(
@@ -149,15 +168,24 @@ MISSING = Meaning(
     "Hours in which clients asked unusually often for a topic that no broker had: at least 20 times, and more often "
     "than the median plus five times the usual deviation of the topic's previous 168 hours. “New” means that there "
     "were fewer than 24 hours to compare with.",
-    ("A client repeats a failed lookup, so one misspelt topic in one client may cause many.",),
+    (
+        "A client repeats a failed lookup, so one misspelt topic in one client may cause many.",
+        "System topics are listed last and are no finding: clients look them up by themselves.",
+    ),
 )
 CLOCKS = Meaning(
-    "How far each name server's clock is ahead of the reference, and from how many samples that was estimated.",
+    "How far each name server's clock is ahead of the reference, from how many samples that was estimated, and by how "
+    "much the estimate may be wrong.",
     ("One offset per name server holds for the whole observation. The page shows it under “What was read”.",),
 )
 SOURCES = Meaning(
-    "What was read, per name server. Its times were corrected by the clock offset before name servers were compared.",
-    ("An offset is estimated from events that all name servers saw at once. With little traffic it stays 0.",),
+    "What was read, per name server. Its times were corrected by the clock offset before name servers were compared. "
+    "“Clock known to” is by how much the offset may be wrong.",
+    (
+        "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: no version "
+        "changed. Heartbeats repeat, so an offset of one period more fits as well. “None”: the offset 0 rests on "
+        "nothing. Windows shorter than the clocks are known have the doubt “clocks”.",
+    ),
 )
 QUALITY = Meaning(
     "Gaps in the sequence numbers and drop records are lost records. Corrupt lines could not be read. A silent name "

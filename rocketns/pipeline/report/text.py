@@ -149,6 +149,11 @@ def kind(code: str | None) -> str:
     return KINDS.get(code or "", code or NONE)
 
 
+def doubt(code: str | None) -> str:
+    """Why a window may be none; a dash if there is no doubt."""
+    return code.replace("_", " ") if code else NONE
+
+
 def views(values: Sequence[Mapping[str, Any]] | None) -> str:
     """The view of each name server of one key: ``n1, n3: 4 read, 4 write, rw; n2: absent``."""
     said: dict[str, list[str]] = {}

@@ -16,6 +16,7 @@ from rocketns.routeinfo.liveness import ExpiredBroker
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
 from rocketns.server.clock import Clock
 from rocketns.server.control.control import Control
+from rocketns.server.control.silence import MassSilence
 from rocketns.server.jobs import Jobs
 from rocketns.server.stall import SETTLE_MS, StallWatch
 
@@ -29,12 +30,16 @@ EXPIRED_AT_ONCE_MAX = 64
 class Expiry:
     """`scan` is a periodic job."""
 
-    def __init__(self, context: NamesrvContext, clock: Clock, jobs: Jobs, stalls: StallWatch, control: Control) -> None:
+    def __init__(
+        self, context: NamesrvContext, clock: Clock, jobs: Jobs, stalls: StallWatch, control: Control,
+        silence: MassSilence,
+    ) -> None:  # fmt: skip
         self._tables = context.tables
         self._clock = clock
         self._jobs = jobs
         self._stalls = stalls
         self._control = control
+        self._silence = silence
         self._overdue: deque[ExpiredBroker] = deque()
 
     def scan(self) -> None:
@@ -68,9 +73,17 @@ class Expiry:
             expired = self._overdue.popleft()
             entry = expired.entry
             if self._tables.broker_live_table.get(expired.key) is entry and entry.expires_before(now_ms):
-                self._expire(expired)
+                self._expire_or_keep(expired)
         if self._overdue:
             asyncio.get_running_loop().call_soon(self._expire_some)
+
+    def _expire_or_keep(self, expired: ExpiredBroker) -> None:
+        """Brokers that are silent together with many others are kept, unless a request of the connection waits."""
+        entry = expired.entry
+        if entry.doubt is not None or not self._silence.is_on():
+            self._expire(expired)
+        elif entry.channel is None or not entry.channel.in_flight:
+            self._silence.keep(expired.key, entry)
 
     def _expire(self, expired: ExpiredBroker) -> None:
         """Close the broker's connection and unregister it, unless a request of the connection waits."""

@@ -15,6 +15,7 @@ from tests.pipeline.duck import (
     consumers,
     departures,
     divergence,
+    doubts,
     imbalance,
     impact,
     incidents,
@@ -69,6 +70,8 @@ class Run:
         state.prepare(db, asked["t0"], asked["t1"], asked["silent"])
         state.broker_intervals(db)
         state.topic_intervals(db)
+        doubts.topic_doubts(db)
+        db.register("clock_offsets", self.tables["clock_offsets"])
         return db
 
 
@@ -115,7 +118,7 @@ def _quality(run: Run) -> Rows:
 
 TWINS: Mapping[str, Twin] = {
     "key_windows": with_windows("from key_windows"),
-    "incidents": from_tables(incidents.SQL),
+    "incidents": Twin(lambda run: duck_rows(run.with_tables(), incidents.SQL)),
     "topic_segments": with_windows(divergence.SEGMENTS),
     "group_members": from_tables(consumers.SQL),
     "impact": Twin(from_tables(impact.SQL).rows, MODEL, lambda row: row["assignments"] == "model"),
@@ -125,6 +128,7 @@ TWINS: Mapping[str, Twin] = {
     "ns_uptime": from_state("from uptime"),
     "broker_intervals": from_state("from broker_intervals"),
     "topic_intervals": from_state("from topic_intervals"),
+    "topic_doubts": from_state("from topic_doubts"),
     "topic_days": from_tables(topics.DAYS),
     "topic_inventory": from_tables(topics.INVENTORY),
     "uncovered_days": from_tables(topics.UNCOVERED),

@@ -21,10 +21,9 @@ from rocketns.pipeline.synthetic.journal.effects import (
 )
 from rocketns.pipeline.synthetic.journal.heartbeats import GAP_BITS, GAP_MASK, TEMPLATE_MASK, TIME_SHIFT, Beats
 from rocketns.pipeline.synthetic.journal.lookups import Lookups
-from rocketns.pipeline.synthetic.scenario.plan import Boot, Plan
+from rocketns.pipeline.synthetic.scenario.plan import HOUR_MS, Boot, Plan
 from rocketns.pipeline.synthetic.scenario.world import Table, World
 
-HOUR_MS = 3_600_000
 # This template number marks other records: the integer is then a place in the chunk's list of them. They come after the
 # heartbeats of the same ms.
 OTHER = TEMPLATE_MASK
@@ -66,7 +65,7 @@ class JournalWriter:
         self.world, self.plan, self.ns, self.sight, self.folder = world, plan, ns, sight, folder
         self.state, self.seq, self.boot_id = _State(), 0, 0
         self.name, self.offset_ms = world.name_servers[ns], world.offsets_ms[ns]
-        self.damager = Damager(plan.damage.get(ns, ()))
+        self.damager = Damager(plan.damage.get(ns, ()), plan.hidden.get(ns, ()))
         self.files = self.bytes = self.records = 0
 
     def write(self) -> Written:
@@ -150,7 +149,9 @@ class JournalWriter:
             return self._snapshot(at)
         if isinstance(what, Effect):
             self.state.apply(what)
-            return self._records(list(what.records), at)
+            hidden = self.damager.hides(what, self.boot_id, self.seq + 1)
+            lines = self._records(list(what.records), at)
+            return [] if hidden else lines
         return self._records(what, at)
 
     def _records(self, records: list[bytes], at: int) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Why a live broker may be gone without anybody having said so: it is unconfirmed until its next sign of life."""
+"""What the tables keep of brokers that are in the routes without a sign of life, and of their topics."""
 
 from __future__ import annotations
 
@@ -31,3 +31,14 @@ class Doubt:
     def was_heard(self) -> bool:
         """Whether this process itself had heard the broker before."""
         return self.reason in (Reason.SILENT_TOGETHER, Reason.STALLED)
+
+
+@dataclass(slots=True)
+class Unheard:
+    """A group whose topics are those of the start. ``lacking``: no registration named them so far; None: none came.
+
+    ``due_ms``: when they go, if a registration came that may have been the whole table.
+    """
+
+    lacking: set[str] | None = None
+    due_ms: int | None = None
