@@ -20,7 +20,7 @@ from rocketns.pipeline.storage.results import RESULTS, Results
 from tests.pipeline.duck.query import same
 from tests.pipeline.duck.twins import TWINS, Run
 from tests.pipeline.frames import plain
-from tests.pipeline.journals import Journals, events_table, random_journals, write_files
+from tests.pipeline.journals import Journals, events_table, random_journals, topic, write_files
 
 SEED, SECONDS = 7, 900
 # A topic is dead only if every day is covered, so one of the two is always empty; test_topics.py compares it.
@@ -39,6 +39,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     parameters = {
         "t0": observation.t0, "t1": observation.t1, "silent": SILENT_AFTER_US, "min_window": request.min_window,
         "days": request.dead_days, "groups": json.dumps(request.groups),
+        "target": request.target,
     }  # fmt: skip
     tables = {job.name: read(folder / "out" / RESULTS / job.name) for job in JOBS}
     files = read_files(spark, str(folder / "out" / EVENTS_FOLDER)).toArrow()
@@ -46,7 +47,8 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def eventful_journals() -> Journals:
-    """Random journals with a hole in the first, and a consumer that asks each name server at the end."""
+    """Random journals with a hole in the first. At the end a consumer asks each name server, and a topic is put on one
+    broker alone."""
     journals = random_journals(SEED, seconds=SECONDS)
     del journals["n1"][30:33]
     for records in journals.values():
@@ -56,6 +58,8 @@ def eventful_journals() -> Journals:
             records.append(
                 {"boot": last["boot"], "seq": last["seq"] + number, "ts": last["ts"], "ev": "lookup", **asked}
             )
+        alone = {"broker": "broker-b", "cause": "topic", "topics": [topic("alone")]}
+        records.append({"boot": last["boot"], "seq": last["seq"] + 3, "ts": last["ts"], "ev": "tput", **alone})
     return journals
 
 

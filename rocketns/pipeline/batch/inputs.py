@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import Job
+from rocketns.pipeline.jobs.fleet.census import asked
 from rocketns.pipeline.jobs.history.clocks import corrected
 from rocketns.pipeline.jobs.history.state import Base, base
 from rocketns.pipeline.jobs.topics import system_topics, without_unread
@@ -66,6 +67,9 @@ class Inputs:
     def lookups(self) -> DataFrame:
         return self._results.cut(self["events"].where("ev = 'lookup'"))
 
+    def asked(self) -> DataFrame:
+        return self._results.cut(asked(self["lookups"], self._observation))
+
     def system_topics(self) -> DataFrame:
         return system_topics(self["broker_intervals"])
 
@@ -78,6 +82,7 @@ MAKERS: Mapping[str, Callable[[Inputs], Any]] = {
     "events": Inputs.events,
     "base": Inputs.base,
     "lookups": Inputs.lookups,
+    "asked": Inputs.asked,
     "system_topics": Inputs.system_topics,
     "read_segments": Inputs.read_segments,
 }

@@ -17,7 +17,7 @@ from rocketns.pipeline.batch.findings import Outcome, incomplete
 from rocketns.pipeline.batch.inputs import Inputs, function_of
 from rocketns.pipeline.batch.reporting import SUMMARY, notes, summarise, write_page
 from rocketns.pipeline.contract.catalogue import JOBS
-from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
+from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import PHASES, STAGES
@@ -42,6 +42,7 @@ class Request(NamedTuple):
     groups: Sequence[int] = GROUP_SIZES
     dead_days: int = DEAD_DAYS
     csv: bool = False
+    target: float = TARGET_PERCENT
 
 
 def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
@@ -72,7 +73,10 @@ def computed(spark: SparkSession, request: Request, results: Results, say: Say) 
     stored = f"{request.out.rstrip('/')}/{EVENTS_FOLDER}"
     files = results.cut(read_files(spark, stored))
     observation = observed(files, request.t0, request.t1)
-    given = {"min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days}
+    given = {
+        "min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days,
+        "target_percent": request.target,
+    }  # fmt: skip
     inputs = Inputs(results, read_events(spark, stored, observation), files, observation, given)
     for lanes in PHASES:
         together(*[partial(run_stages, stages, inputs, results, say) for stages in lanes])
@@ -126,5 +130,6 @@ def shown(request: Request, observation: Observation, master: str) -> dict[str, 
         "min_window": f"{request.min_window / 1e6:g} s",
         "groups": ", ".join(map(str, request.groups)),
         "dead_days": str(request.dead_days),
+        "target": f"{request.target:g} %",
         "master": master,
     }

@@ -150,6 +150,46 @@ MISSING = Meaning(
     "were fewer than 24 hours to compare with.",
     ("A client repeats a failed lookup, so one misspelt topic in one client may cause many.",),
 )
+CLIENTS = Meaning(
+    "Who asked for routes, the fastest first. A lookup counts for its language and version. Polls: the mean time "
+    "between two lookups of one topic. RocketMQ's clients ask for each of their topics every 30 s.",
+    (
+        "A client is a connection: a process that connects again counts twice. Without journalLookupClients=true one "
+        "row stands for all clients of a language and version, and how often each polls is not known.",
+    ),
+)
+CENSUS = Meaning(
+    "Languages and versions of the clients. Fast: clients that ask more often than every 15 s, which is half of "
+    "RocketMQ's default.",
+    ("The version is what the client states. Clients that are not written in Java may state any number.",),
+)
+ASKERS = Meaning(
+    "Who asked for topics that did not exist, and how often.",
+    ("A topic that was created during the observation is listed with its lookups from before.",),
+)
+AVAILABILITY = Meaning(
+    "How long brokers, broker groups and clusters were listed, against the target of the option target. Failed: gone "
+    "after heartbeats stopped or the connection ended. Budget: the failed time that the target allows. Left: the part "
+    "of the budget that is left; below 0 % it is used up. Times are summed over name servers, and for a cluster over "
+    "its groups. Master: whether the group had a master, without which nothing can be sent to it.",
+    (
+        "This is the name servers' view. A broken network between the two counts as a failure of the broker.",
+        "Unheard: listed, but without heartbeats until it was dropped. It does not count as failed.",
+        "Planned time, after the broker unregistered, and time after a name server's own start do not count.",
+    ),
+)
+SOLE_TOPICS = Meaning(
+    "Topics that lose every master or every write queue if one broker, or one zone, goes.",
+    ("The state at the end of the observation. An acting master does not count: nothing can be sent to it.",),
+)
+BLAST = Meaning(
+    "What the loss of one broker or one zone takes with it: user topics without a master, and those to which nothing "
+    "can be sent.",
+    (
+        "It says which routes remain, not whether the remaining brokers can carry the load.",
+        "Zones are as brokers state them. A broker without a zone survives the loss of each zone.",
+    ),
+)
 CLOCKS = Meaning(
     "How far each name server's clock is ahead of the reference, and from how many samples that was estimated.",
     ("One offset per name server holds for the whole observation. The page shows it under “What was read”.",),

@@ -45,10 +45,10 @@ SNAPSHOTS = columns("ns:string boot:long snap:long end_seq:long end_ts:long")
 NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string")
 
 # end_cause: the cause of the down, snapshot (found gone after records were lost), or the name server's (NS_UPTIME).
-# gap: ms since the last heartbeat, of the down that closed the interval; else null.
+# gap: ms since the last heartbeat, of the down that closed the interval; else null. zone: as last stated; null: none.
 BROKER_INTERVALS = columns(
     "ns:string cluster:string broker:string bid:int addr:string "
-    "t1:long t2:long end_cause:string gap:long timeout_ms:long"
+    "t1:long t2:long end_cause:string gap:long timeout_ms:long zone:string"
 )
 
 # cause: of the record that opened the interval; snapshot if that was the first record of it.
@@ -137,3 +137,28 @@ UNCOVERED_DAYS = columns("ns:string ago:long")
 MISSING_TOPICS = columns(
     "topic:string hour:long kind:string miss:long n:long ns:strings hours:int median:double mad:double bound:double"
 )
+
+# The tables below are defined in docs/audit-definitions.md, a section each.
+# client: ip:port at the name server; null for all clients of the language and version that the journal does not name.
+CLIENTS = columns(
+    "client:string lang:string cv:int ns:strings topics:long n:long miss:long poll_s:double t1:long t2:long"
+)
+CLIENT_CENSUS = columns(
+    "lang:string cv:int release:string clients:long hosts:long n:long miss:long share:double poll_p50:double fast:long"
+)
+MISSING_ASKERS = columns(
+    "topic:string kind:string client:string lang:string cv:int ns:strings n:long miss:long t1:long t2:long"
+)
+
+# level: broker (an address) | group | master (of a group) | cluster; bid and addr are null but for an address. *_s and
+# failures: sums over name servers. left: the part of the error budget that is left, below 0 if more was used.
+AVAILABILITY = columns(
+    "level:string cluster:string broker:string bid:int addr:string name_servers:long listed_s:double failed_s:double "
+    "planned_s:double unheard_s:double failures:long availability:double target:double budget_s:double left:double"
+)
+
+# scope: broker | zone; name: the one whose loss the topic does not survive.
+SOLE_TOPICS = columns(
+    "scope:string name:string topic:string kind:string loses_masters:boolean loses_writes:boolean queues:long"
+)
+BLAST_RADIUS = columns("scope:string name:string no_master:long no_write:long queues:long sample:strings")

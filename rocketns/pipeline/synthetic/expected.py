@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, MIN_WINDOW_US
+from rocketns.pipeline.synthetic.fleet import FAILURES, fleet_of
 from rocketns.pipeline.synthetic.journal.effects import Sight
 from rocketns.pipeline.synthetic.journal.lookups import hottest
 from rocketns.pipeline.synthetic.journal.sight import Session
@@ -27,7 +28,6 @@ FLAGGED_MISSES = 20
 DEPARTURES = {
     "partition": "partition", "flap": "partition", "crash": "crash", "silent": "silent", "farewell": "graceful",
 }  # fmt: skip
-FAILURES = ("expired", "channel_close")
 
 
 class Window(NamedTuple):
@@ -53,7 +53,7 @@ def truth_of(world: World, plan: Plan, sights: Sequence[Sight]) -> dict[str, Any
         "dead": plan.dead if spec.seconds >= DEAD_DAYS * DAY_S else [],
         "hottest": hottest(world, plan)[0],
         "missing": list(_missing(plan)),
-    }
+    } | fleet_of(world, plan, sights)
 
 
 def _windows(world: World, plan: Plan, sights: Sequence[Sight]) -> Iterator[Window]:

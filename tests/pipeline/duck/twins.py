@@ -10,7 +10,10 @@ import duckdb
 import pyarrow
 
 from tests.pipeline.duck import (
+    availability,
+    blast,
     brokers,
+    census,
     clocks,
     consumers,
     departures,
@@ -132,6 +135,12 @@ TWINS: Mapping[str, Twin] = {
     "hot_topics": from_tables(topics.HOT),
     "skew": from_tables(topics.SKEW),
     "missing_topics": from_tables(missing.SQL),
+    "clients": from_tables(census.CLIENTS),
+    "client_census": from_tables(census.CENSUS),
+    "missing_askers": from_tables(census.ASKERS),
+    "availability": from_tables(availability.SQL),
+    "sole_topics": from_tables(blast.SOLE),
+    "blast_radius": from_tables(blast.RADIUS),
     "clock_offsets": Twin(lambda run: duck_rows(run.events_only(), clocks.OFFSETS.replace("all_events", "raw_events"))),
     "sources": from_tables(sources.SQL),
     "quality": Twin(_quality, ("kind", "ns", "boot", "n")),
