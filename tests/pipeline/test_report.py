@@ -18,7 +18,7 @@ from tests.pipeline.report_sample import clean, hostile, huge, incomplete, nothi
 
 PAGES = (sample, clean, nothing, incomplete, hostile)
 SECTIONS = ("incidents", "timeline", "impact", "imbalance", "availability", "brokers", "departures",
-            "topics", "lookups", "clients", "blast", "quality")  # fmt: skip
+            "topics", "lookups", "clients", "blast", "storms", "ordered", "growth", "quality")  # fmt: skip
 VOID = {"meta", "br", "link", "img", "input", "hr", "use", "path"}
 MB = 1_000_000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,24 @@ def fleet_tables(truth: Truth) -> Rows:
         "sole_topics": [
             {"scope": scope, "name": name, "topic": topic, "kind": "user", "loses_writes": True}
             for scope, name, topic in truth["sole"]
+        ],
+        "storms": [
+            {"ns": ns, "t1": number, "registrations": n, "brokers": brokers, "trigger": trigger}
+            for ns, number, n, brokers, trigger in truth["storms"]
+        ],
+        "ordered_keys": [
+            {"topic": topic, "kind": "user", "steps": steps, "moved_max": moved}
+            for topic, steps, moved in truth["moved"]
+        ],
+        "growth": [
+            {
+                "day": f"{date(1970, 1, 1) + timedelta(day)}",
+                "topics": topics,
+                "entries": entries,
+                "broker": broker,
+                "registration_bytes": size,
+            }
+            for day, topics, entries, broker, size in truth["growth"]
         ],
     }
 
@@ -149,6 +168,9 @@ def test_a_wrong_figure_of_a_broker_is_told(truth: Truth, tables: Rows, figure: 
         ("client_census", {"lang": "PYTHON", "cv": 1, "clients": 1}),
         ("missing_askers", {"topic": "t", "client": "c"}),
         ("availability", {"level": "broker", "broker": "b", "bid": 0}),
+        ("storms", {"ns": "ns-1", "t1": 10**18, "registrations": 5, "brokers": 5, "trigger": "new"}),
+        ("ordered_keys", {"topic": "t", "kind": "user", "steps": 1, "moved_max": 0.5}),
+        ("growth", {"day": "1970-01-01", "topics": 1, "entries": 1, "broker": "b", "registration_bytes": 1}),
         ("sole_topics", {"scope": "zone", "name": "z", "topic": "t", "kind": "user", "loses_writes": True}),
     ],
 )
@@ -160,7 +182,7 @@ def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str,
 @pytest.mark.parametrize(
     "table",
     ["hot_topics", "missing_topics", "quality", "clients", "client_census", "missing_askers", "availability",
-     "sole_topics"],
+     "sole_topics", "storms", "ordered_keys", "growth"],
 )  # fmt: skip
 def test_what_was_seeded_and_is_not_there_is_missed(truth: Truth, tables: Rows, table: str) -> None:
     tables[table] = []

@@ -150,6 +150,32 @@ JOBS = (
         "fleet", "blast", meanings.BLAST, ("no_write desc", "no_master desc", "scope", "name"),
     ),
     Job(
+        "storm_registrations", "a registration in a storm of registrations",
+        schema.STORM_REGISTRATIONS, "fleet.storms.storm_registrations",
+        ("broker_intervals", "topic_intervals", "ns_uptime", "sizes"),
+        "fleet", "storms", meanings.STORM_REGISTRATIONS, ("storm", "ns", "place"),
+    ),
+    Job(
+        "storms", "a storm of registrations at a name server",
+        schema.STORMS, "fleet.storms.storms", ("storm_registrations",),
+        "fleet", "storms", meanings.STORMS, ("registrations desc", "t1", "ns"),
+    ),
+    Job(
+        "ordered_keys", "a topic whose keys moved to other queues",
+        schema.ORDERED_KEYS, "fleet.ordered.ordered_keys", ("topic_intervals", "events", "system_topics", "keep"),
+        "fleet", "ordered", meanings.ORDERED, (USERS_FIRST, "if(ordered, 0, 1)", "moved_max desc", "topic"),
+    ),
+    Job(
+        "growth", "a UTC day",
+        schema.GROWTH, "fleet.growth.growth", ("sizes",),
+        "fleet", "growth", meanings.GROWTH, ("day",),
+    ),
+    Job(
+        "growth_limits", "a frame that has a limit",
+        schema.GROWTH_LIMITS, "fleet.growth.growth_limits", ("growth", "observation"),
+        "fleet", "growth", meanings.LIMITS, ("used desc", "measure"),
+    ),
+    Job(
         "clock_offsets", "a name server's clock",
         schema.OFFSETS, "history.clocks.clock_offsets", ("raw_events", "keep"),
         "clocks", "quality", meanings.CLOCKS,

@@ -17,7 +17,7 @@ STAGES = {
     "input": "what is missing from the journals",
     "brokers": "brokers and departures",
     "topics": "topics and lookups",
-    "fleet": "clients, error budgets, single points of failure",
+    "fleet": "clients, error budgets, single points of failure, storms, growth",
 }
 PHASES = (
     (("clocks",),),
@@ -38,6 +38,9 @@ SECTIONS = {
     "lookups": "Lookups",
     "clients": "Clients",
     "blast": "Blast radius",
+    "storms": "Registration storms",
+    "ordered": "Ordered keys",
+    "growth": "Growth",
     "quality": "Data quality",
 }
 
@@ -47,6 +50,7 @@ INPUTS = {
     "events": "EVENTS with corrected times, from a day before the observation",
     "lookups": "those EVENTS that are route lookups",
     "asked": "fleet.census.asked: what each client asked for",
+    "sizes": "fleet.growth.sizes: topics and bytes of each broker's registration, day by day",
     "files": "FILES",
     "base": "history.state.Base: boots, holes, snapshots and uptime",
     "observation": "the time that the run looks at",

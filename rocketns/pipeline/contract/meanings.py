@@ -190,6 +190,38 @@ BLAST = Meaning(
         "Zones are as brokers state them. A broker without a zone survives the loss of each zone.",
     ),
 )
+STORMS = Meaning(
+    "At least five brokers registered with one name server, each within 30 s of the one before. Start: the name server "
+    "had just started. Return: most had been listed before. New: most had not. Changed topics: what the registrations "
+    "put into the routes.",
+    (
+        "Bytes are an estimate from the names of the topics: the journal has no sizes.",
+        "Registrations that change nothing are heartbeats in the journal and do not count.",
+    ),
+)
+STORM_REGISTRATIONS = Meaning(
+    "The registrations of all storms in their order. Away: how long the name server had not listed the address.",
+    ("Registrations of the same ms are in the order of their names.",),
+)
+ORDERED = Meaning(
+    "Producers that keep an order send a key to queue hash modulo n of the route's n write queues. When the number or "
+    "the order of the queues changes, keys move, and messages of one key may be consumed out of order. Moved: the part "
+    "of all keys that the worst change moved. A change counts once a list held for 30 s before and another one after.",
+    (
+        "The journal does not say which topics are used in order. “Ordered” means that the topic has an order "
+        "configuration in the KV store. If name servers send it, keys of this topic stay.",
+        "Only hash modulo n is modelled. Consistent hashing and static topics move fewer keys.",
+    ),
+)
+GROWTH = Meaning(
+    "Topics, routes (one for each topic and broker) and the largest frames at the end of each UTC day.",
+    ("Bytes are an estimate of uncompressed JSON, as 5.x brokers send it, without attributes and static topics.",),
+)
+LIMITS = Meaning(
+    "When the largest registration of a broker, and the list of all topics, reach 16 MiB. A larger frame is refused, "
+    "and its sender is disconnected.",
+    ("A straight line through the last days, at most 90. With fewer than three days there is none.",),
+)
 CLOCKS = Meaning(
     "How far each name server's clock is ahead of the reference, and from how many samples that was estimated.",
     ("One offset per name server holds for the whole observation. The page shows it under “What was read”.",),

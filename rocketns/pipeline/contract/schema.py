@@ -162,3 +162,27 @@ SOLE_TOPICS = columns(
     "scope:string name:string topic:string kind:string loses_masters:boolean loses_writes:boolean queues:long"
 )
 BLAST_RADIUS = columns("scope:string name:string no_master:long no_write:long queues:long sample:strings")
+
+# storm: t of its first registration; trigger: start | return | new; away_s: since the address was last listed; topics:
+# changed ones; bytes: an estimate, null if the broker had no topics at the end of the day.
+STORM_REGISTRATIONS = columns(
+    "ns:string storm:long trigger:string place:int t:long cluster:string broker:string bid:int addr:string "
+    "away_s:double topics:long bytes:long"
+)
+STORMS = columns(
+    "ns:string t1:long t2:long trigger:string registrations:long brokers:long topics:long bytes:long peak_s:long "
+    "first:string last:string"
+)
+
+# moved_max: part of all keys; at, n_before, n_after, broker: of that step; t1, t2: first and last step.
+ORDERED_KEYS = columns(
+    "topic:string kind:string ordered:boolean steps:long ns:strings moved_max:double at:long n_before:long "
+    "n_after:long broker:string t1:long t2:long"
+)
+
+# At the end of the day; registration_bytes and list_bytes are estimates.
+GROWTH = columns(
+    "day:string topics:long entries:long brokers:long registration_bytes:long broker:string list_bytes:long"
+)
+# measure: registration | topic_list; reached: us, null if the line does not get there in ten years.
+GROWTH_LIMITS = columns("measure:string now:long limit:long used:double per_day:double reached:long")

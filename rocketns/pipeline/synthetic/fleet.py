@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rocketns.pipeline.synthetic.journal.effects import Sight
-from rocketns.pipeline.synthetic.journal.lookups import Asking, asking, misser, pollers
+from rocketns.pipeline.synthetic.journal.lookups import Asking, asking, misser, newcomer, pollers
 from rocketns.pipeline.synthetic.journal.sight import Session
 from rocketns.pipeline.synthetic.scenario.plan import Boot, Plan
 from rocketns.pipeline.synthetic.scenario.world import World
@@ -31,8 +31,9 @@ def _census(world: World, plan: Plan) -> list[list[Any]]:
     """Language, version, number of clients."""
     clients: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
     for ns in range(world.spec.name_servers):
-        vain = [Asking("", misser(ns), 1)] if plan.misses else []
-        for asked in [*asking(world, plan, ns), *vain]:
+        others = [Asking("", misser(ns), 1)] if plan.misses else []
+        others += [Asking("", newcomer(), 1)] if plan.grown and not ns else []
+        for asked in [*asking(world, plan, ns), *others]:
             clients[asked.by].add(asked.client)
     return sorted([*by, len(names)] for by, names in clients.items())
 
@@ -64,7 +65,7 @@ def _sole(world: World, plan: Plan) -> list[list[str]]:
     """Scope, name, topic: the broker or zone that takes all of a topic's brokers with it. At the end all are up."""
     tables = {broker: plan.table(world, broker, world.spec.end_ms) for broker in world.tables}
     found = []
-    for topic in world.topics():
+    for topic in [*world.topics(), *(topic for _, topic in plan.grown)]:
         brokers = {broker for broker, table in tables.items() if topic in table}
         for scope, names in (("broker", brokers), ("zone", {world.zones[broker] for broker in brokers})):
             found += [[scope, name, topic] for name in names if len(names) == 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from rocketns.pipeline.synthetic.verdicts import Outcome, Verdict, invented, sets
@@ -15,6 +16,9 @@ COLUMNS = {
     "missing_askers": ("topic", "client"),
     "availability": ("level", "broker", "bid", "failed_s", "planned_s", "failures"),
     "sole_topics": ("scope", "name", "topic", "kind", "loses_writes"),
+    "storms": ("ns", "t1", "registrations", "brokers", "trigger"),
+    "ordered_keys": ("topic", "kind", "steps", "moved_max"),
+    "growth": ("day", "topics", "entries", "broker", "registration_bytes"),
 }
 # The ends of the observation and of a killed name server are those of the last record.
 UP_TOLERANCE_S = 90.0
@@ -30,6 +34,11 @@ def fleet_verdicts(truth: Mapping[str, Any], given: Mapping[str, Sequence[Row]])
     yield from _budgets(truth["budgets"], given["availability"])
     users = [row for row in given["sole_topics"] if row["kind"] == "user" and row["loses_writes"]]
     yield from sets("sole_topics", _tuples(truth["sole"]), {(row["scope"], row["name"], row["topic"]) for row in users})
+    yield from sets("storms", _tuples(truth["storms"]), set(_numbered(given["storms"])))
+    moved = {(r["topic"], r["steps"], round(r["moved_max"], 9)) for r in given["ordered_keys"] if r["kind"] == "user"}
+    yield from sets("ordered_keys", _tuples(truth["moved"]), moved)
+    growth = {(_day(row["day"]), *(row[name] for name in COLUMNS["growth"][1:])) for row in given["growth"]}
+    yield from sets("growth", _tuples(truth["growth"]), growth)
 
 
 def _tuples(lists: Sequence[Sequence[Any]]) -> set[tuple[Any, ...]]:
@@ -38,6 +47,17 @@ def _tuples(lists: Sequence[Sequence[Any]]) -> set[tuple[Any, ...]]:
 
 def _rows(given: Mapping[str, Sequence[Row]], table: str) -> set[tuple[Any, ...]]:
     return {tuple(row[name] for name in COLUMNS[table]) for row in given[table]}
+
+
+def _numbered(storms: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
+    """Each name server's storms in the order of time, without their times."""
+    for ns in sorted({row["ns"] for row in storms}):
+        own = sorted((row for row in storms if row["ns"] == ns), key=lambda row: row["t1"])
+        yield from ((ns, n, row["registrations"], row["brokers"], row["trigger"]) for n, row in enumerate(own))
+
+
+def _day(text: str) -> int:
+    return (date.fromisoformat(text) - date(1970, 1, 1)).days
 
 
 def _budgets(wanted: Sequence[Row], rows: Sequence[Row]) -> Iterator[Verdict]:

@@ -14,7 +14,7 @@ ASKED = (
     Column("miss", "Answered “not exist”", text.number, number=True),
 )
 SEEN = (Column("t1", "From (UTC)", text.moment), Column("t2", "To (UTC)", text.moment))
-ASKED_AT = Column("ns", "Asked at", text.names, wide=True)
+ASKED_AT, SEEN_AT = (Column("ns", label, text.names, wide=True) for label in ("Asked at", "Seen at"))
 CENSUS = (
     *LANGUAGE,
     Column("release", "Release"),
@@ -67,6 +67,67 @@ SOLE = (
     Column("loses_writes", "No write queue left"),
     Column("queues", "Write queues lost", text.number, number=True),
 )
+STORMS = (
+    Column("ns", "Name server"),
+    Column("t1", "First (UTC)", text.moment),
+    Column("t2", "Last (UTC)", text.moment),
+    Column("trigger", "Trigger"),
+    Column("registrations", "Registrations", text.number, number=True),
+    Column("peak_s", "Most in a second", text.number, number=True),
+    Column("brokers", "Brokers", text.number, number=True),
+    Column("topics", "Changed topics", text.number, number=True),
+    Column("bytes", "Bytes, about", text.number, number=True),
+    Column("first", "First broker", wide=True),
+    Column("last", "Last broker", wide=True),
+)
+REGISTRATIONS = (
+    Column("storm", "Storm (UTC)", text.moment),
+    Column("ns", "Name server"),
+    Column("place", "Place", text.number, number=True),
+    Column("t", "At (UTC)", text.moment),
+    Column("broker", "Broker", wide=True),
+    Column("bid", "Id", text.plain, number=True),
+    Column("addr", "Address", wide=True),
+    Column("away_s", "Away", text.seconds, number=True),
+    Column("topics", "Changed topics", text.number, number=True),
+    Column("bytes", "Bytes, about", text.number, number=True),
+)
+ORDERED = (
+    TOPIC,
+    KIND,
+    Column("ordered", "Ordered"),
+    Column("moved_max", "Keys moved", text.percent, number=True),
+    Column("at", "At (UTC)", text.moment),
+    Column("n_before", "Queues before", text.number, number=True),
+    Column("n_after", "After", text.number, number=True),
+    Column("broker", "Broker", wide=True),
+    Column("steps", "Changes", text.number, number=True),
+    SEEN_AT,
+)
+DAYS = (
+    Column("day", "Day (UTC)"),
+    Column("topics", "Topics", text.number, number=True),
+    Column("entries", "Routes", text.number, number=True),
+    Column("brokers", "Brokers", text.number, number=True),
+    Column("registration_bytes", "Largest registration, bytes", text.number, number=True),
+    Column("broker", "Of", wide=True),
+    Column("list_bytes", "List of topics, bytes", text.number, number=True),
+)
+FRAMES = {"registration": "registration of a broker", "topic_list": "list of all topics"}
+
+
+def _frame(measure: str) -> str:
+    return FRAMES.get(measure, measure)
+
+
+LIMITS = (
+    Column("measure", "Frame", _frame),
+    Column("now", "Bytes now", text.number, number=True),
+    Column("limit", "Limit", text.number, number=True),
+    Column("used", "Used", text.percent, number=True),
+    Column("per_day", "More each day", text.number, number=True),
+    Column("reached", "Reached (UTC)", text.moment),
+)
 
 
 def clients_section(data: ReportInput) -> Section:
@@ -106,3 +167,44 @@ def blast_section(data: ReportInput) -> Section:
         listed("Topics that depend on one broker or zone", meaning("sole_topics"), SOLE, data["sole_topics"], answer),
     ]
     return Section("blast", answer, blocks)
+
+
+def storms_section(data: ReportInput) -> Section:
+    """Which name servers many brokers registered with at once."""
+    storms, none = data["storms"], "No five brokers registered at once."
+    answer = none
+    if storms:
+        worst = storms.rows[0]
+        answer = (
+            f"{plural(storms.total, 'storm')}. The largest: {plural(worst['registrations'], 'registration')} at "
+            f"{text.short(worst['ns'])}."
+        )
+    registrations = data["storm_registrations"]
+    blocks = [
+        listed("Storms", meaning("storms"), STORMS, storms, none),
+        listed("Order of registrations", meaning("storm_registrations"), REGISTRATIONS, registrations, none),
+    ]
+    return Section("storms", answer, blocks)
+
+
+def ordered_section(data: ReportInput) -> Section:
+    """Which topics' keys moved to other queues."""
+    topics = plural(data["ordered_keys"].total, "topic")
+    none = "No topic's write queues changed for longer than 30 s."
+    block = listed("Topics whose keys moved", meaning("ordered_keys"), ORDERED, data["ordered_keys"], none)
+    return Section("ordered", f"The write queues of {topics} changed, which moves keys.", [block])
+
+
+def growth_section(data: ReportInput) -> Section:
+    """When the largest frames reach their limit."""
+    limits, none = data["growth_limits"], "No topic was registered."
+    soon = [row for row in limits.rows if row.get("reached") is not None]
+    answer = "No frame grows to its limit within ten years."
+    if soon:
+        first = min(soon, key=lambda row: row["reached"])
+        answer = f"The {_frame(first['measure'])} reaches 16 MiB about {text.moment(first['reached'])}."
+    blocks = [
+        listed("Limits", meaning("growth_limits"), LIMITS, limits, none),
+        listed("Day by day", meaning("growth"), DAYS, data["growth"], none),
+    ]
+    return Section("growth", answer, blocks)

@@ -34,6 +34,7 @@ class Lookups:
         self.world, self.plan, self.ns = world, plan, ns
         self.interval_ms = world.spec.lookup_s * 1000
         self.offset_ms = world.offsets_ms[ns]
+        self.polls = polls(world)
         self.asking = list(asking(world, plan, ns))
 
     def rows(self, boot: Boot, begin_ms: int, end_ms: int) -> Iterator[tuple[int, list[bytes]]]:
@@ -51,7 +52,9 @@ class Lookups:
 
     def _records(self, since: int, until: int) -> list[bytes]:
         """A shorter interval has a proportional part of the lookups, rounded down."""
-        rows = [*self.asking, *[asked for misses in self.plan.misses for asked in self._missed(misses, since, until)]]
+        new = [Asking(topic, newcomer(), self.polls) for at, topic in self.plan.grown if since >= at and not self.ns]
+        vain = [asked for misses in self.plan.misses for asked in self._missed(misses, since, until)]
+        rows = [*self.asking, *new, *vain]
         counted = [asked._replace(n=asked.n * (until - since) // self.interval_ms) for asked in rows]
         return [_row(asked, until - since) for asked in counted if asked.n]
 
@@ -71,20 +74,30 @@ def hottest(world: World, plan: Plan) -> list[str]:
 
 def asking(world: World, plan: Plan, ns: int) -> Iterator[Asking]:
     """The rows of an interval whose topics exist."""
-    polls = max(1, world.spec.lookup_s // POLL_S)
+    often = polls(world)
     topics = hottest(world, plan)
     for rank, topic in enumerate(topics):
         by = LANGUAGES[rank % 250 % len(LANGUAGES)]
         for number in range(max(1, BUSY_CLIENTS // (rank + 1))):
-            yield Asking(topic, f"10.3.{ns}.{rank % 250 + 1}:{40_000 + number}", polls, by=by)
+            yield Asking(topic, f"10.3.{ns}.{rank % 250 + 1}:{40_000 + number}", often, by=by)
     for at, client in pollers(world):
         if at == ns:
-            yield Asking(topics[0], client, polls * OFTEN, by=GO)
+            yield Asking(topics[0], client, often * OFTEN, by=GO)
     for group in world.groups:
         for at, client in group.clients:
             if at == ns:
-                yield Asking(group.topic, client, polls)
-                yield Asking(f"%RETRY%{group.name}", client, polls)
+                yield Asking(group.topic, client, often)
+                yield Asking(f"%RETRY%{group.name}", client, often)
+
+
+def polls(world: World) -> int:
+    """How often a client asks for a topic in an interval."""
+    return max(1, world.spec.lookup_s // POLL_S)
+
+
+def newcomer() -> str:
+    """The client that asks the first name server for topics that are new."""
+    return "10.5.0.1:40000"
 
 
 def misser(ns: int) -> str:

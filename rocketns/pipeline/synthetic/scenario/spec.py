@@ -41,6 +41,7 @@ class Faults(NamedTuple):
     pollers: int = 1  # clients that ask for the busiest topic ten times as often as others
     lone_topics: int = 1  # topics on one broker only
     zone_topics: int = 1  # topics on brokers of one zone only
+    grown: int = 2  # topics that one broker gets on each day but the first
 
     def times(self, factor: float) -> Faults:
         """Every count multiplied and rounded. A count above 0 stays above 0."""
