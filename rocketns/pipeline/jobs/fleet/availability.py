@@ -26,7 +26,7 @@ def availability(
     known = _within_known(_spans(_units(broker_intervals), observation), ns_uptime)
     failed = F.col("what").isin(*FAILURES)
     sums = known.groupBy(*UNIT).agg(
-        F.count_distinct("ns").alias("name_servers"),
+        F.size(F.collect_set("ns")).alias("name_servers"),
         _seconds(F.col("what") == LISTED).alias("listed_s"),
         _seconds(failed).alias("failed_s"),
         _seconds(F.col("what").isin(*GRACEFUL)).alias("planned_s"),

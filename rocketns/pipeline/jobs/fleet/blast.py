@@ -29,7 +29,8 @@ def sole_topics(
         .agg(F.max("zone").alias("zone"))
     )
     width = F.when(F.col("p").bitwiseAND(WRITE) != 0, F.col("w")).otherwise(0)
-    brokers = topic_intervals.join(end, still, "inner").groupBy("topic", "broker").agg(F.max(width).alias("w"))
+    last = topic_intervals.join(end, still, "inner").repartition("topic")
+    brokers = last.groupBy("topic", "broker").agg(F.max(width).alias("w"))
     writes = F.col("w") > 0
     of_topic = (
         brokers.join(masters, "broker", "inner")

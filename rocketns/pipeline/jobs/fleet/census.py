@@ -57,7 +57,7 @@ def client_census(clients: DataFrame) -> DataFrame:
     host = F.regexp_extract("client", r"^(.*):[^:]*$", 1)
     found = clients.groupBy("lang", "cv").agg(
         F.count("client").alias("clients"),
-        F.count_distinct(F.when(F.col("client").isNotNull(), host)).alias("hosts"),
+        F.size(F.collect_set(host)).alias("hosts"),
         F.sum("n").alias("n"),
         F.sum("miss").alias("miss"),
         F.percentile("poll_s", F.lit(0.5)).alias("poll_p50"),

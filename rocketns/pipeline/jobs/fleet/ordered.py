@@ -19,8 +19,8 @@ ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 VIEW = ("ns", "topic")
 # The sums of the hashes of 2^19 brokers fit a long.
 HASH_SHIFT = 20
-# Euclid's algorithm takes at most 92 steps for numbers below 2^63.
-EUCLID_STEPS = 92
+# Euclid's algorithm takes at most so many steps for each decimal digit of the smaller number (Lamé).
+EUCLID_STEPS = 5
 
 
 def ordered_keys(
@@ -62,7 +62,8 @@ def _points(topic_intervals: DataFrame) -> DataFrame:
     """VIEW, t, broker, w, by: w write queues of the broker come (by 1) or go (by -1)."""
     come, go = (F.struct(F.col(t).alias("t"), F.lit(by).alias("by")) for t, by in (("t1", 1), ("t2", -1)))
     used = topic_intervals.where((F.col("w") > 0) & (F.col("p").bitwiseAND(WRITE) != 0))
-    return used.select(*VIEW, "broker", F.col("w").cast("long").alias("w"), F.inline(F.array(come, go)))
+    points = used.select(*VIEW, "broker", F.col("w").cast("long").alias("w"), F.inline(F.array(come, go)))
+    return points.repartition("topic")  # so that no later step needs another shuffle
 
 
 def _steps(points: DataFrame) -> DataFrame:
@@ -107,13 +108,14 @@ def _lists(steps: DataFrame, points: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*VIEW, "broker").orderBy("at", F.col("side").isNotNull())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     width = F.coalesce(F.last("w", ignorenulls=True).over(so_far), F.lit(0))
+    brokers_of = F.array_sort(F.collect_list(F.struct("broker", "side", "width")))
     return (
-        rows.withColumn("width", width)
+        rows.repartition("topic")
+        .withColumn("width", width)
         .where("t is not null")
-        .groupBy(*VIEW, "t", "broker")
-        .agg(_of_side(0).alias("a"), _of_side(1).alias("b"))
         .groupBy(*VIEW, "t")
-        .agg(F.array_sort(F.collect_list(F.struct("broker", "a", "b"))).alias("brokers"))
+        .agg(brokers_of.alias("widths"))
+        .select(*VIEW, "t", F.zip_with(_of_side(0), _of_side(1), _both).alias("brokers"))
     )
 
 
@@ -153,12 +155,17 @@ def _gcd(a: Column, b: Column) -> Column:
         rest = F.struct(pair["b"].alias("a"), (pair["a"] % F.greatest(pair["b"], F.lit(1))).alias("b"))
         return F.when(pair["b"] == 0, pair).otherwise(rest)
 
-    rounds = F.sequence(F.lit(1), F.lit(EUCLID_STEPS))
+    rounds = F.sequence(F.lit(1), EUCLID_STEPS * F.length(F.least(a, b).cast("string")) + 1)
     return F.aggregate(rounds, F.struct(a.alias("a"), b.alias("b")), step, lambda pair: pair["a"])
 
 
 def _of_side(side: int) -> Column:
-    return F.max(F.when(F.col("side") == side, F.col("width")))
+    return F.filter("widths", lambda entry: entry["side"] == side)
+
+
+def _both(old: Column, new: Column) -> Column:
+    """Each broker has a row of each side, so both sides have the same brokers in the same order."""
+    return F.struct(old["broker"].alias("broker"), old["width"].alias("a"), new["width"].alias("b"))
 
 
 def _nothing(name: str, kind: str) -> Column:

@@ -25,29 +25,17 @@ def storm_registrations(
     broker_intervals: DataFrame, topic_intervals: DataFrame, ns_uptime: DataFrame, sizes: DataFrame
 ) -> DataFrame:
     """STORM_REGISTRATIONS. ``sizes``: of growth.sizes."""
-    in_storms = _in_storms(_registrations(broker_intervals, ns_uptime))
-    day = F.expr(f"t div {DAY_US}")
     size = (F.col("bytes") + REGISTRATION_BYTES).alias("bytes")
     bodies = sizes.where("broker is not null").select("broker", "day", size)
-    brought = (
-        topic_intervals.where(F.col("cause") == "register")
-        .groupBy("ns", "broker", F.col("t1").alias("put_t"))
-        .agg(F.count("*").alias("topics"))
-    )
-    with_it = (
-        in_storms.select("ns", *MEMBER, "t")
-        .join(brought, ["ns", "broker"], "inner")
-        .where(F.col("put_t").between(F.col("t"), F.col("t") + SAME_REQUEST_US))
-        .groupBy("ns", *MEMBER, "t")
-        .agg(F.sum("topics").alias("topics"))
-    )
+    puts = F.filter("puts", lambda put: put["t"].between(F.col("t"), F.col("t") + SAME_REQUEST_US))
     found = (
-        in_storms.withColumn("day", day)
+        _in_storms(_registrations(broker_intervals, ns_uptime))
+        .withColumn("day", F.expr(f"t div {DAY_US}"))
         .join(F.broadcast(bodies), ["broker", "day"], "left")
-        .join(with_it, ["ns", *MEMBER, "t"], "left")
-        .withColumn("topics", F.coalesce("topics", F.lit(0)))
+        .join(_puts(topic_intervals), ["ns", "broker"], "left")
+        .withColumn("topics", F.aggregate(puts, F.lit(0).cast("long"), lambda before, put: before + put["n"]))
     )
-    return conform(found, STORM_REGISTRATIONS)
+    return conform(found.withColumn("topics", F.coalesce("topics", F.lit(0))), STORM_REGISTRATIONS)
 
 
 def storms(storm_registrations: DataFrame) -> DataFrame:
@@ -85,10 +73,23 @@ def _registrations(broker_intervals: DataFrame, ns_uptime: DataFrame) -> DataFra
     boots = F.broadcast(ns_uptime.select("ns", F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2")))
     before = F.lag("t2").over(Window.partitionBy("ns", *MEMBER).orderBy("t1"))
     return (
-        broker_intervals.withColumn("away_s", (F.col("t1") - before) / 1e6)
+        broker_intervals.repartition("ns")
+        .withColumn("away_s", (F.col("t1") - before) / 1e6)
         .join(boots, "ns", "inner")
         .where("t1 > up_t1 and t1 < up_t2")
         .select(*BOOT, F.col("t1").alias("t"), *MEMBER, "away_s")
+    )
+
+
+def _puts(topic_intervals: DataFrame) -> DataFrame:
+    """ns, broker, puts: how many topics (n) came at which time (t) with registrations."""
+    put = F.struct(F.col("t1").alias("t"), "n")
+    return (
+        topic_intervals.where(F.col("cause") == "register")
+        .groupBy("ns", "broker", "t1")
+        .agg(F.count("*").alias("n"))
+        .groupBy("ns", "broker")
+        .agg(F.collect_list(put).alias("puts"))
     )
 
 
