@@ -17,7 +17,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity pipeline sanitize soak mutants demo bench build clean
+.PHONY: help run test check interop parity pipeline sanitize soak mutants simulate demo bench build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -55,6 +55,9 @@ soak: $(VENV)/dev $(VENV)/built ## two real servers for MINUTES (10), disturbed 
 
 mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a time: which of them does no test notice? 2 h at most
 	@exec $(PY) -m tests.mutants $(ARGS)
+
+simulate: $(VENV)/dev $(VENV)/built ## whole name servers, brokers and faults on virtual time: ARGS="--seeds 2000", ARGS="--seed 7"
+	@exec $(PY) -m tests.simulation $(ARGS)
 
 demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
 	@exec $(PY) -m interop.demo $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import logging
 import os
@@ -22,6 +23,8 @@ from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
 from rocketns.logs import LogWriter, log_folder, start_logging
 from rocketns.logtext import escape, one_line
+from rocketns.server import listening
+from rocketns.server.supervisor import Supervisor
 
 log = logging.getLogger("rocketns.main")
 
@@ -89,25 +92,38 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     give_back_large_blocks()
-    controller = NamesrvController(configuration)
-    signals.reread_at_sighup(partial(_reread, controller, log_writer))
+    supervisor = Supervisor(os.environ, os.getpid())
+    controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
+    _say_that_it_lives(controller, supervisor)
+    signals.reread_at_sighup(partial(_reread, controller, log_writer, supervisor))
     await controller.start()
     signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
     _spare_the_collector()
     if controller.reactors is not None:
         _let_reactors_go_first()
     _say(controller.boot_line())
+    supervisor.ready(controller.boot_line())
     await stop.wait()
+    supervisor.stopping()
     stop.clear()  # a second signal cuts a graceful shutdown short
     await controller.go_away(stop)
     await controller.stop()
     return 0
 
 
-def _reread(controller: NamesrvController, log_writer: LogWriter) -> None:
+def _say_that_it_lives(controller: NamesrvController, supervisor: Supervisor) -> None:
+    """From the control thread. If it hangs, the supervisor sends SIGABRT, which prints all stacks and ends it."""
+    if supervisor.alive_every_ms:
+        faulthandler.enable()
+        controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
+
+
+def _reread(controller: NamesrvController, log_writer: LogWriter, supervisor: Supervisor) -> None:
     """SIGHUP: open the log file again, re-read the TLS files and the live part of the configuration."""
+    supervisor.reloading()
     log_writer.reopen()
     controller.reread()
+    supervisor.ready(controller.boot_line())
 
 
 def _spare_the_collector() -> None:

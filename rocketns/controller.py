@@ -16,16 +16,21 @@ from rocketns.filewriter import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.protocol.codes import SerializeType
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
 from rocketns.server.clock import Clock
+from rocketns.server.confirming.confirming import TICK_MS, Confirming
+from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import SCAN, Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.control.silence import MassSilence
 from rocketns.server.jobs import Jobs
-from rocketns.server.listening import bind, fit_connections, listen
+from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.outgoing.remoting_client import RemotingClient
@@ -39,6 +44,7 @@ from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Meter
+from rocketns.server.seeding.seeding import seeded_routes, seeds_of
 from rocketns.server.stall import StallWatch, Transport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
@@ -55,6 +61,9 @@ IDLE_CHECK_INTERVAL_MS = 1_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
+# The journal's last snapshot, and how long it waits for the writer where that is behind.
+LAST_SNAPSHOT_WITHIN_S = 1.0
+WRITER_PAUSE_S = 0.005
 
 
 class NamesrvController:
@@ -64,13 +73,20 @@ class NamesrvController:
     tables → what publishes events → control → transports → what watches time.
     """
 
-    def __init__(self, configuration: Configuration, clock: Clock | None = None) -> None:
-        """StartupError if the address, the limits or the TLS properties are not usable."""
+    def __init__(
+        self, configuration: Configuration, clock: Clock | None = None, passed: Listening | None = None
+    ) -> None:
+        """``passed`` is the supervisor's listening socket, which is used instead of one at ``listenPort``.
+
+        StartupError if the address, the limits or the TLS properties are not usable.
+        """
         fit_connections(configuration.limits)
         config, netty, limits = configuration.namesrv, configuration.netty, configuration.limits
         self.configuration = configuration
         self.clock = clock or Clock()
-        self._bound = bind(netty.bind_address, netty.listen_port)
+        self._listening = passed or bind(netty.bind_address, netty.listen_port)
+        if passed is not None:
+            configuration.listen_at(*passed.address)
         self._timer: asyncio.TimerHandle | None = None
         tables = RouteTables()
         kv_config = KVConfigManager(Path(config.kv_config_path), limits)
@@ -100,24 +116,30 @@ class NamesrvController:
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, record)
 
         product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type)
-        answering = Answering(self.context, self.clock, self.delivery, product, serialize_type)
-        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery)
+        when_written = None if self.journal is None else self.journal.written.when_written
+        answering = Answering(self.context, self.clock, self.delivery, product, serialize_type, when_written)
+        self.jobs = Jobs()
+        self.stalls = StallWatch(self.clock, self.jobs, tables, self.delivery)
+        silence = MassSilence(self.context, self.clock, self.delivery)
+        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls, silence)
         self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
 
         self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, self.reactors)
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
-        transports: list[Transport] = [self.asyncio_transport]
+        self._transports: list[Transport] = [self.asyncio_transport]
         if self.reactors is not None:
             self.reactor_transport = ReactorTransport(
                 configuration, self.reactors, self.control, self.clock, self.asyncio_transport
             )
             self.balancer = Balancer(self.reactors, Meter(self.reactor_transport.threads).read)
-            transports.append(self.reactor_transport)
+            self._transports.append(self.reactor_transport)
 
-        self.jobs = Jobs()
-        self._stalls = StallWatch(self.clock.now().ms, tables, transports)
-        self.expiry = Expiry(self.context, self.clock, self.jobs, self._stalls, self.control)
+        self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
+        self.refusals = Refusals()
+        self.confirming = Confirming(
+            configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses, self.delivery.deliver
+        )
         self._add_jobs()
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
@@ -129,11 +151,14 @@ class NamesrvController:
         from rocketns.journal.journal import Journal
         from rocketns.journal.record import OVERFLOW
 
-        ns = config.ns(self.configuration.netty.bind_address, self._bound.getsockname()[1])
+        ns = self._journal_ns()
         sources = [] if reactors is None else [partial(drain_counts, reactors, OVERFLOW)]
         kv = kv_config.config_table
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
         return Journal(config, ns, tables, kv, self.clock.now().epoch_ms, _call_later, sources)
+
+    def _journal_ns(self) -> str:
+        return self.configuration.journal.ns(self.configuration.netty.bind_address, self._listening.address[1])
 
     def _add_jobs(self) -> None:
         """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
@@ -144,6 +169,7 @@ class NamesrvController:
         add(SCAN, self.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
         add("printAllPeriodically", kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
+        add("confirmBrokers", self.confirming.tick, first_ms=now_ms + TICK_MS, every_ms=TICK_MS)
         add("closeIdle", self._close_idle, first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)
         add("FileWatchService", self.tls.check_files, first_ms=now_ms + WATCH_INTERVAL_MS, every_ms=WATCH_INTERVAL_MS)
         add("giveBackMemory", give_back_free_memory,
@@ -154,6 +180,10 @@ class NamesrvController:
         if self.journal is not None:
             add("journal", self._tick_journal, first_ms=now_ms + journal_ms, every_ms=journal_ms)
 
+    def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
+        """Add a periodic job of the process itself. Call it before `start`."""
+        self.jobs.add(name, run, first_ms=self.clock.now().ms + ms, every_ms=ms)
+
     async def start(self) -> None:
         """Load the KV file and serve; ``listenPort`` then shows the real port. StartupError if that is not possible."""
         self._log_configuration()
@@ -162,16 +192,34 @@ class NamesrvController:
         self.context.kv_config.load()
         self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
         await self.tls.start()
-        listen(self._bound)
-        self.configuration.netty.show_port(self._bound.getsockname()[1])
-        if self.journal is not None:
-            self.journal.start()
-        if self.reactor_transport is None:
-            await self.asyncio_transport.accept(self._bound)
-        else:
-            self.reactor_transport.accept(self._bound)
-            self.lookup_switch.update(self.clock.now())
+        self._listening.listen()
+        self.configuration.netty.show_port(self._listening.address[1])
         self._wait_for_jobs()
+        filled = await self._restore() or await self._seed()
+        if self.journal is not None:
+            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, restored=filled)
+        if self.reactor_transport is None:
+            await self.asyncio_transport.accept(self._listening)
+        else:
+            self.reactor_transport.accept(self._listening.socket)
+            self.lookup_switch.update(self.clock.now())
+        self.stalls.begin(self._transports)
+        self.confirming.tick()
+
+    async def _seed(self) -> bool:
+        """Fill the tables from another name server. Whether they were filled."""
+        config, serialize_type = self.configuration.restore, SerializeType[self.configuration.serialize_type]
+        seeds = await seeds_of(config, self.client, serialize_type, self._listening.address[1])
+        if not seeds:
+            return False
+        known = await seeded_routes(seeds, config.seed_seconds, self.clock.now().epoch_ms)
+        if known is None:
+            return False
+        fill(self.context.tables, known, Reason.SEEDED, self.clock.now().ms, config.confirm_seconds * 1000)
+        for piece in topic_pieces(self.context.tables):
+            self.publisher.publish(list(piece))
+            await asyncio.sleep(0)
+        return True
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
@@ -181,9 +229,8 @@ class NamesrvController:
 
     def run_due_jobs(self) -> None:
         """Run the periodic jobs that are due. If they are late, the server stalled: deadlines are moved first."""
-        now_ms = self.clock.now().ms
-        self._stalls.check(now_ms, self.jobs.next_due_ms())
-        self.jobs.run_due(now_ms)
+        self.stalls.check()
+        self.jobs.run_due(self.clock.now().ms)
 
     def _wait_for_jobs(self) -> None:
         wait_ms = max(1, self.jobs.next_due_ms() - self.clock.now().ms)
@@ -199,14 +246,44 @@ class NamesrvController:
             self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
 
+    async def _restore(self) -> bool:
+        """Fill the tables from the journal before anybody is answered. Whether they were filled."""
+        config, now = self.configuration, self.clock.now()
+        if self.journal is None or not config.restore.restore:
+            return False
+        from rocketns.journal.restore.restoring import restore
+
+        ns = self._journal_ns()
+        restored = await asyncio.to_thread(
+            restore, Path(config.journal.journal_path), ns, now.epoch_ms, config.restore.restore_max_seconds
+        )
+        if restored is None or not restored.brokers:
+            return False
+        tables = self.context.tables
+        fill(tables, restored.routes, Reason.RESTORED, now.ms, config.restore.confirm_seconds * 1000)
+        for piece in topic_pieces(tables):
+            self.publisher.publish(list(piece))
+            await asyncio.sleep(0)
+        return True
+
     def _tick_journal(self) -> None:
-        if self.journal is not None:
+        if self.journal is not None and self.journal.is_started:
             self.journal.tick(self.clock.now().epoch_ms)
 
     async def _stop_journal(self) -> None:
         if self.journal is not None:
+            if self.configuration.restore.restore:
+                await self._write_last_snapshot(self.journal)
             self.journal.stop(self.clock.now().epoch_ms)
             await asyncio.to_thread(self.journal.join)
+
+    async def _write_last_snapshot(self, journal: Journal) -> None:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + LAST_SNAPSHOT_WITHIN_S
+        for is_behind in journal.last_snapshot():
+            if loop.time() > ends:
+                break
+            await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
 
     def _log_configuration(self) -> None:
         for config in (self.configuration.namesrv, self.configuration.netty):
@@ -238,6 +315,7 @@ class NamesrvController:
         return {
             "requests in the inbox": self.control.waiting_requests,
             "unregistrations": len(self.context.unregister_queue),
+            "unconfirmed brokers": len(self.context.tables.unconfirmed),
             "connections of the asyncio loop": len(self.asyncio_transport.connections),
             "connections of the reactors, and those handed over": reactors.connections if reactors else 0,
             "unsent bytes of the reactors": reactors.outgoing_bytes if reactors else 0,
@@ -262,6 +340,8 @@ class NamesrvController:
         self.client.close()
         self.control.stop()
         self.expiry.stop()
+        self.confirming.stop()
+        self.refusals.close()
         counts = self.context.registrations
         log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)
         began = asyncio.get_running_loop().time()
@@ -271,7 +351,7 @@ class NamesrvController:
         if self.reactor_transport is not None:
             self.reactor_transport.stop()
         await self.asyncio_transport.stop()
-        self._bound.close()
+        self._listening.socket.close()
         await self._stop_journal()
         await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
         if not written.is_set():

@@ -20,7 +20,7 @@ def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
     The new content is on disk before the rename. ``.bak`` is the previous file itself, not a copy.
     """
     path = path.resolve()  # a symbolic link stays a link
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = _temporary(path)
     try:
         _write(temporary, chunks, path)
@@ -30,7 +30,7 @@ def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _write(temporary: Path, chunks: Iterable[bytes], path: Path) -> None:
@@ -74,7 +74,17 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
-def _sync_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that a power loss leaves them. OSError if that is not possible."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        with contextlib.suppress(PermissionError):  # a folder may be writable and not readable
+            sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

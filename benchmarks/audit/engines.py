@@ -14,7 +14,8 @@ from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.history.state import base, broker_intervals, topic_intervals
-from rocketns.pipeline.storage.ingest import ingest, read_events
+from rocketns.pipeline.storage.events.stored import read_events
+from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.session import spark_session
@@ -44,6 +45,8 @@ def by_duckdb(journal: str, observation: Observation) -> int:
         duck_state.prepare(db, *observation, SILENT_AFTER_US)
         duck_state.broker_intervals(db)
         duck_state.topic_intervals(db)
+        for nothing in (duck_divergence.NO_DOUBTS, duck_divergence.EXACT_CLOCKS):
+            db.execute(nothing)
         duck_divergence.key_windows(db, MIN_WINDOW_US)
         rows = db.sql("select count(*) from key_windows").fetchall()
         return int(rows[0][0])

@@ -28,7 +28,7 @@ class Audit(NamedTuple):
         """A result table."""
         from pyarrow import parquet  # imported here, because the extra may be missing
 
-        return list(parquet.read_table(self.out / "results" / table).to_pylist())
+        return list(parquet.read_table(self.out / self.summary["results"] / table).to_pylist())
 
 
 def missing() -> list[str]:

@@ -30,6 +30,7 @@ class Process:
     output: Path
     env: dict[str, str] = field(default_factory=dict)
     cwd: Path | None = None
+    pass_fds: tuple[int, ...] = ()
     popen: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -37,7 +38,7 @@ class Process:
             self._seen = out.tell()
             self.popen = subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                env=os.environ | self.env, cwd=self.cwd,
+                env=os.environ | self.env, cwd=self.cwd, pass_fds=self.pass_fds,
             )  # fmt: skip
 
     @property

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from interop.harness import maven
 from interop.harness.process import Process
+from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client
 
 BOOT_LINE = r"The Name Server boot success\. serializeType=\w+, address \S*:(\d+)"
@@ -22,8 +23,10 @@ class NameServer:
     mode = ""
 
     def __init__(self, home: Path, properties: dict[str, object] | None = None, *,
-                 options: list[str] | None = None, env: dict[str, str] | None = None) -> None:  # fmt: skip
+                 options: list[str] | None = None, env: dict[str, str] | None = None,
+                 supervisor: Supervisor | None = None) -> None:  # fmt: skip
         self.home = home
+        self.supervisor = supervisor
         home.mkdir(parents=True, exist_ok=True)
         self.config_path = home / "namesrv.properties"
         self.options = options or []
@@ -37,9 +40,11 @@ class NameServer:
         self.start()
 
     def start(self) -> None:
-        self.process = Process(
-            self.command(), self.home / "stdout.log", {"ROCKETMQ_HOME": str(self.home)} | self.env, cwd=self.home
-        )
+        env, log = {"ROCKETMQ_HOME": str(self.home)} | self.env, self.home / "stdout.log"
+        if self.supervisor is None:
+            self.process = Process(self.command(), log, env, cwd=self.home)
+        else:
+            self.process = self.supervisor.start(self.command(), log, env, cwd=self.home)
         try:
             self.port = int(self.process.wait_for(BOOT_LINE)[1])
         except BaseException:

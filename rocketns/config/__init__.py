@@ -5,5 +5,6 @@ from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
+from rocketns.config.restoring import RestoreConfig
 
-__all__ = ["Configuration", "JournalConfig", "Limits", "NamesrvConfig", "NettyServerConfig"]
+__all__ = ["Configuration", "JournalConfig", "Limits", "NamesrvConfig", "NettyServerConfig", "RestoreConfig"]

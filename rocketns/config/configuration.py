@@ -14,6 +14,7 @@ from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
 from rocketns.config.properties import Effect
+from rocketns.config.restoring import RestoreConfig
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
 from rocketns.javatext import trim
@@ -37,6 +38,7 @@ class Configuration:
         self.netty = netty
         self.limits = limits or Limits()
         self.journal = JournalConfig()
+        self.restore = RestoreConfig()
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._withheld = refused.Withheld()
@@ -76,6 +78,7 @@ class Configuration:
         self.limits.update(given, system)
         properties.update_own(self.journal, given)
         self.journal.check()
+        self.restore.update(given)
         known = self._declared()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)
@@ -89,6 +92,14 @@ class Configuration:
     def read_tls(self) -> TlsConfig:
         """The TLS properties. Their own file is read again at every call."""
         return TlsConfig.read(self._system, self._given)
+
+    def listen_at(self, host: str, port: int) -> None:
+        """The supervisor's socket decides the address. Where the file gives another one, the log says so."""
+        for name, given in (("bindAddress", host), ("listenPort", str(port))):
+            if self._given.get(name, given) != given:
+                log.warning("%s=%s has no effect: the supervisor passed a socket that listens at %s:%d",
+                            name, self._given[name], host, port)  # fmt: skip
+        self.netty.show_address(host, port)
 
     def _declared(self) -> dict[str, Field[Any]]:
         return properties.declared(self.namesrv) | properties.declared(self.netty)

@@ -10,6 +10,7 @@ from rocketns.config import properties
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import PREFIX, Limits
 from rocketns.config.properties import Effect
+from rocketns.config.restoring import RestoreConfig
 from rocketns.config.tls import TLS_PREFIX, TLS_PROPERTIES
 
 # A name with one of these can only be meant for rocketns. Java keeps and shows any other name.
@@ -53,8 +54,8 @@ def unused(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> dict[str
 
 
 def _names(java: Mapping[str, Field[Any]]) -> set[str]:
-    limits = {PREFIX + name for name in properties.declared(Limits)}
-    return {*java, *limits, *properties.declared(JournalConfig), *(one.name for one in TLS_PROPERTIES)}
+    own = {PREFIX + name for kind in (Limits, RestoreConfig) for name in properties.declared(kind)}
+    return {*java, *own, *properties.declared(JournalConfig), *(one.name for one in TLS_PROPERTIES)}
 
 
 def _misread(name: str, text: str, declaration: Field[Any]) -> Iterator[str]:

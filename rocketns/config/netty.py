@@ -56,6 +56,11 @@ class NettyServerConfig:
         high = self.write_buffer_high_water_mark if self.write_buffer_high_water_mark > 0 else HIGH_WATER_MARK_BYTES
         return min(low, high), max(low, high)
 
+    def show_address(self, host: str, port: int) -> None:
+        """``bindAddress`` and ``listenPort`` show the address of a socket that was passed."""
+        self.bind_address = host
+        self.listen_port = port
+
     def show_port(self, port: int) -> None:
         """``listenPort`` shows the port that the system chose for 0."""
         self.listen_port = port

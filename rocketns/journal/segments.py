@@ -15,10 +15,11 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from rocketns.files import make_folder, sync_folder
 from rocketns.journal.record import VERSION
 
-CLOSED_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
 OPEN_PREFIX = ".open-"
+NAME = re.compile(r"(?:\.open-(\d{1,18})-(\d{1,18})|(\d{1,18})-(\d{1,18})\.jsonl)")
 TAIL_BYTES = 64 * 1024
 
 
@@ -60,19 +61,20 @@ class Store:
         return self.folder(segment.day) / f"{segment.stem}.jsonl"
 
     def free_boot(self, epoch_ms: int) -> int:
-        """The first boot from this instant on that has no file; the instant itself if the folder cannot be read."""
-        boot = epoch_ms
+        """This instant, or the number after the last boot if the clock was set back; if unreadable, the instant."""
         with suppress(OSError):
-            while self._is_taken(Segment(day_of(epoch_ms), boot, 1)):
-                boot += 1
-        return boot
+            return max([epoch_ms, *(segment.boot + 1 for segment, _ in self.everything())])
+        return epoch_ms
 
-    def _is_taken(self, first: Segment) -> bool:
-        return self.open_path(first).exists() or self.closed_path(first).exists()
+    def everything(self) -> list[tuple[Segment, Path]]:
+        """Every file, closed or left open by a crash, in the order in which they were written."""
+        paths = self.base.glob(f"dt=*/ns={self.ns}/*")
+        found = [(segment, path) for path in paths if (segment := _segment(path)) is not None]
+        return sorted(found, key=lambda one: (one[0].boot, one[0].number))
 
     def lock(self) -> int:
         """Become the only writer for this id. Returns the lock's descriptor. OSError if another process has it."""
-        self.base.mkdir(parents=True, exist_ok=True)
+        make_folder(self.base)
         descriptor = os.open(self.base / f".lock-{self.ns}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,12 +122,12 @@ class Store:
 
 
 def _segment(path: Path) -> Segment | None:
-    match = CLOSED_NAME.fullmatch(path.name)
+    match = NAME.fullmatch(path.name)
     try:
         day = date.fromisoformat(path.parent.parent.name.removeprefix("dt="))
     except ValueError:
         return None
-    return Segment(day, int(match[1]), int(match[2])) if match else None
+    return Segment(day, int(match[1] or match[3]), int(match[2] or match[4])) if match else None
 
 
 def _close_left(path: Path) -> Path | None:
@@ -153,12 +155,3 @@ def _whole_lines_bytes(descriptor: int) -> int:
             return start + found + 1
         end = start
     return 0
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -45,7 +45,7 @@ class KVConfigManager:
         except OSError as error:
             raise StartupError(f"Cannot read the KV configuration {self.path}: {error.strerror}") from error
         if content:
-            self.config_table = self._parse(content.removeprefix(BYTE_ORDER_MARK))
+            self.config_table.update(self._parse(content.removeprefix(BYTE_ORDER_MARK)))  # the journal has this table
             self.file.fill(self.config_table)
             self.bytes = sum(_table_bytes(name, table) for name, table in self.config_table.items())
             log.info("load KV config table OK")

@@ -104,11 +104,14 @@ def _registration_body(
 def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[..., RegisterBrokerBody]:
     """The decoder that leaves out known topics, where they have no effect.
 
-    They have one where the registration deletes the topics that it does not name, and where permissions are masked,
-    as a slave's may be.
+    They have one where the registration deletes the topics that it does not name, as the first one of a restored broker
+    does, and where permissions are masked, as a slave's may be.
     """
     deletes = context.configuration.namesrv.delete_topic_with_broker_registration
-    if context.registration_reader is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
+    unheard = header.broker_name in context.tables.unheard
+    if context.registration_reader is None or header.broker_name is None or header.broker_id != MASTER_ID:
+        return decode_register_broker_body
+    if deletes or unheard:
         return decode_register_broker_body
     return partial(context.registration_reader.decode, header.broker_name)
 
@@ -132,13 +135,13 @@ def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: 
     return Reply()
 
 
-def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
+def query_data_version(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """QUERY_DATA_VERSION: whether the broker's version differs from the stored one. It also counts as a heartbeat."""
     version = decode_data_version(command.body, now.epoch_ms)
     cluster, addr = _broker_address(command)
     entry = context.tables.live(cluster, addr)
     stored = None if entry is None else entry.data_version
-    context.note(context.tables.refresh(cluster, addr, now.ms))
+    context.note(context.tables.refresh(cluster, addr, now.ms, peer))
     changed = stored is None or stored != version
     return Reply(
         ext_fields={"changed": "true" if changed else "false"},
@@ -146,10 +149,10 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, _peer:
     )
 
 
-def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, _peer: Connection, now: Now) -> Reply:
+def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
     cluster, addr = _broker_address(command)
-    context.note(context.tables.refresh(cluster, addr, now.ms))
+    context.note(context.tables.refresh(cluster, addr, now.ms, peer))
     return Reply()
 
 

@@ -1,6 +1,6 @@
 """Events: the effects of a mutation of the tables, in the order in which they happened.
 
-`KvChanged` and `ConfigChanged` are no changes of the tables, and are delivered in the same way.
+`KvChanged`, `ConfigChanged` and `Stalled` are no changes of the tables, and are delivered in the same way.
 
 Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
 among those that it ignores. The consumers are journal/effects.py, and in server/publishing: eventlog.py, publisher.py
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from rocketns.protocol.body.route import DataVersion, QueueData
+from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
+from rocketns.routeinfo.doubt import Doubt
 
 
 class Cause(StrEnum):
@@ -22,6 +23,8 @@ class Cause(StrEnum):
     REGISTER = "register"
     UNREGISTER = "unregister"
     EXPIRED = "expired"
+    UNCONFIRMED = "unconfirmed"
+    REFUSED = "refused"
     CHANNEL_CLOSE = "channel_close"
     CHANNEL_EXCEPTION = "channel_exception"
     CHANNEL_IDLE = "channel_idle"
@@ -33,7 +36,11 @@ class Cause(StrEnum):
 
 @dataclass(slots=True, frozen=True)
 class BrokerRegistered:
-    """A live entry was made or replaced. ``gap_ms``: since its last refresh, None for a new entry."""
+    """A live entry was made or replaced.
+
+    ``gap_ms``: since its last refresh, None if this process heard the broker for the first time. ``doubt``: it was
+    unconfirmed until now.
+    """
 
     cluster: str
     broker_name: str
@@ -43,15 +50,29 @@ class BrokerRegistered:
     data_version: DataVersion | None
     timeout_ms: int
     gap_ms: int | None
+    doubt: Doubt | None = None
 
 
 @dataclass(slots=True, frozen=True)
 class BrokerHeartbeat:
-    """A live entry was refreshed by a request other than a registration."""
+    """A live entry was refreshed by a request other than a registration. ``gap_ms``, ``doubt``: as above."""
 
     cluster: str
     addr: str
-    gap_ms: int
+    gap_ms: int | None
+    doubt: Doubt | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class BrokerDoubted:
+    """A live entry is unconfirmed from now on. ``broker_name`` and ``broker_id`` are None if no group lists it."""
+
+    cluster: str
+    broker_name: str | None
+    addr: str
+    broker_id: int | None
+    doubt: Doubt
+    gap_ms: int | None
 
 
 @dataclass(slots=True, frozen=True)
@@ -85,7 +106,10 @@ class BrokerRefused:
 
 @dataclass(slots=True, frozen=True)
 class BrokerDown:
-    """A broker was unregistered. ``live``: whether it had a live entry. ``gap_ms``: since the entry's last refresh."""
+    """A broker was unregistered. ``live``: whether it had a live entry.
+
+    ``gap_ms``: since the entry's last refresh, None without one, or if this process never heard the broker.
+    """
 
     cluster: str
     broker_name: str | None
@@ -123,6 +147,14 @@ class TopicsDeleted:
 
 
 @dataclass(slots=True, frozen=True)
+class MappingsPut:
+    """The queue mappings of these static topics were added or changed by a broker."""
+
+    broker_name: str
+    mappings: list[tuple[str, TopicQueueMappingInfo]]
+
+
+@dataclass(slots=True, frozen=True)
 class MinBrokerIdChanged:
     """A broker group has another smallest id. ``receivers`` are the addresses to notify.
 
@@ -154,16 +186,26 @@ class ConfigChanged:
     value: str
 
 
+@dataclass(slots=True, frozen=True)
+class Stalled:
+    """The server itself did not run for at most ``ms`` milliseconds: what happened meanwhile is read only now."""
+
+    ms: int
+
+
 Event = (
     BrokerRegistered
     | BrokerHeartbeat
+    | BrokerDoubted
     | BrokerIdsLeft
     | BrokerConflict
     | BrokerRefused
     | BrokerDown
     | TopicsPut
     | TopicsDeleted
+    | MappingsPut
     | MinBrokerIdChanged
     | KvChanged
     | ConfigChanged
+    | Stalled
 )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.doubt import Doubt, Unheard
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
@@ -30,7 +31,9 @@ class BrokerLiveInfo:
     """A live broker. Times are milliseconds of the caller's clock.
 
     ``channel`` is the connection of the last registration. ``accepted`` is what `repetition` needs of its body.
-    ``grace_ms`` extends the timeout by the time in which the server itself did not run.
+    ``grace_ms`` extends the timeout by the time in which the server itself did not run. With a ``doubt`` the broker is
+    unconfirmed: the doubt's deadline counts instead of the timeout. Set it by `RouteTables.put_live_entry` or
+    `liveness.doubt_broker`.
     """
 
     last_update_ms: int
@@ -40,9 +43,16 @@ class BrokerLiveInfo:
     ha_server_addr: str | None
     accepted: AcceptedBody | None = field(default=None, compare=False, repr=False)
     grace_ms: int = field(default=0, compare=False, repr=False)
+    doubt: Doubt | None = None
 
     def expires_before(self, now_ms: int) -> bool:
-        return self.last_update_ms + self.timeout_ms + self.grace_ms < now_ms
+        doubt = self.doubt
+        deadline_ms = self.last_update_ms + self.timeout_ms if doubt is None else doubt.deadline_ms
+        return deadline_ms + self.grace_ms < now_ms
+
+    def gap_ms(self, now_ms: int) -> int | None:
+        """Since the last sign of life; None if this process had none."""
+        return now_ms - self.last_update_ms if self.doubt is None or self.doubt.was_heard else None
 
 
 @dataclass(slots=True)
@@ -51,11 +61,13 @@ class RouteTables:
 
     ``removals`` counts the queue data that `remove_queue_data` removed: while it is unchanged, no topic lost a broker.
     ``changed_groups`` are the names of broker groups that may have changed, ``static_topics`` the topics that got a
-    queue mapping. Both accumulate until the publisher takes them.
+    queue mapping. Both accumulate until the publisher takes them. ``unheard`` has the groups whose topics were known at
+    the start and not registered since.
 
     Two indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
     entries of each connection. ``memberships`` has, for each cluster and address, the groups of that cluster which
-    list the address, with its id. `put_live_entry`, `remove_live_entry`, `put_member` and `remove_member` keep them.
+    list the address, with its id. A third, ``unconfirmed``, has the live entries with a doubt. `put_live_entry`,
+    `remove_live_entry`, `refresh`, `put_member` and `remove_member` keep them.
     """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
@@ -69,6 +81,8 @@ class RouteTables:
     static_topics: set[str] = field(default_factory=set, compare=False)
     owned: dict[Connection, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)
     memberships: dict[tuple[str | None, str], dict[str, int]] = field(default_factory=dict, compare=False)
+    unconfirmed: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict, compare=False)
+    unheard: dict[str, Unheard] = field(default_factory=dict, compare=False)
 
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""
@@ -80,14 +94,23 @@ class RouteTables:
         if previous is not None and previous.channel is not entry.channel:
             self._disown(key, previous)
         self.broker_live_table[key] = entry
+        self.note_doubt(key, entry)
         if entry.channel is not None:
             self.owned.setdefault(entry.channel, {})[key] = None
+
+    def note_doubt(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
+        """The doubt of a live entry came or went."""
+        if entry.doubt is not None:
+            self.unconfirmed[key] = entry
+        elif self.unconfirmed:
+            self.unconfirmed.pop(key, None)
 
     def remove_live_entry(self, key: BrokerAddrInfo) -> BrokerLiveInfo | None:
         """Remove the live entry of an address, if it has one, and return it."""
         entry = self.broker_live_table.pop(key, None)
         if entry is not None:
             self._disown(key, entry)
+            self.unconfirmed.pop(key, None)
         return entry
 
     def _disown(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
@@ -116,13 +139,22 @@ class RouteTables:
             if not names:
                 del self.memberships[group.cluster, addr]
 
-    def refresh(self, cluster: str, addr: str, now_ms: int) -> list[Event]:
-        """updateBrokerInfoUpdateTimestamp: a heartbeat of an unknown address changes nothing."""
+    def refresh(self, cluster: str, addr: str, now_ms: int, channel: Connection | None = None) -> list[Event]:
+        """updateBrokerInfoUpdateTimestamp: a heartbeat of an unknown address changes nothing.
+
+        It confirms a broker. The connection of a broker that this process heard for the first time is kept, as that of
+        a registration is: a broker may not register for days after it.
+        """
         entry = self.live(cluster, addr)
         if entry is None:
             return []
-        gap_ms, entry.last_update_ms, entry.grace_ms = now_ms - entry.last_update_ms, now_ms, 0
-        return [BrokerHeartbeat(cluster, addr, gap_ms)]
+        gap_ms, doubt = entry.gap_ms(now_ms), entry.doubt
+        entry.last_update_ms, entry.grace_ms = now_ms, 0
+        if doubt is not None:
+            key = BrokerAddrInfo(cluster, addr)
+            entry.doubt, entry.channel = None, entry.channel or channel
+            self.put_live_entry(key, entry)
+        return [BrokerHeartbeat(cluster, addr, gap_ms, doubt)]
 
     def put_filter_servers(self, key: BrokerAddrInfo, servers: list[str | None]) -> None:
         """Replace the filter servers of a broker; an empty list removes them."""

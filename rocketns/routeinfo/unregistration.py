@@ -87,7 +87,7 @@ def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
     entry = tables.remove_live_entry(key)
     tables.put_filter_servers(key, [])
-    gap_ms = None if entry is None else now_ms - entry.last_update_ms
+    gap_ms = None if entry is None else entry.gap_ms(now_ms)
     return BrokerDown(
         key.cluster, request.broker_name, key.addr, request.broker_id, entry is not None, gap_ms, request.cause
     )
@@ -101,6 +101,7 @@ def _leave_group(tables: RouteTables, group: BrokerData, addr: str) -> None:
 def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:
     """The name goes from the request's cluster only, as in Java: a wrong cluster leaves it in the right one."""
     del tables.broker_addr_table[broker_name]
+    tables.unheard.pop(broker_name, None)
     names = tables.cluster_addr_table.get(cluster)
     if names is not None:
         names.discard(broker_name)

@@ -3,21 +3,51 @@
 from __future__ import annotations
 
 import logging
+import os
 import resource
 import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from rocketns.config import Limits
 from rocketns.errors import StartupError
+from rocketns.javatext import parse_int
 
 log = logging.getLogger("rocketns.controller")
 
 BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
+# A passed socket goes on listening while the server restarts, and all clients connect again. The kernel limits this
+# number to net.core.somaxconn.
+BACKLOG_PASSED = 65_535
+PASSED_FD = 3  # SD_LISTEN_FDS_START
 SPARE_DESCRIPTORS = 64
 CONNECTIONS_MIN = 16  # what a small cluster needs; with fewer the server does not start
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to the address. It accepts nothing before `listen`. StartupError if the address is not usable."""
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A socket that is bound to its address. It accepts nothing before `listen`, unless it was passed."""
+
+    socket: socket.socket
+    is_passed: bool = False
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        host, port = self.socket.getsockname()[:2]
+        return host, port
+
+    def listen(self) -> None:
+        """Let connections come. StartupError if another process listens at the address."""
+        try:
+            self.socket.listen(BACKLOG_PASSED if self.is_passed else BACKLOG)
+        except OSError as error:
+            host, port = self.address
+            raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
+
+
+def bind(host: str, port: int) -> Listening:
+    """A socket of this server's own. StartupError if the address is not usable."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -28,16 +58,41 @@ def bind(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError, TypeError, ValueError) as error:
         bound.close()
         raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
-    return bound
+    return Listening(bound)
 
 
-def listen(bound: socket.socket) -> None:
-    """Let connections come. StartupError if another process listens at the address."""
+def passed(environment: Mapping[str, str], pid: int) -> Listening | None:
+    """The socket that the supervisor passed to this process, as sd_listen_fds(3) says; None if it passed none.
+
+    StartupError unless it is one listening TCP socket. Connections to a socket that nobody accepts would wait for ever.
+    """
+    if "LISTEN_PID" not in environment:
+        return None
+    if environment["LISTEN_PID"] != str(pid):
+        log.warning("the sockets of LISTEN_FDS are not used: they are for process %s, and this is %d. A script that "
+                    "starts rocketns must do so by exec", environment["LISTEN_PID"], pid)  # fmt: skip
+        return None
+    count, names = environment.get("LISTEN_FDS", ""), environment.get("LISTEN_FDNAMES", "no names")
+    if parse_int(count) == 0:
+        return None
+    if parse_int(count) != 1:
+        raise StartupError(f"LISTEN_FDS is {count!r} ({names}), but rocketns listens at one socket: give its socket "
+                           "unit one ListenStream=")  # fmt: skip
+    return Listening(_checked(PASSED_FD, names), is_passed=True)
+
+
+def _checked(descriptor: int, names: str) -> socket.socket:
     try:
-        bound.listen(BACKLOG)
+        given = socket.socket(fileno=descriptor)
+        is_tcp = given.family in (socket.AF_INET, socket.AF_INET6) and given.type == socket.SOCK_STREAM
+        listens = is_tcp and given.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        os.set_inheritable(descriptor, False)
     except OSError as error:
-        host, port = bound.getsockname()[:2]
-        raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
+        raise StartupError(f"the socket that the supervisor passed ({names}) is not usable: {error}") from error
+    if not listens:
+        raise StartupError(f"what the supervisor passed ({names}) is no listening TCP socket: the socket unit needs "
+                           "ListenStream=host:port and Accept=no")  # fmt: skip
+    return given
 
 
 def fit_connections(limits: Limits) -> None:

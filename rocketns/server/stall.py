@@ -1,7 +1,8 @@
 """Notices that the process, or control alone, did not run for a while, and moves all deadlines by that time.
 
 The reason may be SIGSTOP, a paused virtual machine, or one long request. CLOCK_MONOTONIC, by which brokers expire, goes
-on meanwhile. It stops while a machine is suspended, so a suspended machine needs no care.
+on meanwhile. It stops while a machine is suspended, so there no deadline needs to move. CLOCK_BOOTTIME goes on, and
+tells that it happened. The wall clock is not asked: it may be set at any time.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rocketns.routeinfo import liveness
+from rocketns.routeinfo.events import Stalled
 from rocketns.routeinfo.tables import RouteTables
+from rocketns.server.clock import Clock
+from rocketns.server.jobs import Jobs
+from rocketns.server.publishing.delivery import EventDelivery
 
 log = logging.getLogger("rocketns.stall")
 
-# If a periodic job is later than this, the process stalled.
+# If a periodic job is later than this, the process stalled. A machine that was suspended for less does not matter.
 LATE_MS_MAX = 1_000
 # After a stall nothing expires until all waiting input is read. This is the interval of the checks, and their number.
 SETTLE_MS = 500
@@ -25,10 +30,19 @@ SETTLE_ROUNDS_MAX = 20
 
 @dataclass(slots=True, frozen=True)
 class Stall:
-    """It ended at ``ended_ms`` of the monotonic clock and lasted at most ``missed_ms``."""
+    """It ended at ``ended_ms`` of the monotonic clock, which went on for at most ``missed_ms`` of it.
+
+    ``suspended_ms``: the time in which the machine was suspended.
+    """
 
     ended_ms: int
     missed_ms: int
+    suspended_ms: int = 0
+
+    @property
+    def length_ms(self) -> int:
+        """Its real length, at most."""
+        return self.missed_ms + self.suspended_ms
 
 
 class Transport(Protocol):
@@ -42,33 +56,60 @@ class Transport(Protocol):
 
 
 class StallWatch:
-    """`check` is called at every run of the periodic jobs."""
+    """`check` is called before periodic jobs run, and before anything that a stall may have caused is believed."""
 
-    def __init__(self, now_ms: int, tables: RouteTables, transports: Sequence[Transport]) -> None:
-        self._seen_ms = now_ms
+    def __init__(self, clock: Clock, jobs: Jobs, tables: RouteTables, delivery: EventDelivery) -> None:
+        self._clock = clock
+        self._jobs = jobs
         self._tables = tables
-        self._transports = transports
+        self._delivery = delivery
+        self._transports: Sequence[Transport] = ()
+        self._has_begun = False
+        self._seen_ms = clock.now().ms
+        self._suspended_ms = clock.suspended_ms()
         self._rounds_left = 0
+        self._settled_by_ms = 0
 
-    def check(self, now_ms: int, due_ms: int) -> Stall | None:
-        """If jobs that were due at ``due_ms`` run only now, move all deadlines by the time that was missed."""
-        missed_ms, self._seen_ms = now_ms - self._seen_ms, now_ms
-        if now_ms - due_ms <= LATE_MS_MAX:
-            return None
-        stall = Stall(now_ms, missed_ms)
+    def begin(self, transports: Sequence[Transport]) -> None:
+        """The server is built, and runs from now on."""
+        self._transports = transports
+        self._has_begun = True
+        self._seen_ms = self._clock.now().ms
+
+    def check(self) -> None:
+        """If jobs that are due have not run, or the machine was suspended, move all deadlines by the missed time."""
+        now_ms, seen_ms = self._clock.now().ms, self._seen_ms
+        self._seen_ms = now_ms
+        suspended_ms = self._newly_suspended_ms()
+        is_late = now_ms - max(seen_ms, self._jobs.next_due_ms()) > LATE_MS_MAX
+        if self._has_begun and (is_late or suspended_ms):
+            self._forgive(Stall(now_ms, now_ms - seen_ms if is_late else 0, suspended_ms))
+
+    def _newly_suspended_ms(self) -> int:
+        before_ms, self._suspended_ms = self._suspended_ms, self._clock.suspended_ms()
+        newly_ms = self._suspended_ms - before_ms
+        return newly_ms if newly_ms > LATE_MS_MAX else 0
+
+    def _forgive(self, stall: Stall) -> None:
+        """The number of connections: the reactors count those that the asyncio transport carries for them, too."""
         self._rounds_left = SETTLE_ROUNDS_MAX
-        brokers, connections = liveness.forgive(self._tables, missed_ms), self._forgive(stall)
-        if brokers or connections:  # at a slow start there are none
-            log.warning(
-                "The name server did not run for up to %d ms. The deadlines of %d brokers and the idle limits of %d "
-                "connections are moved by as much, and nothing expires until the waiting input is read",
-                missed_ms, brokers, connections,
-            )  # fmt: skip
-        return stall
+        self._settled_by_ms = stall.ended_ms + SETTLE_MS * SETTLE_ROUNDS_MAX
+        brokers = liveness.forgive(self._tables, stall.missed_ms)
+        connections = max((transport.forgive(stall) for transport in self._transports), default=0)
+        if not brokers and not connections:  # nobody waited for it
+            return
+        log.warning(
+            "The name server did not run for up to %d ms. The deadlines of %d brokers and the idle limits of %d "
+            "connections are moved by as much, and nothing expires until the waiting input is read%s",
+            stall.length_ms, brokers, connections,
+            f". The machine was suspended for {stall.suspended_ms} ms of it" if stall.suspended_ms else "",
+        )  # fmt: skip
+        self._delivery.deliver([Stalled(stall.length_ms)], self._clock.now())
 
-    def _forgive(self, stall: Stall) -> int:
-        """The number of connections. The reactors count those that the asyncio transport carries for them, too."""
-        return max((transport.forgive(stall) for transport in self._transports), default=0)
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing that is read now can have come in a stall."""
+        return not self._rounds_left or self._clock.now().ms > self._settled_by_ms
 
     def may_expire(self) -> bool:
         """Whether all input that waited at the end of the last stall is read, or reading it took too long.

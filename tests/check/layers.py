@@ -28,7 +28,7 @@ ORDER = (
 )
 # Beside the order: what they may import of it, and who may import them.
 ALLOWED_BESIDE = {
-    "journal": {"errors", "config", "protocol", "routeinfo"},
+    "journal": {"errors", "files", "config", "protocol", "routeinfo"},
     "pipeline": {"journal", "errors"},
 }
 ROOMS = ("system", "codec", "routes", "connections", "reactor")  # each may import those before it

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from rocketns import cli
-from rocketns.config import Configuration, JournalConfig, Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config import (
+    Configuration,
+    JournalConfig,
+    Limits,
+    NamesrvConfig,
+    NettyServerConfig,
+    RestoreConfig,
+    properties,
+)
 from rocketns.config.limits import PREFIX
 from rocketns.config.refused import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
 from rocketns.config.system import SYSTEM_PROPERTIES, SystemProperty
@@ -56,6 +64,7 @@ def page() -> str:
         ("Sockets", _properties(configuration.netty, NettyServerConfig)),
         ("Limits", _own_properties(configuration.limits, Limits, PREFIX)),
         ("Journal", _own_properties(configuration.journal, JournalConfig)),
+        ("Restart", _own_properties(configuration.restore, RestoreConfig, PREFIX)),
         ("System properties", _system_properties(SYSTEM_PROPERTIES)),
         ("TLS", _system_properties(TLS_PROPERTIES)),
     )

@@ -71,7 +71,7 @@ def test_a_file_ends_when_its_time_is_over_or_the_clock_went_back(writer: Memory
     assert ends == [True, False]
     check_sequence([one for records in by_file.values() for one in records])
     assert [records[0] for records in by_file.values()] == [
-        {"boot": BOOT_MS, "seq": seq, "ts": ms * 1000, "ev": "open", "ns": "n1", "file": number}
+        {"boot": BOOT_MS, "seq": seq, "ts": ms * 1000, "ev": "open", "ns": "n1", "file": number, "rotate_s": 600}
         for number, (seq, ms) in enumerate([(1, BOOT_MS), (4, BOOT_MS + passed_ms)], 1)
     ]
 

@@ -8,7 +8,18 @@ import pytest
 
 from rocketns.journal import record
 from rocketns.protocol.body.route import DataVersion, queue_data
-from rocketns.routeinfo.events import Cause, ConfigChanged, Event, KvChanged, TopicChange, TopicsDeleted, TopicsPut
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.events import (
+    BrokerHeartbeat,
+    Cause,
+    ConfigChanged,
+    Event,
+    KvChanged,
+    TopicChange,
+    TopicsDeleted,
+    TopicsPut,
+)
 from tests.journal.memory import BOOT_MS, memory_journal
 from tests.journal.replay import Record, check_columns
 from tests.routeinfo.manager import (
@@ -64,7 +75,7 @@ def test_the_first_records_are_open_and_start() -> None:
     _, writer = memory_journal(Manager().tables, {"ns": {"k": "v"}})
     head = {"boot": BOOT_MS, "ts": BOOT_MS * 1000}
     assert writer.take() == [
-        head | {"seq": 1, "ev": "open", "ns": "n1", "file": 1},
+        head | {"seq": 1, "ev": "open", "ns": "n1", "file": 1, "rotate_s": 600},
         head | {"seq": 2, "ev": "start", "ns": "n1"},
         head | {"seq": 3, "ev": "kv", "ns_key": "ns", "key": "k", "val": "v"},
     ]
@@ -120,6 +131,21 @@ def test_a_heartbeat_without_registration(told: Told) -> None:
     refreshed = told.manager.tables.refresh(CLUSTER, ADDR, told.manager.now_ms + 1_000)
     assert told.events(*refreshed) == [{"ev": "hb", "gap": 1_000} | KEY | TOLD]
     assert told.events(*told.manager.tables.refresh(CLUSTER, "nobody:1", 0)) == []
+
+
+def test_a_doubt_its_reason_and_what_ends_it(told: Told) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    told.manager.now_ms += 120_001
+    doubt = Doubt(Reason.SILENT_TOGETHER, told.manager.now_ms, told.manager.now_ms + 600_000, BOOT_MS)
+    key = told.manager.key(MASTER)
+    assert told.events(*liveness.doubt_broker(told.manager.tables, key, doubt, told.manager.now_ms)) == [
+        {"ev": "doubt", "gap": 120_001, "doubt": "silent_together", "seen": BOOT_MS} | KEY
+    ]
+    told.manager.now_ms += 600_001
+    assert [request.cause for request in liveness.overdue_unconfirmed(told.manager.tables, told.manager.now_ms)]
+    told.manager.scan()
+    assert told.of()[0] == {"ev": "down", "gap": 720_002, "cause": "unconfirmed"} | KEY
 
 
 @pytest.mark.parametrize(
@@ -267,8 +293,8 @@ def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(
     def broken(*_: Any) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(told.journal._effects, "_kv_changed", broken)
+    monkeypatch.setattr(told.journal._effects, "_heartbeat", broken)
     for _ in range(3):
-        told.journal.record([KvChanged("a", "b", "c")], 0, BOOT_MS)
+        told.journal.record([BrokerHeartbeat(CLUSTER, ADDR, 0)], 0, BOOT_MS)
     assert told.events(ConfigChanged("a", "b")) == [{"ev": "drop", "lost": 3}, {"ev": "config", "key": "a", "val": "b"}]
     assert caplog.text.count("could not be made") == 1

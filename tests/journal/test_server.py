@@ -16,6 +16,7 @@ from tests.behaviour.steps import heartbeat, query_version, registered, unregist
 from tests.journal.files import closed_files, records_of
 from tests.journal.replay import Record, State, check_columns, check_sequence
 from tests.support.inprocess import TimedServer
+from tests.timed.steps import pass_time
 
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 # Whoever answers a lookup counts it: Python in this process, or a reactor.
@@ -29,11 +30,16 @@ def names() -> Names:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., TimedServer]]:
-    """A server whose journal is in ``tmp_path / "j"``; stopped after the test."""
+    """A server whose journal is in ``tmp_path / "j"``, and that restores nothing; stopped after the test."""
     started: list[TimedServer] = []
 
     def start(**properties: object) -> TimedServer:
-        settings = {"journalPath": tmp_path / "j", "journalNs": "n1", "serverChannelMaxIdleTimeSeconds": 10**6}
+        settings = {
+            "journalPath": tmp_path / "j",
+            "journalNs": "n1",
+            "serverChannelMaxIdleTimeSeconds": 10**6,
+            "rocketns.restore": "false",
+        }
         started.append(TimedServer(tmp_path, settings | properties))
         return started[-1]
 
@@ -64,7 +70,7 @@ def test_what_brokers_do_is_written_in_order(serve: Callable[..., TimedServer], 
     server = serve()
     with server.connect() as client:
         registered(client, names)
-        server.advance(30_000)
+        pass_time(server, 30_000)
         registered(client, names)
         server.advance(1_000)
         heartbeat(client, names)
@@ -98,6 +104,18 @@ def test_a_value_that_stays_the_same_has_no_record(serve: Callable[..., TimedSer
     server.stop()
     written = [(one["key"], one.get("val")) for one in of_kind(checked(tmp_path / "j"), "kv")]
     assert written == [("k", "v"), ("k", "w"), ("k", "v"), ("k", None)]
+
+
+def test_a_restart_writes_the_items_of_the_servers_file(serve: Callable[..., TimedServer], tmp_path: Path) -> None:
+    server = serve()
+    with server.connect() as client:
+        put_kv(client, "ns", "k", "v")
+    server.stop()
+    serve().stop()
+    records = records_of(tmp_path / "j")
+    restarted = [one for one in records if one["boot"] == max(each["boot"] for each in records)]
+    assert [one["ev"] for one in restarted] == ["open", "start", "kv", "stop"]
+    assert State().apply(restarted).kv == {("ns", "k"): "v"}
 
 
 def test_the_journal_replayed_is_what_the_server_holds(

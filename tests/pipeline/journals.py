@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from rocketns.pipeline.contract.schema import EVENTS, TOPIC
+from rocketns.pipeline.contract.schema import EVENTS
 
 Record = dict[str, Any]
 Journals = dict[str, list[Record]]  # by name server
 
-_ARROW = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
-_ARROW_TOPICS = pa.list_(pa.struct([(field.name, _ARROW[field.dataType.simpleString()]) for field in TOPIC]))
-_ARROW_EVENTS = pa.schema([(field.name, _ARROW.get(field.dataType.simpleString(), _ARROW_TOPICS)) for field in EVENTS])
+_ARROW_EVENTS = to_arrow_schema(EVENTS)
 
 SECOND = 1_000_000  # us
 TIMEOUT_MS = 120_000
@@ -70,7 +69,7 @@ class Journal:
 
     def open_file(self, ts: int) -> None:
         self.file += 1
-        self.add(ts, "open", ns=self.ns, file=self.file)
+        self.add(ts, "open", ns=self.ns, file=self.file, rotate_s=600)
 
     def stop(self, ts: int) -> None:
         self.add(ts, "stop")
@@ -209,8 +208,12 @@ def _random_aside(chance: random.Random, journal: Journal, now: int) -> None:
         journal.snapshot(now)
     elif draw < 0.4:
         journal.open_file(now)
+    elif draw < 0.42:
+        journal.add(now, "stall", ms=chance.choice((1_500, 20_000, 150_000)))
     elif draw < 0.45:
         journal.add(now, "kv", ns_key="ORDER_TOPIC_CONFIG", key="T", val=chance.choice(("broker-a:4", None)))
+    elif draw < 0.5:
+        journal.add(now, "alive")
     else:
         asked = chance.randint(1, 50)
         client = chance.choice(("10.0.9.1:4001", "10.0.9.2:4002", None, "*"))
@@ -225,7 +228,7 @@ def _random_step(chance: random.Random, journal: Journal, now: int, broker: Brok
     elif draw < 0.65:
         journal.heartbeat(now, broker, chance.randint(1, 3))
     elif draw < 0.8:
-        causes = ("unregister", "expired", "channel_close", "channel_exception", "channel_idle")
+        causes = ("unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception")
         journal.down(now, broker, chance.choice(causes))
     elif draw < 0.92:
         journal.put(now, broker.name, _random_topics(chance))

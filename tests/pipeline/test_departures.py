@@ -113,7 +113,16 @@ def test_each_kind_of_departure(spark: SparkSession) -> None:
 def test_the_worked_example_of_the_definitions_is_a_partition(spark: SparkSession) -> None:
     made = frames_of(spark, worked_example(), Observation(0, 400 * SECOND))
     found = departures(made.broker_intervals, made.events, Observation(0, 400 * SECOND))
-    assert rows(found) == [("broker-b", "c", 185 * SECOND, 185 * SECOND, "partition", ["n2"], [0])]
+    assert rows(found) == [("broker-b", "c", 185 * SECOND, 185 * SECOND, "partition", ["n2"], [0], [])]
+
+
+def test_name_servers_that_lost_it_when_they_stalled_are_named(spark: SparkSession) -> None:
+    """A broker closed its connection to both; only one of them did not run. A third one kept it."""
+    lives = [life("n1", 0, 100, "channel_close"), life("n2", 0, 101, "channel_close"), life("n3", 0, 900, "open")]
+    stalls = [{"ns": ns, "ev": "stall", "ts": 100 * SECOND, "ms": 60_000} for ns in ("n1", "n3")]
+    stalls.append({"ns": "n2", "ev": "stall", "ts": 70 * SECOND, "ms": 60_000})
+    found = departures(frame(spark, BROKER_INTERVALS, lives), frame(spark, EVENTS, stalls), SEEN)
+    assert rows(found, "ns", "stalled") == [(["n1", "n2"], ["n1"])]
 
 
 def test_only_the_ids_that_left_are_asked_about(spark: SparkSession) -> None:

@@ -12,10 +12,13 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, OFFSETS, TOPIC_INTERVALS, TOPIC_SEGMENTS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
+from rocketns.pipeline.jobs.history.doubts import topic_doubts
+from rocketns.pipeline.jobs.topics import system_topics
 from tests.pipeline.duck import divergence as duck
+from tests.pipeline.duck import doubts as duck_doubts
 from tests.pipeline.duck import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
@@ -50,7 +53,7 @@ def found_of(spark: SparkSession, journals: Journals, end_s: int) -> Found:
     assert segments.schema.simpleString() == TOPIC_SEGMENTS.simpleString()
     out = Found({}, {})
     for r in rows(windows):
-        out.windows.setdefault(r[0], []).append((r[1], r[2] / SECOND, r[3] / SECOND, *r[4:]))
+        out.windows.setdefault(r[0], []).append((r[1], r[2] / SECOND, r[3] / SECOND, *r[4:8]))
     for r in rows(segments):
         out.segments.setdefault(r[0], []).append((r[1] / SECOND, r[2] / SECOND, r[3]))
     return out
@@ -147,11 +150,23 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     base = state.base(events, observation, keep=cut)
     topics = cut(state.topic_intervals(events, base, observation))
     members = cut(state.broker_intervals(events, base, observation))
-    windows = cut(divergence.key_windows(topics, base.uptime, observation, broker_intervals=members))
+    doubts = cut(topic_doubts(events, base, topics, observation))
+    offsets = spark.createDataFrame(
+        [("n1", 0, 0, 0, "reference", "n1", 0), ("n2", 0, 9, 0, "heartbeats", "n1", 30 * SECOND)], OFFSETS
+    )
+    windows = cut(
+        divergence.key_windows(
+            topics, base.uptime, observation, broker_intervals=members, topic_doubts=doubts, clock_offsets=offsets,
+            system_topics=system_topics(members),
+        )
+    )  # fmt: skip
     db = duck_events(journals)
     duck_state.prepare(db, *observation, SILENT_AFTER_US)
     duck_state.broker_intervals(db)
     duck_state.topic_intervals(db)
+    duck_doubts.topic_doubts(db)
+    assert rows(doubts) == duck_rows(db, "from topic_doubts")
+    db.register("clock_offsets", offsets.toArrow())
     duck.key_windows(db, MIN_WINDOW_US)
     found = rows(windows)
     assert found == duck_rows(db, "from key_windows")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.schema import KEY_WINDOWS
+from rocketns.pipeline.contract.schema import EVENTS, KEY_WINDOWS
 from rocketns.pipeline.jobs.incidents import incidents
 
 S = 1_000_000
@@ -34,9 +35,9 @@ def test_windows_that_begin_close_to_each_other_are_one_incident(spark: SparkSes
     ]
     first, second = found(spark, rows)
     assert first == {
-        "cause": "expired", "broker": "b1", "t1": 100 * S, "t2": 300 * S, "windows": 3, "topics": 3,
+        "cause": "expired", "broker": "b1", "t1": 100 * S, "t2": 300 * S, "windows": 3, "topics": 3, "user_topics": 3,
         "topic_sample": ["a", "b", "c"], "ns_without": ["n2"], "opened_by": ["n2"], "longest": 190 * S,
-        "gap_max": 123_000,
+        "gap_max": 123_000, "stalled": [], "doubt": None,
     }  # fmt: skip
     assert (second["t1"], second["windows"]) == (121 * S, 1)
 
@@ -66,6 +67,54 @@ def test_name_servers_that_all_had_the_broker_are_not_named(spark: SparkSession)
     ]
     row = found(spark, [window("a", "b1", 1, 9, cause="register", values=values, gap=None)])[0]
     assert (row["ns_without"], row["gap_max"]) == ([], None)
+
+
+def stall(ns: str, ended: int, seconds: int) -> dict[str, Any]:
+    return {"ns": ns, "ev": "stall", "ts": ended * S, "ms": seconds * 1000}
+
+
+@pytest.mark.parametrize(
+    ("stalls", "stalled"),
+    [
+        ([stall("n1", 150, 60)], ["n1"]),  # the other one noticed something in the stall
+        ([stall("n1", 100, 5), stall("n2", 70, 5)], ["n1", "n2"]),  # just before, at both ends of the bound
+        ([stall("n1", 69, 5), stall("n1", 205, 99)], []),  # too early, too late
+        ([stall("n3", 150, 60)], []),  # it was not compared
+        ([stall("n2", 109, 5)], ["n2"]),  # the second window of the incident began in it
+    ],
+)
+def test_name_servers_that_stalled_when_a_window_began_are_named(
+    spark: SparkSession, stalls: list[dict[str, Any]], stalled: list[str]
+) -> None:
+    rows = [window("a", "b1", 100, 200), window("b", "b1", 105, 150), window("a", "b9", 900, 950)]
+    frame = incidents(spark.createDataFrame(rows, KEY_WINDOWS), spark.createDataFrame(stalls, EVENTS))
+    assert {row.broker: row.stalled for row in frame.collect()} == {"b1": stalled, "b9": []}
+
+
+def test_a_window_without_a_cause_has_its_stall_too(spark: SparkSession) -> None:
+    windows = spark.createDataFrame([window("a", "b1", 100, 200, cause=None)], KEY_WINDOWS)
+    [row] = incidents(windows, spark.createDataFrame([stall("n1", 101, 5)], EVENTS)).collect()
+    assert row.stalled == ["n1"]
+
+
+def test_windows_that_may_be_lost_records_make_incidents_of_their_own(spark: SparkSession) -> None:
+    rows = [window("a", "b1", 100, 200), window("b", "b1", 101, 300, doubt="lost_records")]
+    first, second = found(spark, rows)
+    assert (first["windows"], first["doubt"], first["longest"]) == (1, None, 100 * S)
+    assert (second["windows"], second["doubt"]) == (1, "lost_records")
+
+
+def test_an_incident_is_as_sure_as_its_surest_window(spark: SparkSession) -> None:
+    short = [window(name, "b1", 100, 106, doubt="clocks") for name in "ab"]
+    assert [row["doubt"] for row in found(spark, short)] == ["clocks"]
+    assert [row["doubt"] for row in found(spark, [*short, window("c", "b1", 101, 200)])] == [None]
+
+
+def test_system_topics_are_counted_apart_and_named_last(spark: SparkSession) -> None:
+    kinds = {"A_REPLY_TOPIC": "system", "%RETRY%g": "retry", "orders": "user", "payments": "user"}
+    row = found(spark, [window(name, "b1", 100, 200, kind=kind) for name, kind in kinds.items()])[0]
+    assert (row["windows"], row["topics"], row["user_topics"]) == (4, 4, 2)
+    assert row["topic_sample"] == ["orders", "payments", "%RETRY%g", "A_REPLY_TOPIC"]
 
 
 def test_no_window_is_no_incident(spark: SparkSession) -> None:

@@ -10,7 +10,10 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import EVENTS, FILES
-from rocketns.pipeline.storage.ingest import Ingested, ingest, journal_files, parsed, read_events, read_files, records
+from rocketns.pipeline.storage.events.lines import parsed, records
+from rocketns.pipeline.storage.events.listing import journal_files
+from rocketns.pipeline.storage.events.stored import read_events, read_files
+from rocketns.pipeline.storage.ingest import Ingested, ingest
 from tests.pipeline.duck import ingest as duck
 from tests.pipeline.frames import rows
 from tests.pipeline.journals import DAY_START, SECOND, Journal, events_frame, random_journals, topic, write_files
@@ -58,13 +61,22 @@ def test_a_file_that_grew_takes_its_own_place_and_leaves_the_others(
 ) -> None:
     journal, out = places
     for number in (1, 2):
-        path = file_of(journal, "n1", f"5-00000{number}", '{"boot":5,"seq":1,"ts":1,"ev":"open"}\n')
+        path = file_of(journal, "n1", f"5-00000{number}", f'{{"boot":5,"seq":{number},"ts":1,"ev":"open"}}\n')
     ingest(spark, str(journal), out)
-    path.write_text('{"boot":5,"seq":1,"ts":1,"ev":"open"}\n{"boot":5,"seq":2,"ts":2,"ev":"stop"}\n', "utf-8")
+    path.write_text('{"boot":5,"seq":2,"ts":1,"ev":"open"}\n{"boot":5,"seq":3,"ts":2,"ev":"stop"}\n', "utf-8")
     assert ingest(spark, str(journal), out).files == 1
     assert sorted(row[1:4] for row in rows(read_events(spark, out).select("boot", "seq", "ts", "ev"))) == [
-        (1, 1, "open"), (1, 1, "open"), (2, 2, "stop"),
+        (1, 1, "open"), (2, 1, "open"), (3, 2, "stop"),
     ]  # fmt: skip
+    assert [row[4:] for row in rows(read_files(spark, out))] == [(1, 0, 1, 1, False), (2, 0, 1, 2, False)]
+
+
+def test_what_a_replaced_file_held_before_is_not_stored_again(spark: SparkSession, places: tuple[Path, str]) -> None:
+    journal, out = places
+    for name, seq in (("5-000001", 10), ("5-000001", 20), ("5-000002", 10)):
+        file_of(journal, "n1", name, f'{{"boot":5,"seq":{seq},"ts":{seq},"ev":"open"}}\n')
+        ingest(spark, str(journal), out)
+    assert rows(read_events(spark, out).select("seq")) == [(10,), (20,)]
 
 
 def test_lines_that_do_not_parse_are_counted_by_file_and_left_out(
@@ -81,8 +93,17 @@ def test_lines_that_do_not_parse_are_counted_by_file_and_left_out(
     assert [(r[1], r[2], r[4], r[5]) for r in rows(files)] == [("n1", "5-000001", 4, 2), ("n2", "6-000001", 3, 1)]
     assert rows(files.select("ns", "lines", "corrupt")) == duck.counts(journal)
     assert [r[:2] for r in rows(read_events(spark, out).select("ns", "seq"))] == [
-        ("n1", 2), ("n1", 4), ("n2", 2), ("n2", 2),
+        ("n1", 2), ("n1", 4), ("n2", 2),
     ]  # fmt: skip
+
+
+def test_an_empty_file_is_read_and_holds_nothing(spark: SparkSession, places: tuple[Path, str]) -> None:
+    journal, out = places
+    file_of(journal, "n1", "5-000001", "")
+    for skipped in (0, 1):
+        assert ingest(spark, str(journal), out).skipped == skipped
+    assert rows(read_events(spark, out)) == []
+    assert [row[3:6] for row in rows(read_files(spark, out))] == [(0, 0, 0)]
 
 
 def test_files_that_are_being_written_are_passed_over(spark: SparkSession, places: tuple[Path, str]) -> None:
@@ -92,7 +113,7 @@ def test_files_that_are_being_written_are_passed_over(spark: SparkSession, place
     (journal / "v=1" / ".lock-n1").write_text("", "utf-8")
     for name in (".open-5-000002", ".5-000003.jsonl", "notes.txt"):
         (journal / "v=1" / "dt=2026-01-01" / "ns=n1" / name).write_text(line, "utf-8")
-    assert [file.segment for file in journal_files(spark, [str(journal)])] == ["5-000001"]
+    assert [file.segment for file in journal_files(spark, [str(journal)]).closed] == ["5-000001"]
     assert ingest(spark, str(journal), out).files == 1
 
 
@@ -103,7 +124,10 @@ def test_journals_of_several_folders_go_together_and_a_file_in_two_counts_once(
     line = '{"boot":5,"seq":1,"ts":1,"ev":"open"}\n'
     for folder, ns in (("a", "n1"), ("b", "n2"), ("b", "n1")):
         file_of(journal / folder, ns, "5-000001", line)
-    assert ingest(spark, [str(journal / "a"), str(journal / "b" / "v=1")], out).files == 2
+    assert ingest(spark, [str(journal / "a"), str(journal / "b" / "v=1")], out).copies == 1
+    assert [row[:3] for row in rows(read_files(spark, out))] == [
+        ("2026-01-01", "n1", "5-000001"), ("2026-01-01", "n2", "5-000001"),
+    ]  # fmt: skip
     assert rows(read_events(spark, out).select("ns", "dt")) == [("n1", "2026-01-01"), ("n2", "2026-01-01")]
 
 
@@ -133,7 +157,7 @@ def test_what_is_no_journal_is_said(spark: SparkSession, tmp_path: Path) -> None
     with pytest.raises(BadInput, match="nowhere"):
         ingest(spark, str(tmp_path / "nowhere"), str(tmp_path / "out"))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="no finished file of a journal"):
+    with pytest.raises(BadInput, match="no file of a journal"):
         ingest(spark, str(tmp_path / "empty"), str(tmp_path / "out"))
     path = tmp_path / "new" / "v=2" / "dt=2026-01-01" / "ns=n1" / "5-000001.jsonl"
     path.parent.mkdir(parents=True)

@@ -32,7 +32,9 @@ A = Broker("broker-a", "10.0.0.1:10911")
 
 def files_frame(spark: SparkSession, *corrupt: tuple[str, str, int, int | None, int | None]) -> DataFrame:
     """ns, segment, corrupt lines, first and last time."""
-    told = [("2026-01-01", ns, segment, 1, 10, count, first, last) for ns, segment, count, first, last in corrupt]
+    told = [
+        ("2026-01-01", ns, segment, 1, 10, count, first, last, False) for ns, segment, count, first, last in corrupt
+    ]
     return spark.createDataFrame(told, FILES)
 
 
@@ -88,10 +90,13 @@ def test_sources_tell_what_was_read_of_each_name_server(spark: SparkSession) -> 
     journal.heartbeat(31 * SECOND, A)
     journal.lose(31 * SECOND)
     files = files_frame(spark, ("n1", "0-000001", 2, 0, 31 * SECOND), ("n2", "0-000001", 1, None, None))
-    offsets = spark.createDataFrame([("n1", 1500, 3, 10, "versions", "n2")], OFFSETS)
+    offsets = spark.createDataFrame([("n1", 1500, 3, 10, "versions", "n2", 20)], OFFSETS)
     frame = sources(events_frame(spark, {"n1": journal.records}), files, offsets, Observation(0, 400 * SECOND))
     assert frame.schema.simpleString() == SOURCES.simpleString()
-    assert rows(frame) == [("n1", 1, 4, 0, 31 * SECOND, 1500, 2, 1), ("n2", 1, 0, None, None, 0, 1, 0)]
+    assert rows(frame) == [
+        ("n1", 1, 4, 0, 31 * SECOND, 1500, 2, 1, "versions", 20),
+        ("n2", 1, 0, None, None, 0, 1, 0, None, None),
+    ]
 
 
 def test_quality_is_that_of_the_independent_version(spark: SparkSession) -> None:

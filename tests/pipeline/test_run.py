@@ -6,18 +6,32 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.cli.audit import main
+from rocketns.pipeline.storage.events.openfiles import open_texts, tail_after
+from rocketns.pipeline.storage.events.stored import read_events
+from rocketns.pipeline.storage.ingest import ingest
 from tests.pipeline.journals import SECOND, Broker, Journal, topic, worked_example, write_files
 
 SMALL = ("--conf", "spark.sql.shuffle.partitions=4", "--conf", "spark.sql.codegen.wholeStage=false")
 A, B = "10.0.0.1:10911", "10.0.0.2:10911"
+
+
+class Odd(NamedTuple):
+    """A run: where, its exit status, its output and its summary."""
+
+    folder: Path
+    status: int
+    said: str
+    summary: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +54,14 @@ def folder(words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
+def place(folder: Path) -> Path:
+    """The results of the run that counts."""
+    return folder / "out" / str(json.loads((folder / "out" / "summary.json").read_text("utf-8"))["results"])
+
+
 def table(folder: Path, name: str, *columns: str) -> list[tuple[Any, ...]]:
     """Rows of a result table, sorted; times in s."""
-    rows = pyarrow.parquet.read_table(folder / "out" / "results" / name).to_pylist()
+    rows = pyarrow.parquet.read_table(place(folder) / name).to_pylist()
     return sorted((tuple(row[c] / SECOND if c in ("t1", "t2") else row[c] for c in columns) for row in rows), key=repr)
 
 
@@ -108,7 +127,7 @@ def test_the_summary_says_what_was_found(folder: Path) -> None:
 def test_the_page_and_csv_tables_are_there(folder: Path) -> None:
     page = (folder / "out" / "report.html").read_text("utf-8")
     assert "order_topic" in page
-    (windows,) = (folder / "out" / "results-csv" / "key_windows").glob("*.csv")
+    (windows,) = (place(folder) / "csv" / "key_windows").glob("*.csv")
     assert windows.read_text("utf-8").startswith("topic,broker,t1,t2,cause,")
 
 
@@ -126,27 +145,73 @@ def test_a_route_of_the_past_is_explained(
     asked = ["explain", "order_topic", "--at", "1970-01-01T00:04", "--journal", str(folder / "journal"), *words]
     assert main(asked) == 0
     said = capsys.readouterr().out
-    n1, n2 = said.split("n2:")
+    n1, n2 = said.split("\nn2:")
     assert f"broker-b: 4 read queues, 4 write queues, perm 6; 0 {B}" in n1
     assert "since 1970-01-01T00:00:02.000Z (register; boot 0, seq" in n1
     assert f"broker-a: 4 read queues, 4 write queues, perm 6; 0 {A}" in n2
     assert "broker-b" not in n2
 
 
-def test_what_is_missing_is_never_reported_as_clean(
-    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One name server that did nothing wrong, but for a line that does not parse in its journal."""
+@pytest.fixture(scope="module")
+def odd(words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Odd:
+    """A run on one name server that did nothing wrong. Its journal has a line that does not parse, a file that is still
+    being written, and a file of another version."""
+    folder = tmp_path_factory.mktemp("odd")
     journal = Journal(0)
     journal.register(1 * SECOND, Broker("broker-a", A), [topic("T")])
-    (path,) = write_files({"n1": journal.records}, tmp_path / "journal")
-    with path.open("a", encoding="utf-8") as file:
+    journal.open_file(2 * SECOND)
+    journal.heartbeat(31 * SECOND, Broker("broker-a", A))
+    first, second = write_files({"n1": journal.records}, folder / "journal")
+    with first.open("a", encoding="utf-8") as file:
         file.write('{"boot": 0, "seq"\n')
-    assert main(["run", "--journal", str(tmp_path / "journal"), "--out", str(tmp_path / "out"), *words]) == 3
-    said = capsys.readouterr().out
-    assert "incomplete: 1 lines of n1 do not parse." in said
-    assert "Nothing found in what is there." in said
-    assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["verdict"] == "incomplete"
+    with second.open("a", encoding="utf-8") as file:
+        file.write('{"boot": 0, "seq": 6, "ts": 32')
+    second.rename(second.with_name(".open-" + second.stem))
+    foreign = folder / "journal" / "v=2" / "dt=2026-01-01" / "ns=n1" / "5-000001.jsonl"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_text("{}\n", "utf-8")
+    said = StringIO()
+    with redirect_stdout(said):
+        status = main(["run", "--journal", str(folder / "journal"), "--out", str(folder / "out"), *words])
+    return Odd(folder, status, said.getvalue(), json.loads((folder / "out" / "summary.json").read_text("utf-8")))
+
+
+def test_what_is_missing_is_never_reported_as_clean(odd: Odd) -> None:
+    assert odd.status == 3
+    assert "incomplete: 1 lines of n1 do not parse." in odd.said
+    assert "Nothing found in what is there." in odd.said
+    assert odd.summary["verdict"] == "incomplete"
+
+
+def test_a_file_of_another_version_makes_the_run_incomplete_and_does_not_end_it(odd: Odd) -> None:
+    told = "1 files of version 2 of the journal were not read: this audit reads version 1."
+    assert f"incomplete: {told}" in odd.said
+    assert told in odd.summary["incomplete"]
+
+
+def test_a_file_that_is_still_being_written_is_read_up_to_its_last_whole_line(odd: Odd) -> None:
+    (source,) = pyarrow.parquet.read_table(odd.folder / "out" / odd.summary["results"] / "sources").to_pylist()
+    assert (source["files"], source["events"], source["last"]) == (2, 6, 31 * SECOND)
+
+
+def test_a_file_that_was_closed_takes_the_place_of_what_was_read_of_it(odd: Odd, spark: SparkSession) -> None:
+    """Its text is taken before the ingest, which then finds it closed."""
+    journal, out = str(odd.folder / "journal"), str(odd.folder / "again")
+    texts = open_texts(spark, [journal])
+    path = Path(texts[0].file.path.removeprefix("file:"))
+    closed = path.with_name(path.name.removeprefix(".open-") + ".jsonl")
+    path.rename(closed)
+    ingest(spark, journal, out)
+    closed.rename(path)
+    assert tail_after(spark, out, texts).events.count() == 0
+    assert read_events(spark, out).count() == 6
+
+
+def test_another_journal_is_wrong_usage(
+    odd: Odd, folder: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--journal", str(folder / "journal"), "--out", str(odd.folder / "out"), *words]) == 2
+    assert "belongs to the journal" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

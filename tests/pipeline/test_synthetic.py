@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from rocketns.journal.record import COLUMNS_OF, DOWN_CAUSES, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.journal.heartbeats import TIME_SHIFT
+from rocketns.pipeline.synthetic.journal.write import with_signs_of_life
 from rocketns.pipeline.synthetic.scenario.spec import DAY_S, DEMO_EVENTS, NO_FAULTS, SCAN_MS, TIMEOUT_MS
 from tests.pipeline.synthetic_journals import Journals, Record
 
@@ -71,6 +74,24 @@ def test_order_is_that_of_seq_and_only_the_told_losses_leave_holes(small: Journa
         assert small.corrupt[server["ns"]] == sum(lost["kind"] == "corrupt" for lost in server["lost"])
 
 
+def test_there_is_no_minute_without_a_record(small: Journals) -> None:
+    """Beside lost ones: a killed name server is silent until it starts again."""
+    for server in small.truth["name_servers"]:
+        records = small.records[server["ns"]]
+        lost = {(row["boot"], row["first_seq"]) for row in server["lost"]}
+        for one, other in pairwise(records):
+            if one["boot"] == other["boot"] and (one["boot"], one["seq"] + 1) not in lost:
+                assert other["ts"] - one["ts"] <= 60_000_000
+
+
+def test_signs_of_life_are_a_minute_apart_and_only_where_nothing_else_is() -> None:
+    at = [ms << TIME_SHIFT for ms in (1_000, 50_000, 300_000)]
+    told = [item >> TIME_SHIFT for item in with_signs_of_life(at, 400_000)]
+    assert told == [1_000, 50_000, 110_000, 170_000, 230_000, 290_000, 300_000, 360_000]
+    assert [item >> TIME_SHIFT for item in with_signs_of_life([], 130_000)] == [60_000, 120_000]
+    assert with_signs_of_life(at[:2], 60_000) == at[:2]
+
+
 def test_drop_records_tell_what_a_full_buffer_lost(small: Journals) -> None:
     drops = [(name, record["lost"]) for name, record in small.of("drop")]
     planned = [
@@ -81,11 +102,14 @@ def test_drop_records_tell_what_a_full_buffer_lost(small: Journals) -> None:
 
 
 def test_members_come_and_go_as_the_contract_says_and_snapshots_are_the_state(small: Journals) -> None:
-    for records in small.records.values():
+    (fault,) = small.faults("hidden_change")
+    for name, records in small.records.items():
         replay = Replay()
+        replay.hidden = {fault["brokers"][0]: fault["topic"]} if name == fault["ns"] else {}
         for record in records:
             getattr(replay, record["ev"], replay.other)(record)
         assert replay.snapshots > 40
+        assert replay.corrected == len(replay.hidden)
 
 
 class Replay:
@@ -95,10 +119,11 @@ class Replay:
         self.members: set[tuple[Any, ...]] = set()
         self.topics: dict[str, dict[str, Record]] = {}
         self.snapped: list[Record] = []
-        self.snapshots = 0
+        self.snapshots = self.corrected = 0
+        self.hidden: dict[str, str] = {}  # by broker: a topic whose change is missing from the journal
 
     def other(self, record: Record) -> None:
-        assert record["ev"] in ("open", "stop", "lookup", "drop")
+        assert record["ev"] in ("open", "stop", "lookup", "drop", "alive")
 
     def start(self, record: Record) -> None:
         assert record["seq"] == 2
@@ -127,9 +152,18 @@ class Replay:
     def snap(self, record: Record) -> None:
         self.snapped.append(record)
         if record.get("end"):
+            self.correct()
             assert_snapshot(self.snapped, self.members, self.topics)
             self.snapped = []
             self.snapshots += 1
+
+    def correct(self) -> None:
+        """Take the value of a hidden change from the snapshot."""
+        for broker, name in self.hidden.items():
+            shown = {t["t"]: t for r in self.snapped if r.get("broker") == broker for t in r.get("topics", ())}
+            if name in shown and self.topics[broker][name] != shown[name]:
+                self.topics[broker][name] = shown[name]
+                self.corrected += 1
 
 
 def key(record: Record) -> tuple[Any, ...]:

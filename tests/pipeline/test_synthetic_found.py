@@ -45,7 +45,7 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
         "broker_stats": broker_stats(brokers, events, known.uptime, seen),
         "dead_topics": topics.dead_topics(there, events, known.uptime, names, seen, dead_days=1),
         "hot_topics": topics.hot_topics(events, names, seen),
-        "missing_topics": missing_topics(events, seen),
+        "missing_topics": missing_topics(events, seen, names),
         "clients": callers,
         "client_census": census.client_census(callers),
         "missing_askers": census.missing_askers(lookups, names),
@@ -82,11 +82,14 @@ def not_looked_at(truth: Truth) -> dict[str, Rows]:
     losses = [(server["ns"], lost) for server in truth["name_servers"] for lost in server["lost"]]
     return {
         "key_windows": [
-            {"topic": topic, "broker": window["broker"], "t1": window["t1"], "t2": window["t2"]}
+            {"topic": topic, "broker": window["broker"], "t1": window["t1"], "t2": window["t2"], "doubt": None}
             for window in windows
             for topic in window["topics"]
-        ],
+        ]
+        + [window | {"doubt": "lost_records"} for fault in truth["faults"] for window in fault["doubtful"]],
         "quality": [
-            {"kind": kind, "ns": ns, "n": lost["lost"]} for ns, lost in losses for kind in {"hole", lost["kind"]}
+            {"kind": kind, "ns": ns, "n": lost["lost"]}
+            for ns, lost in losses
+            for kind in {"hole", lost["kind"]} - {"hidden_change"}
         ],
     }

@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_truth_tells_the_windows_that_the_journals_hold(tmp_path: Path, seed: int) -> None:
-    faults = Faults(partitions=4, lost_changes=2, lost_deletions=2, restarts=2, kills=2, bursts=0)
+    faults = Faults(partitions=4, lost_changes=2, lost_deletions=2, restarts=2, kills=2, bursts=0, hidden_changes=0)
     spec = FleetSpec(brokers=8, topics=16, seconds=30 * 3600, rotate_s=86_400, seed=seed, faults=faults)
     journals = Journals(tmp_path, make_fleet(spec, tmp_path))
     held = {(topic, broker, t1): t2 for topic, broker, t1, t2 in windows(journals) if t2 - t1 >= 4.5 * SECOND}

@@ -38,8 +38,14 @@ def tables(truth: Truth) -> Rows:
             ],
             "key_windows": [
                 {"topic": topic, "broker": w["broker"], "t1": w["t1"] + SECOND // 2, "t2": w["t2"] + SECOND // 2}
+                | {"doubt": None}
                 for w in windows
                 for topic in w["topics"]
+            ]
+            + [
+                window | {"t1": window["t1"] + SECOND // 2, "doubt": "lost_records"}
+                for fault in truth["faults"]
+                for window in fault["doubtful"]
             ],
             "departures": [departure | {"t1": departure["t1"] + SECOND // 2} for departure in departures],
             "broker_stats": truth["brokers"],
@@ -52,7 +58,7 @@ def tables(truth: Truth) -> Rows:
             "quality": [
                 {"kind": kind, "ns": ns, "n": lost["lost"]}
                 for ns, lost in losses
-                for kind in sorted({"hole", lost["kind"]})
+                for kind in sorted({"hole", lost["kind"]} - {"hidden_change"})
             ],
         }
         | fleet_tables(truth)
@@ -130,8 +136,18 @@ def test_a_window_at_another_time_is_missed_and_invented(truth: Truth, tables: R
     assert bad(truth, tables) == [(Outcome.MISSED, fault["id"]), (Outcome.INVENTED, "key_windows")]
 
 
+@pytest.mark.parametrize(("kind", "doubt"), [("hidden_change", None), ("lost_change", "lost_records")])
+def test_a_window_whose_doubt_is_wrong_is_missed_and_invented(
+    truth: Truth, tables: Rows, kind: str, doubt: str | None
+) -> None:
+    fault = fault_of(truth, kind)
+    at = [row for row in tables["key_windows"] if fault["t1"] <= row["t1"] <= fault["t2"]]
+    next(row for row in at if row["topic"] == fault["topic"])["doubt"] = doubt
+    assert bad(truth, tables) == [(Outcome.MISSED, fault["id"]), (Outcome.INVENTED, "key_windows")]
+
+
 def test_windows_that_begin_and_end_together_are_one_invention(truth: Truth, tables: Rows) -> None:
-    tables["key_windows"] += [{"topic": f"t{n}", "broker": "b", "t1": 1, "t2": 9} for n in range(5)]
+    tables["key_windows"] += [{"topic": f"t{n}", "broker": "b", "t1": 1, "t2": 9, "doubt": None} for n in range(5)]
     (verdict,) = [verdict for verdict in compare(truth, tables) if not verdict.good]
     assert (verdict.outcome, verdict.detail[:13]) == (Outcome.INVENTED, "5 topics on b")
 

@@ -14,9 +14,9 @@ from rocketns.pipeline.batch.run import EVENTS_FOLDER, Request, computed, ingest
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.job import Job
-from rocketns.pipeline.storage.ingest import read_files
+from rocketns.pipeline.storage.events.stored import read_files
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import RESULTS, Results
+from rocketns.pipeline.storage.results import Results
 from tests.pipeline.duck.query import same
 from tests.pipeline.duck.twins import TWINS, Run
 from tests.pipeline.frames import plain
@@ -35,13 +35,14 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     write_files(journals, folder / "journal")
     request = Request(str(folder / "journal"), str(folder / "out"), min_window=1, dead_days=2)
     ingest_only(spark, request.journal, request.out, lambda _text: None)
-    observation = computed(spark, request, Results(spark, Folder(spark, request.out)), lambda _text: None)
+    results = Results(spark, Folder(spark, request.out))
+    observation = computed(spark, request, results, lambda _text: None)
     parameters = {
         "t0": observation.t0, "t1": observation.t1, "silent": SILENT_AFTER_US, "min_window": request.min_window,
         "days": request.dead_days, "groups": json.dumps(request.groups),
         "target": request.target,
     }  # fmt: skip
-    tables = {job.name: read(folder / "out" / RESULTS / job.name) for job in JOBS}
+    tables = {job.name: read(folder / "out" / results.place / job.name) for job in JOBS}
     files = read_files(spark, str(folder / "out" / EVENTS_FOLDER)).toArrow()
     return Run(tables, events_table(journals), files, parameters)
 

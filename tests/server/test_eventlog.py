@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
 from rocketns.protocol.body.route import DataVersion, queue_data
+from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import (
     BrokerConflict,
+    BrokerDoubted,
     BrokerDown,
+    BrokerHeartbeat,
     BrokerRefused,
     BrokerRegistered,
     Cause,
@@ -23,6 +27,7 @@ from rocketns.server.publishing import eventlog
 from rocketns.server.publishing.eventlog import log_events
 
 WHO = "BrokerIdentityInfo [clusterName=C1, brokerAddr=a:1]"
+DOUBT = Doubt(Reason.RESTORED, 0, 90_000)
 OLD, NEW = queue_data(1, 2, 6, 0), queue_data(3, 4, 5, 6)
 SHOWN_OLD = "QueueData [brokerName=ba, readQueueNums=1, writeQueueNums=2, perm=6, topicSysFlag=0]"
 SHOWN_NEW = "QueueData [brokerName=ba, readQueueNums=3, writeQueueNums=4, perm=5, topicSysFlag=6]"
@@ -37,6 +42,13 @@ def registered(gap_ms: int | None) -> BrokerRegistered:
     [
         (registered(None), [f"INFO new broker registered, {WHO} HAService: h:1"]),
         (registered(5), []),
+        (BrokerDoubted("C1", "ba", "a:1", 0, DOUBT, 5),
+         [f"WARNING broker unconfirmed (restored), {WHO}: it stays in the routes until it is confirmed, or known to be "
+          "gone"]),
+        (replace(registered(None), doubt=DOUBT), [f"INFO broker confirmed, {WHO} registered (it was restored)"]),
+        (BrokerHeartbeat("C1", "a:1", None, DOUBT),
+         [f"INFO broker confirmed, {WHO} sent a heartbeat (it was restored)"]),
+        (BrokerHeartbeat("C1", "a:1", 5), []),
         (BrokerDown("C1", "ba", "a:1", 0, True, 5, Cause.EXPIRED),
          [f"INFO unregisterBroker, remove from brokerLiveTable OK, {WHO} (expired)"]),
         (BrokerDown("C1", None, "a:1", None, False, None, Cause.UNREGISTER),

@@ -22,24 +22,37 @@ Result = TypeVar("Result")
 class FakeClock(Clock):
     """Clocks that move only when a test moves them."""
 
-    def __init__(self) -> None:
-        self._now = Now(1_000_000, 1_700_000_000_000)
+    def __init__(self, epoch_ms: int = 1_700_000_000_000) -> None:
+        self._now = Now(1_000_000, epoch_ms)
+        self._suspended_ms = 0
 
     def now(self) -> Now:
         return self._now
 
+    def suspended_ms(self) -> int:
+        return self._suspended_ms
+
     def advance(self, ms: int) -> None:
         self._now = Now(self._now.ms + ms, self._now.epoch_ms + ms)
+
+    def set_wall(self, by_ms: int) -> None:
+        """Somebody sets the wall clock."""
+        self._now = Now(self._now.ms, self._now.epoch_ms + by_ms)
+
+    def suspend(self, ms: int) -> None:
+        """The machine sleeps: the wall clock goes on, the monotonic clock stands still."""
+        self._suspended_ms += ms
+        self.set_wall(ms)
 
 
 class TimedServer:
     """A running server, started on construction. Each call runs on the server's loop and returns when it is done."""
 
-    def __init__(self, home: Path, properties: dict[str, object] | None = None) -> None:
+    def __init__(self, home: Path, properties: dict[str, object] | None = None, clock: FakeClock | None = None) -> None:
         settings = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": home / "kv.json"} | (properties or {})
         config_file = home / "timed.properties"
         config_file.write_text("".join(f"{k}={v}\n" for k, v in settings.items()), "utf-8")
-        self.clock = FakeClock()
+        self.clock = clock or FakeClock()
         self.controller = NamesrvController(Configuration.build(str(config_file), home=home), self.clock)
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)

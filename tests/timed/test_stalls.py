@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import cast
+
 import pytest
 
-from interop.harness.wire import Client
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext
+from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.routeinfo.tables import RouteTables
+from rocketns.server.clock import Clock
+from rocketns.server.jobs import Jobs
+from rocketns.server.publishing.delivery import EventDelivery
 from rocketns.server.stall import Stall, StallWatch
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import heartbeat, registered
+from tests.behaviour.steps import configs, heartbeat, registered
 from tests.behaviour.views import group
+from tests.journal.files import records_of
 from tests.support.ended import is_ended
-from tests.support.inprocess import TimedServer
+from tests.support.inprocess import FakeClock, TimedServer
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, is_open, pass_time
+from tests.timed.steps import SECOND, is_open, pass_time, wait_for_connections
 
 TIMEOUT = 20 * SECOND
 STALL = 300 * SECOND
@@ -121,7 +130,177 @@ def test_idle_connections_get_the_missed_time(timed_server: TimedServerFactory) 
         assert speaking.is_closed_by_server()
 
 
+def stop_unnoticed(server: TimedServer, ms: int) -> None:
+    """The time passes, and no periodic job has run yet."""
+    server.call(lambda: server.clock.advance(ms))
+
+
+def test_a_connection_that_ends_in_a_stall_takes_no_broker_along(
+    timed_server: TimedServerFactory, names: Names
+) -> None:
+    """The broker closed it because nobody answered. The end is read before any job notices the stall."""
+    server = timed_server()
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
+        stop_unnoticed(server, STALL)
+        broker.close()
+        wait_for_connections(server, 1)
+        settle(server)
+        assert is_known(client, names)
+        pass_time(server, TIMEOUT - 10 * SECOND)
+        assert is_known(client, names)
+        pass_time(server, 20 * SECOND)
+        assert not is_known(client, names), "it never came back"
+
+
+def registration(names: Names) -> bytes:
+    body = register_body(configs(names, ["T"]))
+    fields = register_ext(names.cluster, names.broker, names.addr(), 0, body, heartbeatTimeoutMillis=TIMEOUT)
+    return frame(json_header(codes.REGISTER_BROKER, fields), body)
+
+
+def test_a_registration_in_a_connection_that_ended_in_a_stall_counts(
+    timed_server: TimedServerFactory, names: Names
+) -> None:
+    """A real broker opens, tries and closes a connection every few seconds."""
+    server = timed_server()
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
+        stop_unnoticed(server, STALL)
+        broker.close()
+        with server.connect() as again:
+            again.send(registration(names))
+        eventually(lambda: is_known(client, names))
+        wait_for_connections(server, 1)
+        settle(server)
+        assert is_known(client, names)
+
+
+def test_after_a_stall_the_end_of_a_connection_counts_again(timed_server: TimedServerFactory, names: Names) -> None:
+    """Once all that waited is read; and after ten seconds even if that never is."""
+    server = timed_server()
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names)
+        server.advance(STALL)
+        pass_time(server, 15 * SECOND)
+        broker.close()
+        eventually(lambda: not is_known(client, names))
+
+
+def test_a_suspended_machine_expires_no_broker(
+    timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The monotonic clock stood still, so the broker has the time that it had. What ended meanwhile proves nothing."""
+    server = timed_server()
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
+        server.call(lambda: server.clock.suspend(STALL))
+        broker.close()
+        wait_for_connections(server, 1)
+        assert is_known(client, names)
+        assert f"The machine was suspended for {STALL} ms of it" in caplog.text
+        pass_time(server, TIMEOUT - SECOND)
+        assert is_known(client, names)
+        pass_time(server, 7 * SECOND)
+        assert not is_known(client, names)
+
+
+@pytest.mark.parametrize("by_ms", [-(10**12), -3_600_000, 3_600_000, 10**12])
+def test_the_wall_clock_decides_nothing(
+    timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture, by_ms: int
+) -> None:
+    """A broker expires after its time-out on the monotonic clock, wherever the wall clock is set to meanwhile."""
+    server = timed_server(serverChannelMaxIdleTimeSeconds=0)
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
+        pass_time(server, 5 * SECOND)
+        server.call(lambda: server.clock.set_wall(by_ms))
+        pass_time(server, 5 * SECOND)
+        heartbeat(broker, names)
+        server.call(lambda: server.clock.set_wall(by_ms // 2))
+        pass_time(server, TIMEOUT - SECOND)
+        assert is_known(client, names)
+        pass_time(server, 7 * SECOND)
+        assert not is_known(client, names)
+    assert not [one for one in caplog.records if one.name == "rocketns.stall"]
+
+
+def test_a_stall_is_in_the_journal(timed_server: TimedServerFactory, names: Names, tmp_path: Path) -> None:
+    """With its length, and before what is read after it."""
+    server = timed_server(journalPath=tmp_path / "journal", journalNs="n1")
+    with server.connect() as broker:
+        registered(broker, names)
+        server.advance(STALL)
+        heartbeat(broker, names)
+        server.call(lambda: server.clock.suspend(2 * SECOND))
+        pass_time(server, SECOND)
+    server.stop()
+    records = records_of(tmp_path / "journal")
+    [stall, suspended] = [one for one in records if one["ev"] == "stall"]
+    assert stall["ms"] == STALL
+    assert stall["ts"] // 1000 == 1_700_000_000_000 + STALL
+    assert suspended["ms"] == 2 * SECOND
+    assert [one["ev"] for one in records if one["seq"] > stall["seq"]][:2] == ["hb", "stall"]
+
+
+def test_a_server_that_nobody_uses_says_nothing_of_a_stall(
+    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = timed_server()
+    server.advance(STALL)
+    assert not [one for one in caplog.records if one.name == "rocketns.stall"]
+
+
+class Watched:
+    """A watch whose stalls are kept, over a clock that the test moves and a job that is due when it says."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.jobs = Jobs()
+        self.stalls: list[Stall] = []
+        self.watch = StallWatch(self.clock, self.jobs, RouteTables(), cast(EventDelivery, None))
+        self.watch.begin([self])
+        self.jobs.add("job", lambda: None, first_ms=self.clock.now().ms + SECOND, every_ms=SECOND)
+
+    def forgive(self, stall: Stall) -> int:
+        self.stalls.append(stall)
+        return 0
+
+    def has_records_of(self) -> bool:
+        return True
+
+    def after(self, ms: int, suspended_ms: int = 0) -> list[Stall]:
+        """The stalls that the watch finds after this time."""
+        self.clock.advance(ms)
+        self.clock.suspend(suspended_ms)
+        self.stalls.clear()
+        self.watch.check()
+        self.jobs.run_due(self.clock.now().ms)
+        return list(self.stalls)
+
+
 def test_a_second_is_the_bound_of_lateness() -> None:
-    watch = StallWatch(0, RouteTables(), [])
-    assert watch.check(1_500, 500) is None
-    assert watch.check(3_001, 2_000) == Stall(3_001, 1_501)
+    watched = Watched()
+    assert watched.after(2 * SECOND) == []
+    assert watched.after(2 * SECOND) == []
+    assert watched.after(2 * SECOND + 1) == [Stall(watched.clock.now().ms, 2 * SECOND + 1)]
+    assert watched.after(0) == []
+
+
+def test_a_second_is_the_bound_of_suspension() -> None:
+    watched = Watched()
+    assert watched.after(1, suspended_ms=SECOND) == []
+    assert watched.after(1, suspended_ms=SECOND + 1) == [Stall(watched.clock.now().ms, 0, SECOND + 1)]
+    assert watched.after(1) == []
+
+
+def test_both_clocks_may_tell_of_one_stall() -> None:
+    watched = Watched()
+    [stall] = watched.after(5 * SECOND, suspended_ms=7 * SECOND)
+    assert (stall.missed_ms, stall.suspended_ms, stall.length_ms) == (5 * SECOND, 7 * SECOND, 12 * SECOND)
+
+
+def test_the_real_clock_knows_how_long_the_machine_slept() -> None:
+    """Twice the same, as it does not sleep now."""
+    clock = Clock()
+    assert 0 <= clock.suspended_ms() == pytest.approx(clock.suspended_ms(), abs=20)

@@ -1,4 +1,4 @@
-"""`rocketns audit explain`: the route of a topic at a moment, in words, from the days of the journal around it."""
+"""`rocketns audit explain`: the route of a topic at a moment, in words, from the records around it."""
 
 from __future__ import annotations
 
@@ -8,35 +8,52 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.record import VERSION
+from rocketns.pipeline.batch.around import around
+from rocketns.pipeline.batch.run import EVENTS_FOLDER
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.contract.times import DAY_US, exact_text
-from rocketns.pipeline.jobs.history.explain import routes_at
+from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.jobs.history.clocks import NONE, REFERENCE, clock_offsets, corrected
+from rocketns.pipeline.jobs.history.explain import lost_before, routes_at
+from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.jobs.history.state import topic_changes
-from rocketns.pipeline.storage.ingest import JOURNAL_FILES, journal_files, parsed, records
+from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.results import SUMMARY, Results
 
 Row = Mapping[str, Any]
+OFFSETS_TABLE = "clock_offsets"
 
 
-def explained_route(spark: SparkSession, journal: str, topic: str, at: int) -> list[str]:
-    """Lines for standard output. BadInput if there is no journal of that time."""
-    if not any(_day(at - DAY_US) <= file.dt <= _day(at + DAY_US) for file in journal_files(spark, [journal])):
-        raise BadInput(f"{journal} has no file of the days around {exact_text(at)}")
-    events = _around(spark, journal, at).cache()
-    routes = [row.asDict(recursive=True) for row in routes_at(events, topic, at).orderBy("ns").collect()]
-    since = {(row["ns"], row["broker"]): row["last"].asDict() for row in _told(events, topic, at).collect()}
-    told = [f"{topic} at {exact_text(at)}, by each name server's own clock"]
-    for route in routes:
-        told += _server(route, since)
+def explained_route(spark: SparkSession, journal: str | None, out: str | None, topic: str, at: int) -> list[str]:
+    """Lines for standard output. ``out``: the folder of an earlier run. BadInput if there is no record of that time."""
+    if journal is None and out is None:
+        raise BadInput("name the --journal, or the --out of an earlier run")
+    folder = None if out is None else Folder(spark, out)
+    found = around(spark, journal, folder.path(EVENTS_FOLDER) if folder else None, at)
+    offsets = _cut(_offsets(spark, folder, found.events))
+    events = _cut(corrected(found.events, offsets))
+    routes = _rows(routes_at(events, topic, at, keep=_cut))
+    since = {(row["ns"], row["broker"]): row["last"] for row in _rows(_told(events, topic, at))}
+    lost = {row["ns"]: row["t"] for row in _rows(lost_before(events, at, _cut))}
+    told = [f"{topic} at {exact_text(at)}, from {found.source}", *_clocks(_rows(offsets))]
+    for route in sorted(routes, key=lambda route: str(route["ns"])):
+        told += [*_server(route, since), *_loss(lost.get(route["ns"]))]
     return told
 
 
-def _around(spark: SparkSession, journal: str, at: int) -> DataFrame:
-    """EVENTS of three days: the day, the day before, which has hourly snapshots, and the day after, which shows whether
-    a quiet name server was still up."""
-    base = f"{journal.rstrip('/')}/v={VERSION}"
-    read = records(spark.read, base).json(f"{base}/{JOURNAL_FILES}")
-    return parsed(read.where(F.col("dt").between(_day(at - DAY_US), _day(at + DAY_US))))
+def _offsets(spark: SparkSession, folder: Folder | None, events: DataFrame) -> DataFrame:
+    """OFFSETS of the earlier run, which saw more samples; otherwise estimated from these events."""
+    if folder is not None and folder.exists(SUMMARY):
+        return Results.published(spark, folder).frame(OFFSETS_TABLE)
+    return clock_offsets(events, _cut)
+
+
+def _cut(frame: DataFrame) -> DataFrame:
+    """The frame without how it was made: repeated lineage makes planning slow."""
+    return frame.localCheckpoint()
+
+
+def _rows(frame: DataFrame) -> list[dict[str, Any]]:
+    return [row.asDict(recursive=True) for row in frame.collect()]
 
 
 def _told(events: DataFrame, topic: str, at: int) -> DataFrame:
@@ -45,6 +62,19 @@ def _told(events: DataFrame, topic: str, at: int) -> DataFrame:
     rows = topic_changes(naming, ("r",)).where(F.col("topic") == topic)
     order = F.struct(F.col("cause") != "snapshot", "boot", "seq")
     return rows.groupBy("ns", "broker").agg(F.max_by(F.struct("ts", "boot", "seq", "cause"), order).alias("last"))
+
+
+def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
+    """Which clock the times are those of, and how far the others are off."""
+    by_name = sorted(offsets, key=lambda row: str(row["ns"]))
+    reference = next((row["reference"] for row in by_name), None)
+    yield f"times are those of the clock of {reference}"
+    for row in by_name:
+        if row["method"] == NONE:
+            yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are its own"
+        elif row["method"] != REFERENCE:
+            known = f", known to {row['uncertainty'] / 1e6:g} s" if row["uncertainty"] is not None else ""
+            yield f"  {row['ns']}: its clock is {row['offset'] / 1e6:+g} s off (from {row['method']}{known})"
 
 
 def _server(route: Row, since: Mapping[tuple[str, str], Row]) -> Iterable[str]:
@@ -61,11 +91,12 @@ def _server(route: Row, since: Mapping[tuple[str, str], Row]) -> Iterable[str]:
             f"  {queue['broker']}: {queue['r']} read queues, {queue['w']} write queues, perm {queue['p']}; {addresses}"
         )
         if record:
-            lines.append(
-                f"    since {exact_text(record['ts'])} ({record['cause']}; boot {record['boot']}, seq {record['seq']})"
-            )
+            since_when = exact_text(record["ts"])
+            begin = f"{since_when} or before" if record["cause"] == FOUND_GONE else since_when
+            lines.append(f"    since {begin} ({record['cause']}; boot {record['boot']}, seq {record['seq']})")
     return lines
 
 
-def _day(at: int) -> str:
-    return exact_text(max(at, 0))[:10]
+def _loss(since: int | None) -> Iterable[str]:
+    if since is not None:
+        yield f"  records are missing since {exact_text(since)}, so this may be out of date"

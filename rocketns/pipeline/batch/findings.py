@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.catalogue import FINDINGS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 
@@ -46,6 +47,14 @@ def incomplete(faults: Iterable[Any]) -> list[str]:
     """A sentence for each fault of the input; rows: kind, ns, n."""
     rows = sorted((row["ns"], row["kind"], row["n"]) for row in faults)
     return [FAULTS[kind].format(ns=ns, n=n, s=n / 1e6) + "." for ns, kind, n in rows]
+
+
+def unread(foreign: Mapping[str, int]) -> list[str]:
+    """A sentence for each version of the journal that is not read. ``foreign``: files by version."""
+    return [
+        f"{count:,} files of version {version} of the journal were not read: this audit reads version {VERSION}."
+        for version, count in foreign.items()
+    ]
 
 
 def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:

@@ -20,6 +20,7 @@ from rocketns.pipeline.jobs.fleet.census import asked
 from rocketns.pipeline.jobs.fleet.growth import sizes
 from rocketns.pipeline.jobs.history.clocks import corrected
 from rocketns.pipeline.jobs.history.state import Base, base
+from rocketns.pipeline.jobs.history.strays import late_days, steadied, suspects
 from rocketns.pipeline.jobs.topics import system_topics, without_unread
 from rocketns.pipeline.storage.results import Results
 
@@ -60,7 +61,10 @@ class Inputs:
         return self._told.where((F.col("ts") >= begin) & (F.col("ts") < end))
 
     def events(self) -> DataFrame:
-        return corrected(self._told, self["clock_offsets"])
+        offsets, end = self["clock_offsets"], self._observation.t1
+        events = corrected(self._told, offsets)
+        late = events.where(F.col("dt").isin(late_days(self["files"], offsets, end)))
+        return steadied(events, suspects(late, end), end)
 
     def base(self) -> Base:
         return base(self["events"], self._observation, keep=self._results.cut)

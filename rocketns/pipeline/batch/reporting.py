@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.findings import Outcome, verdict
-from rocketns.pipeline.contract.catalogue import JOBS, LISTED
+from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
+from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.jobs.history.clocks import REFERENCE, VERSIONS
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
-from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import Results, read_json, write_json
+from rocketns.pipeline.storage.events.stored import Delivered
+from rocketns.pipeline.storage.results import REPORT, Results
 
-REPORT, SUMMARY = "report.html", "summary.json"
 SUMMARY_VERSION = 1
 HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.
@@ -25,7 +27,13 @@ SIZES = {
     "events": ("sources", "sum(events)"),
     "name_servers": ("ns_uptime", "count(distinct ns)"),
     "brokers": ("broker_intervals", "count(distinct broker)"),
-    "topics": ("topic_inventory", "count(topic)"),
+    "topics": ("topic_inventory", "count_if(kind = 'user')"),
+    "dead_topics": ("dead_topics", "count_if(kind = 'user')"),
+    "uneven_topics": ("skew", "count_if(kind = 'user' and skew > 1)"),
+    "incidents": ("incidents", f"count_if({CERTAIN})"),
+    "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
+    "lost_windows": ("key_windows", f"count_if(not ({CERTAIN}) and kind = 'user')"),
+    "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
 }
 
 
@@ -59,44 +67,74 @@ def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[st
     return {name: found[name] for name in wanted}
 
 
-def notes(results: Results, dead_days: int) -> dict[str, list[str]]:
+def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, list[str]]:
     """Sentences for sections of the page, about facts that are not in their tables."""
+    told: dict[str, list[str]] = {}
     uncovered = results.frame("uncovered_days").select("ago").distinct().count()
-    if not uncovered:
-        return {}
-    days = f"{uncovered} of the last {dead_days} days"
-    return {"topics": [f"Not every name server journalled lookups on {days}, so no topic is called dead."]}
+    if uncovered:
+        days = f"{uncovered} of the last {dead_days} days"
+        told["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
+    if delivered.repeated:
+        told["quality"] = [
+            f"{delivered.repeated:,} records came more than once, {delivered.copies:,} whole files among them. Each "
+            "record counts once."
+        ]
+    if unsure := unsure_clocks(results):
+        told["incidents"] = list(map(clock_note, unsure))
+    return told
+
+
+def unsure_clocks(results: Results) -> list[Mapping[str, Any]]:
+    """Rows of OFFSETS that no version change bounds."""
+    found = results.frame("clock_offsets").where(~F.col("method").isin(REFERENCE, VERSIONS)).orderBy("ns").collect()
+    return [row.asDict() for row in found]
+
+
+def clock_note(row: Mapping[str, Any]) -> str:
+    """What the clock of a name server is known from, and what depends on it."""
+    if row["uncertainty"] is None:
+        return (
+            f"Nothing tells how far the clock of {row['ns']} is off, so no correction was made: it heard no broker "
+            "at the same time as another name server. Windows that depend on it are marked “clocks”."
+        )
+    period = f"{row['uncertainty'] / 1e6:g} s"
+    return (
+        f"Too few brokers changed their data version to compare the clock of {row['ns']}. Its offset is estimated from "
+        f"heartbeats. They repeat every {period}, so it may be off by {period} more. Windows that are too short for "
+        "that are marked “clocks”."
+    )
 
 
 def summarise(
     results: Results,
-    out: Folder,
     observation: Observation,
     incomplete: Sequence[str],
     options: Mapping[str, str],
     notes: Mapping[str, Sequence[str]],
-) -> None:
-    """Write summary.json."""
+    delivered: Delivered,
+) -> dict[str, Any]:
+    """What summary.json holds."""
     found = findings(results)
     outcome = verdict(found, incomplete)
-    summary = {
+    return {
         "version": SUMMARY_VERSION,
+        "run": results.run,
+        "results": results.place,
         "verdict": outcome.value,
         "exit_status": STATUS[outcome],
         "observation": observation._asdict(),
         "findings": found,
         "incomplete": list(incomplete),
+        "input": delivered._asdict(),
         "figures": figures(results),
         "notes": {name: list(sentences) for name, sentences in notes.items()},
         "options": dict(options),
         "report": REPORT,
     }
-    write_json(out, SUMMARY, summary)
 
 
-def write_page(results: Results, out: Folder) -> Outcome:
-    """report.html from the tables and the summary below ``out``."""
-    summary = read_json(out, SUMMARY)
+def page_of(results: Results, summary: Mapping[str, Any]) -> bytes:
+    """report.html from the tables and the summary."""
     data = ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],
@@ -107,5 +145,11 @@ def write_page(results: Results, out: Folder) -> Outcome:
         notes=summary["notes"],
         tables=results.tables(LISTED),
     )
-    out.write(REPORT, render(data).encode())
-    return Outcome(data.verdict, summary["findings"], summary["incomplete"], out.path(REPORT))
+    return render(data).encode()
+
+
+def outcome_of(summary: Mapping[str, Any], out: str) -> Outcome:
+    """``out``: the folder, as the user named it."""
+    return Outcome(
+        Verdict(summary["verdict"]), summary["findings"], summary["incomplete"], f"{out.rstrip('/')}/{REPORT}"
+    )

@@ -5,26 +5,38 @@ Each table is computed once, written below --out, and read back by whatever need
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.batch.findings import Outcome, incomplete
+from rocketns.pipeline.batch.findings import Outcome, incomplete, unread
 from rocketns.pipeline.batch.inputs import Inputs, function_of
-from rocketns.pipeline.batch.reporting import SUMMARY, notes, summarise, write_page
+from rocketns.pipeline.batch.observing import (
+    Extent,
+    Reach,
+    by_own_clocks,
+    common_end,
+    extent,
+    observed,
+    reach_of,
+    too_short,
+)
+from rocketns.pipeline.batch.reporting import notes, outcome_of, page_of, summarise
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
-from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import PHASES, STAGES
 from rocketns.pipeline.contract.times import moment
-from rocketns.pipeline.storage.ingest import ingest, read_events, read_files
+from rocketns.pipeline.jobs.history.reach import extents, reaches
+from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tail_after
+from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
+from rocketns.pipeline.storage.ingest import Ingested, ingest
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.storage.results import Results, current
 
 Say = Callable[[str], None]
 
@@ -47,40 +59,85 @@ class Request(NamedTuple):
 
 def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
-    out = Folder(spark, request.out)
+    being_written = open_texts(spark, [request.journal])
     ingest_only(spark, request.journal, request.out, say)
-    results = Results(spark, out, csv=request.csv)
-    observation = computed(spark, request, results, say)
+    results = Results(spark, Folder(spark, request.out), csv=request.csv)
+    observation = computed(spark, request, results, say, being_written)
     say("report")
+    came = delivered(spark, stored_in(request.out))
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
+    faults += too_short(request.t1, observation)
     results.clear()
     options = shown(request, observation, str(spark.sparkContext.master))
-    summarise(results, out, observation, faults, options, notes(results, request.dead_days))
-    return write_page(results, out)
+    told = notes(results, request.dead_days, came)
+    summary = summarise(results, observation, [*faults, *unread(came.foreign)], options, told, came)
+    results.publish(summary, page_of(results, summary))
+    return outcome_of(summary, request.out)
 
 
 def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
     """Read new journal files into Parquet below ``out``; returns one sentence about them."""
     say(f"reading {journal}")
-    done = ingest(spark, journal, Folder(spark, out).path(EVENTS_FOLDER))
-    told = f"read {done.files:,} files with {done.size / 1e6:,.1f} MB; {done.skipped:,} were there already"
+    done = ingest(spark, journal, stored_in(out))
+    told = in_words(done)
     say(told)
+    for sentence in unread(done.foreign):
+        say(f"warning: {sentence}")
     return told
 
 
-def computed(spark: SparkSession, request: Request, results: Results, say: Say) -> Observation:
-    """Run every job on the ingested events; returns the observation."""
-    stored = f"{request.out.rstrip('/')}/{EVENTS_FOLDER}"
-    files = results.cut(read_files(spark, stored))
-    observation = observed(files, request.t0, request.t1)
+def in_words(done: Ingested) -> str:
+    """The result of an ingest as a sentence."""
+    told = f"read {done.files:,} files with {done.size / 1e6:,.1f} MB; {done.skipped:,} were there already"
+    if done.repeated:
+        told += f"; {done.repeated:,} records were delivered again, {done.copies:,} whole files among them"
+    return told
+
+
+def stored_in(out: str) -> str:
+    """The folder of the ingested events."""
+    return f"{out.rstrip('/')}/{EVENTS_FOLDER}"
+
+
+def computed(
+    spark: SparkSession, request: Request, results: Results, say: Say, being_written: Sequence[OpenText] = ()
+) -> Observation:
+    """Run every job on the ingested events and those of open files; returns the observation."""
+    stored = stored_in(request.out)
+    tail = tail_after(spark, stored, being_written, results.cut)
+    files = results.cut(read_files(spark, stored).unionByName(tail.files))
+    known = extent(plain_rows(extents(files)))
+    reached = plain_rows(reaches(read_events(spark, stored, days=known.days).unionByName(tail.events)))
+    own = by_own_clocks(request.t0, request.t1, known, reached)
+    needed = own._replace(t1=known.last if request.t1 is None else request.t1)
+    events = read_events(spark, stored, needed).unionByName(tail.events)
     given = {
         "min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days,
         "target_percent": request.target,
     }  # fmt: skip
-    inputs = Inputs(results, read_events(spark, stored, observation), files, observation, given)
-    for lanes in PHASES:
-        together(*[partial(run_stages, stages, inputs, results, say) for stages in lanes])
+    clocks, *phases = PHASES
+    run_phase(clocks, Inputs(results, events, files, own, given), results, say)
+    observation = observed(request.t0, request.t1, known.first, common_end(corrected_reaches(reached, known, results)))
+    inputs = Inputs(results, events, files, observation, given)
+    for lanes in phases:
+        run_phase(lanes, inputs, results, say)
     return observation
+
+
+def corrected_reaches(reached: Sequence[Mapping[str, Any]], known: Extent, results: Results) -> list[Reach]:
+    """How far each journal reaches, by the offsets of the clocks."""
+    offsets = {row["ns"]: row for row in plain_rows(results.frame("clock_offsets"))}
+    return [reach_of(row, offsets.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
+
+
+def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a small frame."""
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def run_phase(lanes: Sequence[Sequence[str]], inputs: Inputs, results: Results, say: Say) -> None:
+    """The stages of each lane in order, the lanes at the same time."""
+    together(*[partial(run_stages, stages, inputs, results, say) for stages in lanes])
 
 
 def run_stages(stages: Sequence[str], inputs: Inputs, results: Results, say: Say) -> None:
@@ -100,25 +157,12 @@ def together(*works: Callable[[], None]) -> None:
 
 
 def report_again(spark: SparkSession, out: str) -> Outcome:
-    """report.html from the tables that an earlier run left below ``out``."""
+    """The page again, from the tables that the last run left below ``out``. BadInput if there was none."""
     folder = Folder(spark, out)
-    if not folder.exists(SUMMARY):
-        raise BadInput(f"--out {out} has no {SUMMARY} of an earlier run. Start with 'rocketns audit run'.")
-    return write_page(Results(spark, folder), folder)
-
-
-def observed(files: DataFrame, t0: int | None, t1: int | None) -> Observation:
-    """The requested time; without a request from the first record to just after the last. ``files``: FILES."""
-    first, last = files.agg(F.min("first"), F.max("last")).collect()[0]
-    if first is None:
-        raise BadInput("the journals hold no record that can be read")
-    observation = Observation(first if t0 is None else t0, last + 1 if t1 is None else t1)
-    begin, end = moment(observation.t0), moment(observation.t1)
-    if observation.t0 >= observation.t1:
-        raise BadInput(f"nothing to look at: the observation begins at {begin} and ends at {end}")
-    if observation.t0 > last or observation.t1 <= first:
-        raise BadInput(f"the journals have no record of that time: they go from {moment(first)} to {moment(last)}")
-    return observation
+    summary = current(folder)
+    results = Results(spark, folder, summary["run"])
+    results.show(page_of(results, summary))
+    return outcome_of(summary, out)
 
 
 def shown(request: Request, observation: Observation, master: str) -> dict[str, str]:

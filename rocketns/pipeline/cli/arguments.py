@@ -117,14 +117,17 @@ def _journal(add: argparse.ArgumentParser) -> None:
 
 def _out(add: argparse.ArgumentParser) -> None:
     add.add_argument("--out", required=True, metavar="PATH",
-        help="folder to write to; it is created if absent, and the results of an earlier run are replaced")  # fmt: skip
+        help="folder to write to; it is created if absent. Records that were read are kept in it, also after the "
+             "journal's files are gone, and so are the results of the last 3 runs; report.html and summary.json are "
+             "those of the last run. The folder belongs to its journal: another one is refused")  # fmt: skip
 
 
 def _span(add: argparse.ArgumentParser) -> None:
     add.add_argument("--from", dest="t0", type=instant, metavar="TIME",
         help="start of the observation, in UTC unless it has a zone (default: the first record)")  # fmt: skip
     add.add_argument("--to", dest="t1", type=instant, metavar="TIME",
-        help="end of the observation, exclusive (default: just after the last record)")  # fmt: skip
+        help="end of the observation, exclusive (default: what the journals of all live name servers have "
+             "reached)")  # fmt: skip
 
 
 def _spark(add: argparse.ArgumentParser) -> None:
@@ -183,6 +186,10 @@ def _explain(add: argparse.ArgumentParser) -> None:
     add.add_argument("topic", metavar="TOPIC", help="name of the topic")
     add.add_argument("--at", required=True, type=instant, metavar="TIME",
         help="the moment, in UTC unless it has a zone")  # fmt: skip
+    add.add_argument("--journal", metavar="PATH",
+        help="folder that holds v=1/dt=.../ns=.../*.jsonl; read where --out does not reach that moment")  # fmt: skip
+    add.add_argument("--out", metavar="PATH",
+        help="--out of an earlier run or ingest: its events are read instead, which is faster")  # fmt: skip
 
 
 def _stream(add: argparse.ArgumentParser) -> None:
@@ -214,7 +221,7 @@ COMMANDS = {
         (_journal, _out, _span, _window, _consumers, _target, _tables, _spark)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
-        "you run this. 'run' does it by itself.",
+        "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
         (_journal, _out, _spark)),
     "report": ("write the report again from the tables of an earlier run",
         "Write report.html again from the result tables and summary.json that 'run' left below --out.",
@@ -225,7 +232,7 @@ COMMANDS = {
         (_journal, _out, _stream, _window, _spark)),
     "explain": ("the route of a topic at a moment, on each name server",
         "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
-        (_explain, _journal, _spark)),
+        (_explain, _spark)),
     "demo": ("audit a synthetic fleet with known faults",
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
         "Exit status 0: every fault was found, and nothing else.",

@@ -74,10 +74,10 @@ def _report(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _explain(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say)
+    spark = session(options, say, SMALL_BATCHES)
     from rocketns.pipeline.batch.answers import explained_route
 
-    print("\n".join(explained_route(spark, options.journal, options.topic, options.at)))
+    print("\n".join(explained_route(spark, options.journal, options.out, options.topic, options.at)))
     return 0
 
 

@@ -56,7 +56,7 @@ def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say)
 
 def found(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
     """The columns of the result tables that are compared."""
-    results = Results(spark, Folder(spark, out))
+    results = Results.published(spark, Folder(spark, out))
     return {
         name: [row.asDict() for row in results.frame(name).select(*columns).collect()]
         for name, columns in COLUMNS.items()

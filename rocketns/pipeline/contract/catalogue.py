@@ -8,23 +8,29 @@ tests/pipeline/test_catalogue.py names the step that is missing.
 from __future__ import annotations
 
 from rocketns.pipeline.contract import meanings, schema
+from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.contract.job import Finding, Job
 
 USERS_FIRST = "if(kind = 'user', 0, 1)"
 LONGEST_FIRST = "t1 - t2"
+CERTAIN = f"not doubt <=> '{LOST_RECORDS}'"
+LOST_LAST = f"if({CERTAIN}, 0, 1)"
 
 JOBS = (
     Job(
         "key_windows", "a stretch of time in which name servers disagree about one topic on one broker",
         schema.KEY_WINDOWS, "divergence.key_windows",
-        ("topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep"),
-        "divergence", "incidents", meanings.WINDOWS, (LONGEST_FIRST, "topic", "broker", "t1"),
+        (
+            "topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep", "topic_doubts",
+            "clock_offsets", "system_topics",
+        ),
+        "divergence", "incidents", meanings.WINDOWS, (LOST_LAST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
     ),
     Job(
         "incidents", "windows with the same broker and cause that begin close to each other",
-        schema.INCIDENTS, "incidents.incidents", ("key_windows",),
-        "divergence", "incidents", meanings.INCIDENTS, (LONGEST_FIRST, "broker", "cause", "t1"),
-        Finding("incidents", "count(broker)", "incidents in which name servers disagreed about routes"),
+        schema.INCIDENTS, "incidents.incidents", ("key_windows", "events"),
+        "divergence", "incidents", meanings.INCIDENTS, (LOST_LAST, LONGEST_FIRST, "broker", "cause", "t1"),
+        Finding("incidents", f"count_if({CERTAIN})", "incidents in which name servers disagreed about routes"),
     ),
     Job(
         "topic_segments", "a stretch of a topic's windows in which no view changes",
@@ -45,7 +51,7 @@ JOBS = (
     ),
     Job(
         "imbalance", "a broker in a segment",
-        schema.IMBALANCE, "queues.imbalance.imbalance", ("topic_segments", "broker_intervals"),
+        schema.IMBALANCE, "queues.imbalance.imbalance", ("read_segments", "broker_intervals"),
         "impact", "imbalance", meanings.IMBALANCE, ("tvd desc_nulls_last", "topic", "t1", "broker"),
     ),
     Job(
@@ -58,7 +64,10 @@ JOBS = (
         "broker_stats", "a broker address at a name server",
         schema.BROKER_STATS, "brokers.broker_stats", ("broker_intervals", "events", "ns_uptime", "observation"),
         "brokers", "brokers", meanings.BROKERS, ("availability asc_nulls_last", "broker", "ns", "bid", "addr"),
-        Finding("flaps", "sum(flaps)", "flaps: brokers that failed and came back within ten minutes"),
+        Finding(
+            "flaps", "count(distinct if(flaps > 0, broker, null))",
+            "brokers that flapped: they failed and came back within ten minutes",
+        ),
     ),
     Job(
         "ns_uptime", "a start of a name server",
@@ -76,6 +85,11 @@ JOBS = (
         "topic_intervals", "a stretch in which a name server had a topic with the same queues on a broker",
         schema.TOPIC_INTERVALS, "history.state.topic_intervals", ("events", "base", "observation"),
         "state", "timeline", meanings.TOPIC_INTERVALS,
+    ),
+    Job(
+        "topic_doubts", "a stretch in which a name server's queues of a topic on a broker may be out of date",
+        schema.TOPIC_DOUBTS, "history.doubts.topic_doubts", ("events", "base", "topic_intervals", "observation"),
+        "state", "quality", meanings.DOUBTS,
     ),
     Job(
         "topic_days", "a UTC day and a kind of topics",
@@ -111,9 +125,12 @@ JOBS = (
     ),
     Job(
         "missing_topics", "an hour with unusually many lookups of a topic that no broker had",
-        schema.MISSING_TOPICS, "missing.missing_topics", ("lookups", "observation"),
-        "topics", "lookups", meanings.MISSING, ("hour", "topic"),
-        Finding("missing_topics", "count(topic)", "hours with unusually many lookups of a topic that does not exist"),
+        schema.MISSING_TOPICS, "missing.missing_topics", ("lookups", "observation", "system_topics"),
+        "topics", "lookups", meanings.MISSING, ("if(topic_kind = 'system', 1, 0)", "hour", "topic"),
+        Finding(
+            "missing_topics", "count_if(topic_kind <> 'system')",
+            "hours with unusually many lookups of a topic that does not exist",
+        ),
     ),
     Job(
         "clients", "a client with its language and version",

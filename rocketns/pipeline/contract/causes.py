@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-# A broker was lost: its heartbeats stopped or its connection ended.
-FAILURES = ("expired", "channel_close", "channel_exception", "channel_idle")
-CONNECTION_ENDED = ("channel_close", "channel_exception", "channel_idle")
+# A broker was lost: its heartbeats stopped, its connection ended, or it was kept without a sign of life and given up.
+FAILURES = ("expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle")
+CONNECTION_ENDED = ("refused", "channel_close", "channel_exception", "channel_idle")
+SILENT = ("expired", "unconfirmed")
+# Noticed later than by the other name servers: at a deadline, or after a restart.
+NOTICED_LATE = ("expired", "unconfirmed", "refused")
 GRACEFUL = ("unregister",)
 # The interval ended because the name server ended, or the observation did: the broker may be well.
 NAME_SERVER_ENDED = ("stop", "start", "lost", "silent")
@@ -12,3 +15,6 @@ STILL_OPEN = "open"
 
 # What names one broker address in the journal.
 MEMBER = ("cluster", "broker", "bid", "addr")
+
+# Why a window may be no difference: records that were lost, or clocks that are not known so exactly.
+LOST_RECORDS, CLOCKS = "lost_records", "clocks"

@@ -16,6 +16,10 @@ TARGET_PERCENT = 99.9
 # A run takes a name server without a stop record to be up until the end of the observation if its last record is not
 # older than this. Brokers send heartbeats every 30 s, so after a longer silence the server or its files are gone.
 SILENT_AFTER_US = 120_000_000
+# journalRotationSeconds, for journals that do not name theirs: so much may be in a file that is not closed yet.
+ROTATE_US = 600_000_000
+# How far clocks are taken to differ at most where nothing shows their offset for certain.
+CLOCK_DOUBT_US = 600_000_000
 
 # How often the stream looks for new files.
 EVERY_US = 5_000_000

@@ -21,18 +21,37 @@ INCIDENTS = Meaning(
     "A window is a stretch of time in which the running name servers disagreed about one topic on one broker. Windows "
     "with the same broker and cause that begin within 10 s of each other are one incident. Incidents of several "
     "brokers with the same cause that begin within 10 s are one line. “Without the route” names the name servers that "
-    "did not have the broker. If it is empty, all had the broker, but with different queue counts or permissions.",
+    "did not have the broker. If it is empty, all had the broker, but with different queue counts or permissions. "
+    "“Stalled” names those that did not run themselves when a window began, or up to 30 s before. Their view was late.",
     (
         "A fault begins before its window. A name server notices a lost broker only when the connection closes or the "
         "heartbeat timeout expires. “Silent before” is the time since the last heartbeat.",
         "Windows shorter than the option min_window are left out. A registration never reaches all name servers at "
         "the same moment.",
         "A stopped name server is not compared. Each name server's clock is corrected by one constant offset.",
+        "“Clocks” marks incidents whose windows are all shorter than the clocks are known. A change that reached all "
+        "name servers at once may look like that.",
+        "Topics are user topics. System topics, %RETRY% and %DLQ% topics are counted apart.",
     ),
 )
 WINDOWS = Meaning(
     "The longest windows one by one, with the view of each name server when the window began.",
-    ("Views may change within a window. The table shows only the first ones.",),
+    (
+        "Views may change within a window. The table shows only the first ones.",
+        "Windows with the doubt “lost records” are no incident. See the table of incidents that may be lost records.",
+    ),
+)
+LOST = Meaning(
+    "In these windows only values differ that are in doubt: records of a name server were lost, and a topic change may "
+    "be among them. The doubt about a topic on a broker ends when the journal names it again: in a record, or in the "
+    "next whole snapshot. None of these is counted as a disagreement.",
+    ("Some of them may be real. The name servers' own tables show it while it lasts, later nothing does.",),
+)
+DOUBTS = Meaning(
+    "Where a name server's queues of a topic on a broker may be out of date: from a hole in its journal until the "
+    "journal names the topic on that broker again. A whole snapshot that shows the queues of before proves that no "
+    "change was lost, so then there is no row.",
+    ("Windows that rest on such a value have the doubt “lost records”. The page does not list this table.",),
 )
 SEGMENTS = Meaning(
     "The time of all windows of a topic, cut wherever a name server's view of the topic changes. Within a segment each "
@@ -92,6 +111,7 @@ IMBALANCE = Meaning(
         "The model assumes that producers are spread evenly over the views and send round robin over all writable "
         "queues. Queue selectors, latency fault tolerance and unequal producers change this.",
         "A view without a writable queue has no share, because its producers cannot send. Such views are named.",
+        "System topics are left out unless lookups show a group that reads them.",
     ),
 )
 BROKERS = Meaning(
@@ -113,7 +133,7 @@ DEPARTURES = Meaning(
     "A departure joins the times at which several name servers lost the same broker within a short time. Graceful: it "
     "unregistered. Crash: its connections broke at all running name servers. Silent: its heartbeats stopped at all of "
     "them. Partition: some lost it while another still received its heartbeats. Unclear: none of these holds at all "
-    "name servers.",
+    "name servers. “Stalled” names those that did not run themselves when they lost it, or up to 30 s before.",
     ("The kind follows from what name servers saw, not from the broker's host. A crash may be a pulled cable.",),
 )
 INVENTORY = Meaning(
@@ -148,7 +168,10 @@ MISSING = Meaning(
     "Hours in which clients asked unusually often for a topic that no broker had: at least 20 times, and more often "
     "than the median plus five times the usual deviation of the topic's previous 168 hours. “New” means that there "
     "were fewer than 24 hours to compare with.",
-    ("A client repeats a failed lookup, so one misspelt topic in one client may cause many.",),
+    (
+        "A client repeats a failed lookup, so one misspelt topic in one client may cause many.",
+        "System topics are listed last and are no finding: clients look them up by themselves.",
+    ),
 )
 CLIENTS = Meaning(
     "Who asked for routes, the fastest first. A lookup counts for its language and version. Polls: the mean time "
@@ -223,12 +246,18 @@ LIMITS = Meaning(
     ("A straight line through the last days, at most 90. With fewer than three days there is none.",),
 )
 CLOCKS = Meaning(
-    "How far each name server's clock is ahead of the reference, and from how many samples that was estimated.",
+    "How far each name server's clock is ahead of the reference, from how many samples that was estimated, and by how "
+    "much the estimate may be wrong.",
     ("One offset per name server holds for the whole observation. The page shows it under “What was read”.",),
 )
 SOURCES = Meaning(
-    "What was read, per name server. Its times were corrected by the clock offset before name servers were compared.",
-    ("An offset is estimated from events that all name servers saw at once. With little traffic it stays 0.",),
+    "What was read, per name server. Its times were corrected by the clock offset before name servers were compared. "
+    "“Clock known to” is by how much the offset may be wrong.",
+    (
+        "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: no version "
+        "changed. Heartbeats repeat, so an offset of one period more fits as well. “None”: the offset 0 rests on "
+        "nothing. Windows shorter than the clocks are known have the doubt “clocks”.",
+    ),
 )
 QUALITY = Meaning(
     "Gaps in the sequence numbers and drop records are lost records. Corrupt lines could not be read. A silent name "

@@ -5,7 +5,7 @@ Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``.
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, IntegerType, StructType
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
 from rocketns.journal import record
 from rocketns.pipeline.contract.frames import columns
@@ -13,25 +13,36 @@ from rocketns.pipeline.contract.frames import columns
 # A line of the journal, as its contract defines it. The folder repeats ``ns`` and adds ``dt``, the UTC date of the
 # file's first record.
 TOPIC = columns(" ".join(f"{name}:{kind}" for name, kind in record.TOPIC_FIELDS.items()))
+MAPPING = columns(
+    "t:string n:string b:string ids:ids e:long q:int d:boolean sc:string", ids=ArrayType(ArrayType(IntegerType()))
+)
+NESTED = {"topics": ArrayType(TOPIC), "maps": ArrayType(MAPPING), "fs": ArrayType(StringType())}
 RECORD = columns(
-    " ".join(f"{name}:{'topics' if name == 'topics' else kind}" for name, kind in record.COLUMNS.items()),
-    topics=ArrayType(TOPIC),
+    " ".join(f"{name}:{name if name in NESTED else kind}" for name, kind in record.COLUMNS.items()), **NESTED
 )
 EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
 
-# An ingested file: its name without the ending, its lines, how many do not parse, and the times of its records.
-FILES = columns("dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long")
+# A file that was read: its name without the ending, its lines, how many do not parse, the times of its records, and
+# whether it is still being written.
+FILES = columns(
+    "dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long open:boolean"
+)
 
-# offset: a name server's clock minus the reference's, us. method: versions | heartbeats | none (offset 0); spread:
-# median deviation of the samples, us.
-OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string")
+# offset: a name server's clock minus the reference's, us. method: reference (offset 0) | versions | heartbeats | none
+# (offset 0, which rests on nothing); spread: median deviation of the samples, us; uncertainty: by how much the offset
+# may be wrong, us, null if nothing bounds it.
+OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string uncertainty:long")
 
 # What is missing from the input. kind: corrupt (n lines) | drop (n dropped records) | hole (n missing records) |
 # silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).
 QUALITY = columns("kind:string ns:string boot:long t1:long t2:long n:long detail:string")
 
 # What was read of each name server.
-SOURCES = columns("ns:string files:long events:long first:long last:long offset_us:long corrupt:long lost:long")
+# clock: the method of OFFSETS; uncertainty_us: its uncertainty.
+SOURCES = columns(
+    "ns:string files:long events:long first:long last:long offset_us:long corrupt:long lost:long "
+    "clock:string uncertainty_us:long"
+)
 
 # The records between after and until (both exist) are missing; t1 and t2 are about the times of those two.
 HOLES = columns("ns:string boot:long after:long until:long t1:long t2:long")
@@ -56,10 +67,16 @@ TOPIC_INTERVALS = columns(
     "ns:string topic:string broker:string r:int w:int p:int t1:long t2:long cause:string end_cause:string"
 )
 
+# A name server's value of a topic on a broker may be wrong there, because records that were lost may have changed it.
+TOPIC_DOUBTS = columns("ns:string topic:string broker:string t1:long t2:long")
+
 # values: sorted by ns, of the window's first constant stretch; a name server that was down is left out.
+# kind: see TOPIC_DAYS. doubt: lost_records (without the values in doubt, the others agree: not counted as a finding) |
+# clocks (shorter than the clocks are known) | null.
 NS_VALUE = columns("ns:string present:boolean r:int w:int p:int")
 KEY_WINDOWS = columns(
-    "topic:string broker:string t1:long t2:long cause:string opened_by:string gap:long values:values",
+    "topic:string broker:string t1:long t2:long cause:string opened_by:string gap:long values:values "
+    "kind:string doubt:string",
     values=ArrayType(NS_VALUE),
 )
 
@@ -99,17 +116,20 @@ BROKER_STATS = columns(
     "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long"
 )
 
-# kind: graceful | crash | silent | partition | unclear (no other kind fits); ns: the name servers that lost it.
+# kind: graceful | crash | silent | partition | unclear (no other kind fits); ns: the name servers that lost it;
+# stalled: those of them that did not run themselves at that time, or had just not run.
 DEPARTURES = columns(
-    "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids", bids=ArrayType(IntegerType())
+    "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids stalled:strings",
+    bids=ArrayType(IntegerType()),
 )
 
-# windows: how many; topics: distinct ones; topic_sample: their first names; ns_without: name servers that lacked the
-# broker for one of them (none if all had it with different queues or permissions); longest: us; gap_max: ms, null if
-# none was noted.
+# windows: how many; topics: distinct ones; user_topics: those of users; topic_sample: the first names, users' topics
+# before others; ns_without: name servers that lacked the broker for one of them (none if all had it with different
+# queues or permissions); longest: us; gap_max: ms, null if none was noted; stalled: the name servers compared that did
+# not run themselves when a window began, or just before; doubt: that of all its windows.
 INCIDENTS = columns(
-    "cause:string broker:string t1:long t2:long windows:long topics:long topic_sample:strings ns_without:strings "
-    "opened_by:strings longest:long gap_max:long"
+    "cause:string broker:string t1:long t2:long windows:long topics:long user_topics:long topic_sample:strings "
+    "ns_without:strings opened_by:strings longest:long gap_max:long stalled:strings doubt:string"
 )
 
 # client: ip:port at the name server; [t1, t2): from its first lookup's interval until 30 s after its last lookup.
@@ -133,9 +153,10 @@ UNCOVERED_DAYS = columns("ns:string ago:long")
 
 # hour: its start; miss of n lookups; kind: new (the first such hour with little history) | anomaly; ns: which name
 # servers were asked; median and mad (median absolute deviation) of the misses in the ``hours`` of history; bound: what
-# miss exceeds.
+# miss exceeds; topic_kind: see TOPIC_DAYS.
 MISSING_TOPICS = columns(
-    "topic:string hour:long kind:string miss:long n:long ns:strings hours:int median:double mad:double bound:double"
+    "topic:string hour:long kind:string miss:long n:long ns:strings hours:int median:double mad:double bound:double "
+    "topic_kind:string"
 )
 
 # The tables below are defined in docs/audit-definitions.md, a section each.

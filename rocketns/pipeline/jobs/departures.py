@@ -1,8 +1,8 @@
 """Why a broker went, judged from all name servers together.
 
 Downs of one broker that follow each other within TOGETHER_US (a closed connection or an unregistration) or within
-timeout and scan (an expiry) are one departure, unless the broker came back between them. An address that registered
-under another id, or lost its id to another address, did not depart.
+timeout and scan (an expiry, or what a restarted name server finds out) are one departure, unless the broker came back
+between them. An address that registered under another id, or lost its id to another address, did not depart.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEFUL
+from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEFUL, NOTICED_LATE, SILENT
 from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
+from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
 
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000
@@ -38,11 +39,14 @@ def departures(broker_intervals: DataFrame, events: DataFrame, observation: Obse
     stayed = who_stayed(groups, downs, broker_intervals)
     key = [*BROKER, "departure"]
     heard = heard_after(stayed, events, observation).select(*key, F.lit(True).alias("heard")).distinct()
+    stalled = stalled_at(downs.select(*key, F.col("t2").alias("t"), "ns"), events, key)
     stayed_on = stayed.select(*key, F.lit(True).alias("stayed")).distinct()
     return conform(
         groups.join(stayed_on, key, "left")
         .join(heard, key, "left")
-        .withColumns({"kind": _kind(), "t1": F.col("d1"), "t2": F.col("d2")}),
+        .join(stalled, key, "left")
+        .withColumns({"kind": _kind(), "t1": F.col("d1"), "t2": F.col("d2")})
+        .withColumn("stalled", F.coalesce("stalled", nobody())),
         DEPARTURES,
     )
 
@@ -93,7 +97,7 @@ def heard_after(stayed: DataFrame, events: DataFrame, observation: Observation) 
 
 def _wait_us() -> Column:
     """How long after the previous down a down of this cause still belongs to the departure."""
-    return F.when(F.col("end_cause") == "expired", _expiry_us()).otherwise(F.lit(TOGETHER_US))
+    return F.when(F.col("end_cause").isin(*NOTICED_LATE), _expiry_us()).otherwise(F.lit(TOGETHER_US))
 
 
 def _expiry_us() -> Column:
@@ -108,7 +112,7 @@ def _kind() -> Column:
         .when(F.col("heard"), "partition")
         .when(F.col("stayed"), "unclear")
         .when(F.forall("causes", lambda cause: cause.isin(*CONNECTION_ENDED)), "crash")
-        .when(F.forall("causes", lambda cause: cause == "expired"), "silent")
+        .when(F.forall("causes", lambda cause: cause.isin(*SILENT)), "silent")
         .otherwise("unclear")
     )
 

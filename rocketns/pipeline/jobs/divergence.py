@@ -3,6 +3,8 @@
 Everything is one sweep over sorted points in time, so a broker that comes and goes a thousand times costs no more than
 its records. Number the distinct values of a key: x is the number of a name server's value. All n known values are equal
 exactly if n * sum(x²) = sum(x)². Three running sums therefore suffice; no point needs a look at every name server.
+Three more sums leave out the values that are in doubt since records were lost: a window in which only those differ is
+no proof of a difference.
 """
 
 from __future__ import annotations
@@ -10,9 +12,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
+from rocketns.pipeline.jobs.certainty import certain, with_clocks, with_sure
+from rocketns.pipeline.jobs.topics import with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
 
@@ -20,6 +25,9 @@ KEY = ("topic", "broker")
 VALUE = ("r", "w", "p")
 # Of several points at the same time, the one with the highest rank applies.
 CLOSES, GOES_DOWN, COMES_UP, OPENS = 1, 2, 3, 4
+# Whether the name servers differ.
+AGREE, PERHAPS, SURELY = 0, 1, 2
+SUMS = ("n", "x", "xx", "sn", "sx", "sxx")
 
 
 def key_windows(
@@ -29,15 +37,22 @@ def key_windows(
     min_window_us: int = MIN_WINDOW_US,
     broker_intervals: DataFrame | None = None,
     keep: Keep = as_it_is,
+    *,
+    topic_doubts: DataFrame | None = None,
+    clock_offsets: DataFrame | None = None,
+    system_topics: DataFrame | None = None,
 ) -> DataFrame:
-    """KEY_WINDOWS of at least ``min_window_us``. ``gap`` is null without the broker intervals."""
-    found = _stretches_of_difference(_points(topic_intervals, ns_uptime)).where(
+    """KEY_WINDOWS of at least ``min_window_us``. A window is cut where doubt begins or ends. Without the broker
+    intervals ``gap`` is null, without the doubts and the offsets ``doubt``, without the system topics ``kind``."""
+    points = _points(topic_intervals, ns_uptime)
+    found = _stretches_of_difference(with_sure(points, topic_doubts)).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
     told = _with_values(keep(found), topic_intervals, ns_uptime)
-    if broker_intervals is None:
-        return conform(told.withColumn("gap", F.lit(None)), KEY_WINDOWS)
-    return conform(_with_gap(told, broker_intervals), KEY_WINDOWS)
+    told = _with_gap(told, broker_intervals) if broker_intervals is not None else told.withColumn("gap", F.lit(None))
+    told = with_clocks(told, clock_offsets) if clock_offsets is not None else told
+    told = with_kind(told, system_topics) if system_topics is not None else told.withColumn("kind", F.lit(None))
+    return conform(told, KEY_WINDOWS)
 
 
 def topic_segments(
@@ -47,8 +62,8 @@ def topic_segments(
     observation: Observation,
     keep: Keep = as_it_is,
 ) -> DataFrame:
-    """TOPIC_SEGMENTS: the time of the key windows, cut wherever a name server's view of the topic changes."""
-    windows = key_windows.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
+    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
+    windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
     diverging = windows.select("topic").distinct()
     told = _points(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
     points = keep(told.select(*KEY, "ns", "t", "known", "value"))
@@ -89,45 +104,53 @@ def _point(time: str, rank: int, known: bool, value: Column, cause: Column) -> C
 
 
 def _stretches_of_difference(points: DataFrame) -> DataFrame:
-    """topic, broker, t1, t2, opened_by, cause."""
+    """topic, broker, t1, t2, opened_by, cause, doubt (LOST_RECORDS where only values in doubt differ)."""
     in_order = Window.partitionBy(*KEY).orderBy("t")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    sums = [F.sum(name).over(so_far).alias(name) for name in ("n", "x", "xx")]
+    sums = [F.sum(name).over(so_far).alias(name) for name in SUMS]
+    differ = F.col("n") * F.col("xx") != F.col("x") * F.col("x")
+    surely = F.col("sn") * F.col("sxx") != F.col("sx") * F.col("sx")
     return (
         _steps(points)
         .groupBy(*KEY, "t")
-        .agg(
-            F.sum("n").alias("n"), F.sum("x").alias("x"), F.sum("xx").alias("xx"),
-            F.min(F.struct("ns", "cause")).alias("first"),
-        )
+        .agg(*[F.sum(name).alias(name) for name in SUMS], F.min(F.struct("ns", "cause")).alias("first"))
         .select(*KEY, "t", "first", *sums)
-        .withColumn("differ", F.col("n") * F.col("xx") != F.col("x") * F.col("x"))
-        .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(False)))
+        .withColumn("differ", F.when(surely, SURELY).when(differ, PERHAPS).otherwise(AGREE))
+        .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(AGREE)))
         .where("differ <> differed")
         .withColumn("t2", F.lead("t").over(in_order))
-        .where("differ")
-        .select(*KEY, F.col("t").alias("t1"), "t2", F.col("first.ns").alias("opened_by"), "first.cause")
+        .where(F.col("differ") != AGREE)
+        .select(
+            *KEY, F.col("t").alias("t1"), "t2", F.col("first.ns").alias("opened_by"), "first.cause",
+            F.when(F.col("differ") == PERHAPS, LOST_RECORDS).alias("doubt"),
+        )
     )  # fmt: skip
 
 
 def _steps(points: DataFrame) -> DataFrame:
-    """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares)."""
+    """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares), and sn, sx, sxx
+    of those that are not in doubt."""
     by_value = Window.partitionBy(*KEY).orderBy("value")
     before = Window.partitionBy(*KEY, "ns").orderBy("t")
-    number = F.when(F.col("known"), F.col("number")).otherwise(F.lit(0))
-    known = F.col("known").cast("long")
+
+    def number(known: str) -> Column:
+        return F.when(F.col(known), F.col("place")).otherwise(F.lit(0))
+
+    now = {
+        "n": F.col("known").cast("long"), "x": number("known"), "xx": number("known") * number("known"),
+        "sn": F.col("sure").cast("long"), "sx": number("sure"), "sxx": number("sure") * number("sure"),
+    }  # fmt: skip
+    told = points.withColumn("place", F.dense_rank().over(by_value).cast("long"))
+    summed = F.struct(*[value.alias(name) for name, value in now.items()])
+    was = F.lag("now").over(before)
     return (
-        points.withColumn("number", F.dense_rank().over(by_value).cast("long"))
-        .select(*KEY, "ns", "t", "cause", known.alias("known"), number.alias("number"))
-        .withColumn("was_known", F.coalesce(F.lag("known").over(before), F.lit(0)))
-        .withColumn("was_number", F.coalesce(F.lag("number").over(before), F.lit(0)))
+        told.select(*KEY, "ns", "t", "cause", summed.alias("now"))
+        .withColumn("was", was)
         .select(
             *KEY, "ns", "t", "cause",
-            (F.col("known") - F.col("was_known")).alias("n"),
-            (F.col("number") - F.col("was_number")).alias("x"),
-            (F.col("number") * F.col("number") - F.col("was_number") * F.col("was_number")).alias("xx"),
+            *[(F.col(f"now.{name}") - F.coalesce(F.col(f"was.{name}"), F.lit(0))).alias(name) for name in SUMS],
         )
-        .where("n <> 0 or x <> 0")
+        .where("n <> 0 or x <> 0 or sn <> 0")
     )  # fmt: skip
 
 
@@ -146,7 +169,7 @@ def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: Data
     return (
         windows.join(F.broadcast(up), is_up, "inner")
         .join(shown, [*KEY, "t1", "ns"], "left")
-        .groupBy(*KEY, "t1", "t2", "cause", "opened_by")
+        .groupBy(*KEY, "t1", "t2", "cause", "opened_by", "doubt")
         .agg(F.array_sort(F.collect_list(value)).alias("values"))
     )
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import MISSING_TOPICS
 from rocketns.pipeline.contract.times import HOUR_US
-from rocketns.pipeline.jobs.topics import named_lookups
+from rocketns.pipeline.jobs.topics import named_lookups, with_kind
 
 HISTORY_HOURS = 168
 HISTORY_HOURS_MIN = 24
@@ -22,8 +22,9 @@ SPREADS = 5
 MAD_SCALE = 1.4826
 
 
-def missing_topics(lookups: DataFrame, observation: Observation) -> DataFrame:
-    """MISSING_TOPICS, a row for each flagged (topic, hour)."""
+def missing_topics(lookups: DataFrame, observation: Observation, system_topics: DataFrame) -> DataFrame:
+    """MISSING_TOPICS, a row for each flagged (topic, hour). Clients themselves look up system topics such as TBW102
+    where a topic is missing, so those are no finding."""
     hours = hourly_misses(lookups, observation)
     order = Window.partitionBy("topic").orderBy("hour")
     judged = (
@@ -35,12 +36,9 @@ def missing_topics(lookups: DataFrame, observation: Observation) -> DataFrame:
     young = F.col("hours") < HISTORY_HOURS_MIN
     bound = F.col("median") + SPREADS * F.greatest(MAD_SCALE * F.col("mad"), F.lit(1.0))
     kind = F.when(young & (F.col("place") == 1), "new").when(~young & (F.col("miss") > F.col("bound")), "anomaly")
-    return conform(
-        judged.withColumn("bound", F.when(~young, bound))
-        .withColumns({"kind": kind, "hour": F.col("hour") * HOUR_US})
-        .where(F.col("kind").isNotNull()),
-        MISSING_TOPICS,
-    )
+    flagged = judged.withColumn("bound", F.when(~young, bound)).withColumn("flag", kind).where("flag is not null")
+    told = with_kind(flagged, system_topics).withColumnRenamed("kind", "topic_kind")
+    return conform(told.withColumns({"kind": F.col("flag"), "hour": F.col("hour") * HOUR_US}), MISSING_TOPICS)
 
 
 def hourly_misses(lookups: DataFrame, observation: Observation) -> DataFrame:

@@ -36,12 +36,15 @@ def _one(group: Sequence[Row]) -> Row:
         "t2": max(row["t2"] for row in group),
         "brokers": sorted({str(row["broker"]) for row in group}),
         "ns_without": _united(row.get("ns_without") for row in group),
+        "stalled": _united(row.get("stalled") for row in group),
         "opened_by": _united(row.get("opened_by") for row in group),
         "topic_sample": _united(row.get("topic_sample") for row in group),
         # a topic may be on several brokers, so the topics of several rows cannot be added
         "topics": group[0].get("topics") if len(group) == 1 else None,
+        "user_topics": group[0].get("user_topics") if len(group) == 1 else None,
         "windows": sum(row.get("windows") or 0 for row in group),
         "longest": max((row.get("longest") or 0 for row in group), default=0),
+        "doubt": group[0].get("doubt") if len({row.get("doubt") for row in group}) == 1 else None,
         "gap_max": max((row["gap_max"] for row in group if row.get("gap_max") is not None), default=None),
     }
 

@@ -22,8 +22,10 @@ TILES = (
     ("events", "events read"),
     ("name_servers", "name servers"),
     ("brokers", "brokers"),
-    ("topics", "topics"),
+    ("topics", "user topics"),
 )
+# A figure without windows that rest on lost records and without system topics, and the table that has all.
+COUNTED = (("incidents", "incidents"), ("windows", "key_windows"))
 STRATEGIES = ("averagely", "circle")
 
 
@@ -63,7 +65,10 @@ def summary(data: ReportInput, sections: Sequence[Section]) -> Summary:
 
 
 def _tiles(data: ReportInput) -> list[Tile]:
-    tiles = [Tile(plural(data["incidents"].total, "incident"), plural(data["key_windows"].total, "window"))]
+    incidents, windows = (data.figures.get(name, data[of].total) for name, of in COUNTED)
+    tiles = [Tile(plural(incidents, "incident"), plural(windows, "window"))]
+    lost = data.figures.get("lost_windows")
+    tiles += [Tile(text.number(lost), "windows that may be lost records, not counted")] if lost else []
     tiles += [Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures]
     for strategy in STRATEGIES:
         most = data.figures.get(f"orphaned_qs_max_{strategy}")

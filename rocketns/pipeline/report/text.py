@@ -14,6 +14,8 @@ UNITS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")
 
 CAUSES = {
     "expired": "heartbeats stopped (expired)",
+    "unconfirmed": "kept, but never heard again (unconfirmed)",
+    "refused": "kept, but its address refused a connection (refused)",
     "channel_close": "connection closed (channel_close)",
     "channel_exception": "connection broke (channel_exception)",
     "channel_idle": "connection idle (channel_idle)",
@@ -145,6 +147,11 @@ def cause(code: str | None) -> str:
 def kind(code: str | None) -> str:
     """A kind of departure in words."""
     return KINDS.get(code or "", code or NONE)
+
+
+def doubt(code: str | None) -> str:
+    """Why a window may be none; a dash if there is no doubt."""
+    return code.replace("_", " ") if code else NONE
 
 
 def views(values: Sequence[Mapping[str, Any]] | None) -> str:

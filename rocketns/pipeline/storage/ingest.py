@@ -1,186 +1,179 @@
-"""From the journals' files to Parquet: each file once, by day, name server and file, with its unreadable lines counted.
+"""From the journals' files to Parquet below --out, by day and name server: each file and each record once.
 
-A file's events are one partition, which is replaced as a whole: to ingest a file again changes nothing. Files whose
-name begins with a dot are still being written, and are passed over.
+New files are written to a new folder. It counts from the moment on at which a manifest names it, so a crash leaves
+nothing half done. Files that are still being written are passed over; ``events.openfiles`` reads them.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from functools import reduce
-from typing import NamedTuple, TypeVar
-from urllib.parse import unquote
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from types import MappingProxyType
+from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.streaming.readwriter import DataStreamReader
-from pyspark.sql.types import BooleanType, LongType, StringType, StructType
+from pyspark.sql import SparkSession
 
-from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.contract.frames import Observation, conform
-from rocketns.pipeline.contract.schema import EVENTS, FILES, RECORD
-from rocketns.pipeline.contract.times import DAY_US
+from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.storage.events.listing import JournalFile, Listing, journal_files
+from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, State, new_id
+from rocketns.pipeline.storage.events.repeats import Overlap, overlap, without_repeats
+from rocketns.pipeline.storage.events.staging import PLACES, Held, Place, Staging, read_parts
 from rocketns.pipeline.storage.paths import Folder
 
-# Below the folder v=…
-JOURNAL_FILES = "dt=*/ns=*/*.jsonl"
-PARTITIONS = ("dt", "ns", "segment")
-# With one writer per file that a task reads, Spark need not sort. With more files it sorts.
-WRITERS_MAX = 64
-
-_LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<segment>[^/]+)\.jsonl")
-_UNREADABLE = "unreadable"
-_READ = StructType([field for field in RECORD.fields if field.name != "ns"])
-_READ = _READ.add(_UNREADABLE, StringType()).add("dt", StringType()).add("ns", StringType())
-# Nearly all values of these columns are distinct, so a dictionary does not help.
-_PLAIN = {f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "ts", "gap")}
-_STORED = (
-    StructType([*EVENTS.fields]).add("corrupt", BooleanType()).add("bytes", LongType()).add("segment", StringType())
-)
-
-Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
-
-
-class JournalFile(NamedTuple):
-    """A finished file. ``base`` is its folder up to and with ``v=…``."""
-
-    path: str
-    size: int
-    base: str
-    dt: str
-    ns: str
-    segment: str
-
-    @property
-    def identity(self) -> tuple[str, str, str, int]:
-        return self.dt, self.ns, self.segment, self.size
+TRIES_MAX = 5
+# A step of an ingest: at least so many bytes if there are as many, at most so many folders of a day and name server.
+STEP_BYTES, STEP_BYTES_PER_TASK, STEP_FOLDERS = 512 << 20, 128 << 20, 48
+# Folders of a day and name server with more and smaller files than these are written again as few files.
+SMALL_FILES_MAX, SMALL_BYTES, LARGE_BYTES = 8, 32 << 20, 128 << 20
 
 
 class Ingested(NamedTuple):
-    """The result of an ingest: files and bytes read, and files that had been read before."""
+    """The result of an ingest: files and bytes read, and files that had been read before. ``copies``: those of the
+    files read that hold nothing new; ``repeated``: records that were there already; ``foreign``: files of each other
+    version of the journal, which were not read."""
 
     files: int
     size: int
     skipped: int
+    copies: int = 0
+    repeated: int = 0
+    foreign: Mapping[str, int] = MappingProxyType({})
+
+
+class TakenByAnother(Exception):
+    """Another process published a manifest meanwhile."""
 
 
 def ingest(spark: SparkSession, journals: str | Sequence[str], out: str) -> Ingested:
     """Read all finished files of one or more journal folders, on any path that Spark reads, into the folder ``out``.
 
-    BadInput: no such folder, none with a journal, or a journal of another version.
+    BadInput: no such folder, none with a journal, a journal of another version, or ``out`` belongs to another journal.
     """
     roots = [journals] if isinstance(journals, str) else journals
-    found = journal_files(spark, roots)
-    known = _known(spark, out)
-    new = [file for file in found if file.identity not in known]
-    if new:
-        spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", str(WRITERS_MAX))
-        spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-        told = _judged(_of_files(spark, new), "bytes", *PARTITIONS)
-        told.write.mode("overwrite").partitionBy(*PARTITIONS).options(**_PLAIN).parquet(out)
-    return Ingested(len(new), sum(file.size for file in new), len(found) - len(new))
+    owner = sorted({Folder(spark, root).absolute.removesuffix("/v=1") for root in roots})
+    listing = journal_files(spark, roots)
+    for _ in range(TRIES_MAX):
+        try:
+            return _Ingest(spark, Manifest(spark, out), listing).run(owner)
+        except TakenByAnother:
+            continue
+    raise BadInput(f"other processes write to {out} all the time: wait until they have finished, then start again")
 
 
-def read_events(spark: SparkSession, out: str, observation: Observation | None = None) -> DataFrame:
-    """The ingested EVENTS. With an observation only the days that it needs: from the day before, which has hourly
-    snapshots, to its last day."""
-    events = _stored(spark, out).where("not corrupt")
-    if observation is not None:
-        events = events.where(F.col("dt").between(_day(observation.t0 - DAY_US), _day(observation.t1)))
-    return events.select(*EVENTS.names)
+class _Ingest:
+    """One try."""
+
+    def __init__(self, spark: SparkSession, manifest: Manifest, listing: Listing) -> None:
+        self._spark, self._manifest, self._listing = spark, manifest, listing
+        self._staging = Staging(spark, manifest.folder, sorted({file.base for file in listing.closed}))
+        self._state = State()
+
+    def run(self, owner: Sequence[str]) -> Ingested:
+        self._state = self._manifest.state()
+        _check_owner(self._state, owner, self._manifest.folder.root)
+        known = self._known()
+        new = [file for file in self._listing.closed if (file.path, file.size, file.changed) not in known]
+        told = replace(self._state, journal=owner, foreign=self._listing.foreign)
+        if told != self._state:
+            self._publish(told)
+        reads = [read for step in self._steps(new) for read in self._store(step)]
+        self._compact()
+        copies = sum(bool(read.records and not read.added) for read in reads)
+        repeated = sum(read.records - read.added for read in reads)
+        size = sum(file.size for file in new)
+        return Ingested(len(new), size, len(self._listing.closed) - len(new), copies, repeated, self._listing.foreign)
+
+    def _known(self) -> set[tuple[str, int, int]]:
+        days = {file.dt for file in self._listing.closed}
+        return {(read.path, read.size, read.changed) for read in self._manifest.reads(self._state, days)}
+
+    def _steps(self, files: Sequence[JournalFile]) -> Iterator[list[JournalFile]]:
+        """Whole days of name servers, so that few tasks write to each folder."""
+        enough = max(STEP_BYTES, STEP_BYTES_PER_TASK * self._spark.sparkContext.defaultParallelism)
+        step: list[JournalFile] = []
+        folders = size = 0
+        for _, same in groupby(files, lambda file: (file.dt, file.ns)):
+            step += (more := list(same))
+            folders, size = folders + 1, size + sum(file.size for file in more)
+            if folders >= STEP_FOLDERS or size >= enough:
+                yield step
+                step, folders, size = [], 0, 0
+        if step:
+            yield step
+
+    def _store(self, files: Sequence[JournalFile]) -> list[Read]:
+        """Stage and publish them."""
+        by_place = {self._staging.place(file): file for file in files}
+        folder = self._staging.stage(files)
+        held = self._staging.held(folder)
+        parts = self._staging.parts(folder, held)
+        found = overlap(held, self._manifest, self._state)
+        added = {place: one.records for place, one in held.items()}
+        if found.files:
+            parts, once = self._once(parts, found)
+            added |= {place: once[place].records if place in once else 0 for place in found.files}
+        reads = [_read(file, held.get(place), added.get(place, 0)) for place, file in by_place.items()]
+        after = self._manifest.with_reads(self._state, reads)
+        self._publish(replace(after, parts=[*after.parts, *parts]))
+        return reads
+
+    def _once(self, parts: Sequence[Part], found: Overlap) -> tuple[list[Part], dict[Place, Held]]:
+        """Write those of the new parts again that may repeat a record; what their files hold then."""
+        touched = {(dt, ns) for _, dt, ns, _ in found.files}
+        again = [part.path for part in parts if (part.dt, part.ns) in touched]
+        before = [part.path for part in self._state.parts if (part.dt, part.ns) in found.days]
+        folder = self._manifest.folder
+        told = without_repeats(
+            read_parts(self._spark, folder, again),
+            read_parts(self._spark, folder, before) if before else None,
+            frame_of(self._spark, sorted(found.files), PLACES),
+        )
+        written = self._staging.write(told)
+        once = self._staging.held(written)
+        kept = [part for part in parts if part.path not in again]
+        return [*kept, *self._staging.parts(written, once)], once
+
+    def _compact(self) -> None:
+        """Write folders with many small files again."""
+        by_folder: dict[tuple[str, str], list[Part]] = {}
+        for part in self._state.parts:
+            by_folder.setdefault((part.dt, part.ns), []).append(part)
+        for same in by_folder.values():
+            files, size = sum(part.files for part in same), sum(part.size for part in same)
+            if files > SMALL_FILES_MAX and size < files * SMALL_BYTES:
+                self._merge(same, max(1, round(size / LARGE_BYTES)))
+
+    def _merge(self, same: Sequence[Part], tasks: int) -> None:
+        paths = [part.path for part in same]
+        written = self._staging.write(read_parts(self._spark, self._manifest.folder, paths), tasks)
+        (merged,) = self._staging.parts(written, {})
+        first = min((part.first for part in same if part.first is not None), default=None)
+        last = max((part.last for part in same if part.last is not None), default=None)
+        kept = [part for part in self._state.parts if part not in same]
+        unused = {**self._state.unused, **dict.fromkeys(paths, new_id())}
+        self._publish(replace(self._state, parts=[*kept, merged._replace(first=first, last=last)], unused=unused))
+
+    def _publish(self, state: State) -> None:
+        after = self._manifest.publish(state)
+        if after is None:
+            raise TakenByAnother
+        self._state = after
 
 
-def read_files(spark: SparkSession, out: str) -> DataFrame:
-    """The ingested FILES."""
-    return conform(
-        _stored(spark, out)
-        .groupBy(*PARTITIONS)
-        .agg(
-            F.max("bytes").alias("bytes"),
-            F.count("*").alias("lines"),
-            F.count_if("corrupt").alias("corrupt"),
-            F.min(F.when(~F.col("corrupt"), F.col("ts"))).alias("first"),
-            F.max(F.when(~F.col("corrupt"), F.col("ts"))).alias("last"),
-        ),
-        FILES,
-    )
+def _check_owner(state: State, owner: Sequence[str], folder: str) -> None:
+    if state.journal and list(state.journal) != list(owner):
+        raise BadInput(
+            f"{folder} belongs to the journal {', '.join(state.journal)}, and --journal is {', '.join(owner)}. Name "
+            f"another --out for this journal, or delete {folder} to forget the other one."
+        )
 
 
-def records(reader: Reader, base: str) -> Reader:
-    """A reader of journal files below the folder ``base`` (up to and with ``v=…``), for ``.json(…)``. Pass its frame to
-    ``parsed`` or ``judged``."""
-    return (
-        reader.schema(_READ)
-        .option("basePath", base)
-        .option("mode", "PERMISSIVE")
-        .option("columnNameOfCorruptRecord", _UNREADABLE)
-        .option("lineSep", "\n")
-    )
-
-
-def parsed(read: DataFrame) -> DataFrame:
-    """EVENTS; lines that do not parse are left out."""
-    return judged(read).where("not corrupt").drop("corrupt")
-
-
-def judged(read: DataFrame) -> DataFrame:
-    """EVENTS of every line, with ``corrupt``. A line that does not parse has only the values of its folder."""
-    return _judged(read).select(*EVENTS.names, "corrupt")
-
-
-def journal_files(spark: SparkSession, roots: Iterable[str]) -> list[JournalFile]:
-    """Finished files below the folders, each once, in the order of their names."""
-    files: dict[tuple[str, ...], JournalFile] = {}
-    for root in roots:
-        for path, size in Folder(spark, root).files():
-            match = _LAYOUT.fullmatch(path)
-            if match is None or match["segment"].startswith((".", "_")):
-                continue
-            if match["v"] != str(VERSION):
-                raise BadInput(f"{path}: a journal of version {match['v']}, and this audit reads version {VERSION}")
-            named = [unquote(match[name]) for name in PARTITIONS]
-            files.setdefault(tuple(named), JournalFile(path, size, match["base"], *named))
-    if not files:
-        raise BadInput(f"no finished file of a journal (v={VERSION}/dt=…/ns=…/*.jsonl) in {', '.join(roots)}")
-    return [files[name] for name in sorted(files)]
-
-
-def _known(spark: SparkSession, out: str) -> set[tuple[str, str, str, int]]:
-    if not Folder(spark, out).exists():
-        return set()
-    stored = _stored(spark, out).groupBy(*PARTITIONS).agg(F.max("bytes").alias("bytes"))
-    return {(row["dt"], row["ns"], row["segment"], row["bytes"]) for row in stored.collect()}
-
-
-def _stored(spark: SparkSession, out: str) -> DataFrame:
-    return spark.read.schema(_STORED).parquet(out)
-
-
-def _of_files(spark: SparkSession, files: Sequence[JournalFile]) -> DataFrame:
-    """The frame of ``records``, with segment and bytes. Spark takes dt and ns from folders below one base at a time."""
-    segment = F.substring_index("_metadata.file_name", ".jsonl", 1).alias("segment")
-    size = F.col("_metadata.file_size").alias("bytes")
-    frames = [
-        records(spark.read, base).json([file.path for file in files if file.base == base]).select("*", segment, size)
-        for base in sorted({file.base for file in files})
-    ]
-    return reduce(DataFrame.unionByName, frames)
-
-
-def _judged(read: DataFrame, *kept: str) -> DataFrame:
-    """The record, or nulls if the line is not JSON, has a value of a wrong type, or lacks a required column;
-    ``corrupt``; and the columns ``kept``."""
-    lacking = [F.col(name).isNull() for name in ("boot", "seq", "ts", "ev")]
-    corrupt = reduce(Column.__or__, lacking, F.col(_UNREADABLE).isNotNull())
-    folders = ("ns", "dt")  # they count, even if a record says otherwise
-    names = [name for name in EVENTS.names if name not in folders]
-    return read.select(
-        *[F.when(~corrupt, F.col(name)).alias(name) for name in names],
-        corrupt.alias("corrupt"), *(kept or folders),
+def _read(file: JournalFile, held: Held | None, added: int) -> Read:
+    """``held`` is None for a file without a line."""
+    one = held or Held(0, 0, 0, None, None, [], False)
+    return Read(
+        file.path, file.size, file.changed, file.dt, file.ns, file.segment, one.lines, one.corrupt, one.records, added,
+        one.first, one.last, one.ranges,
     )  # fmt: skip
-
-
-def _day(ts: int) -> Column:
-    return F.date_format(F.timestamp_micros(F.lit(ts)), "yyyy-MM-dd")

@@ -1,13 +1,17 @@
-"""The result tables of a run below its --out: written once as Parquet, and read back by everything that follows.
+"""The result tables of runs below --out, each run in a folder of its own: written once as Parquet, and read back by
+everything that follows.
 
 A written table is never computed again, even if an executor is lost. That is why nothing is cached in memory.
+``summary.json`` names the run that counts. It is written in one step, after all tables of the run.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, cast
 
@@ -16,12 +20,21 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
+from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
+from rocketns.pipeline.storage.events.manifest import new_id
 from rocketns.pipeline.storage.paths import Folder
 
 RESULTS = "results"
 WORK = "work"
+CSV = "csv"
+REPORT, SUMMARY = "report.html", "summary.json"
 ASKED_AT_ONCE = 4
+RUNS_KEPT = 3
+# A run that is not published may still be going on.
+UNPUBLISHED_KEPT = timedelta(days=1)
+
+_RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 
 
 def order_of(name: str) -> list[Column]:
@@ -37,33 +50,40 @@ def _sorted(text: str) -> Column:
 
 
 class Results:
-    """The tables of one run. ``csv``: write each as CSV too."""
+    """The tables of one run, by default of a new one. ``csv``: write each as CSV too."""
 
-    def __init__(self, spark: SparkSession, out: Folder, *, csv: bool = False) -> None:
+    def __init__(self, spark: SparkSession, out: Folder, run: str | None = None, *, csv: bool = False) -> None:
         self._spark, self._out, self._csv = spark, out, csv
+        self.run = run or new_id()
+        self.place = f"{RESULTS}/{self.run}"
         self._numbers = count()
         self._kept: dict[str, DataFrame] = {}
 
+    @classmethod
+    def published(cls, spark: SparkSession, out: Folder) -> Results:
+        """Those of the run that counts. BadInput if there is none."""
+        return cls(spark, out, current(out)["run"])
+
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; returns the frame that reads it."""
-        kept = self._kept[name] = self._written(f"{RESULTS}/{name}", frame)
+        kept = self._kept[name] = self._written(f"{self.place}/{name}", frame)
         if self._csv:
             flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
-            flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{RESULTS}-csv/{name}"), header=True)
+            flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{self.place}/{CSV}/{name}"), header=True)
         return kept
 
     def cut(self, frame: DataFrame) -> DataFrame:
         """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it."""
-        return self._written(f"{WORK}/{next(self._numbers)}", frame)
+        return self._written(f"{WORK}/{self.run}/{next(self._numbers)}", frame)
 
     def clear(self) -> None:
         """Remove the frames that ``cut`` wrote."""
-        self._out.delete(WORK)
+        self._out.delete(f"{WORK}/{self.run}")
 
     def frame(self, name: str) -> DataFrame:
-        """A table of this run or of an earlier one."""
+        """A table of this run."""
         if name not in self._kept:
-            self._kept[name] = self._spark.read.parquet(self._out.path(f"{RESULTS}/{name}"))
+            self._kept[name] = self._spark.read.parquet(self._out.path(f"{self.place}/{name}"))
         return self._kept[name]
 
     def tables(self, names: Sequence[str]) -> dict[str, Table]:
@@ -76,7 +96,21 @@ class Results:
         frame = self.frame(name)
         shown = frame.orderBy(*order_of(name)).limit(ROWS_COLLECTED_MAX + 1).toArrow().to_pylist()
         total = len(shown) if len(shown) <= ROWS_COLLECTED_MAX else frame.count()
-        return Table(tuple(shown[:ROWS_COLLECTED_MAX]), total, f"{RESULTS}/{name}")
+        return Table(tuple(shown[:ROWS_COLLECTED_MAX]), total, f"{self.place}/{name}")
+
+    def publish(self, summary: Mapping[str, Any], page: bytes) -> None:
+        """Make this run the one that counts, show its page, and remove old runs. ``summary`` has its ``run``."""
+        text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+        self._out.write(f"{self.place}/{REPORT}", page)
+        for place in (f"{self.place}/{SUMMARY}", SUMMARY):
+            self._out.write(place, text.encode())
+        show_page(self._out)
+        remove_old(self._out)
+
+    def show(self, page: bytes) -> None:
+        """Replace the page of this run, which is published."""
+        self._out.write(f"{self.place}/{REPORT}", page)
+        show_page(self._out)
 
     def _written(self, place: str, frame: DataFrame) -> DataFrame:
         path = self._out.path(place)
@@ -84,17 +118,40 @@ class Results:
         return self._spark.read.schema(frame.schema).parquet(path)
 
 
+def current(out: Folder) -> dict[str, Any]:
+    """The summary of the run that counts. BadInput if there is none."""
+    text = out.beginning(SUMMARY)
+    summary: dict[str, Any] = json.loads(text) if text else {}
+    if "run" not in summary:
+        raise BadInput(f"--out {out.root} has no results of an earlier run. Start with 'rocketns audit run'.")
+    return summary
+
+
+def show_page(out: Folder) -> None:
+    """report.html of the run that counts. If another run is published meanwhile, its page is shown."""
+    shown = None
+    while (run := current(out)["run"]) != shown:
+        out.write(REPORT, out.read(f"{RESULTS}/{run}/{REPORT}"))
+        shown = run
+
+
+def remove_old(out: Folder) -> None:
+    """Keep the last RUNS_KEPT published runs, and unpublished ones that may still be going on."""
+    oldest = f"{datetime.now(UTC) - UNPUBLISHED_KEPT:%Y%m%dT%H%M%S}"
+    runs = [name for name in out.names(RESULTS) if _RUN.fullmatch(name)]
+    published = [run for run in runs if out.exists(f"{RESULTS}/{run}/{SUMMARY}")]
+    kept = {current(out)["run"], *published[-RUNS_KEPT:]}
+    kept |= {run for run in runs if run not in published and run >= oldest}
+    for run in runs:
+        if run not in kept:
+            out.delete(f"{RESULTS}/{run}")
+    for table in set(out.names(RESULTS)) & set(BY_NAME):  # as an older rocketns wrote them
+        out.delete(f"{RESULTS}/{table}")
+    for run in out.names(WORK):
+        if run < oldest:
+            out.delete(f"{WORK}/{run}")
+
+
 def _flat(frame: DataFrame, name: str) -> Column:
     nested = isinstance(frame.schema[name].dataType, ArrayType | StructType)
     return F.to_json(name).alias(name) if nested else F.col(name)
-
-
-def write_json(out: Folder, name: str, value: Mapping[str, Any]) -> None:
-    """A small JSON file that people read too."""
-    out.write(name, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
-
-
-def read_json(out: Folder, name: str) -> dict[str, Any]:
-    """The object in a JSON file. BadInput if there is no such file."""
-    value: dict[str, Any] = json.loads(out.read(name))
-    return value

@@ -8,12 +8,10 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-# For every run: times are UTC; the day and the name server in a path are strings, even if they look like numbers; a
-# file that is ingested again replaces only its own events.
+# For every run: times are UTC; the day and the name server in a path are strings, even if they look like numbers.
 RUN_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    "spark.sql.sources.partitionOverwriteMode": "dynamic",
 }
 # With few cores and much garbage from parsing, this collector takes a tenth less CPU than Java's default. A run is many
 # short queries, each with its own generated code. With Java's default thresholds the optimising compiler takes more CPU

@@ -23,7 +23,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
-from rocketns.pipeline.storage.ingest import JOURNAL_FILES, judged, records
+from rocketns.pipeline.storage.events.lines import JOURNAL_FILES, judged, records
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.statestore import StateStore
 from rocketns.pipeline.stream.step import SCHEMAS, Limits, Memory, step

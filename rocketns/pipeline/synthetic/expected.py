@@ -16,7 +16,7 @@ from rocketns.pipeline.synthetic.journal.effects import Sight
 from rocketns.pipeline.synthetic.journal.lookups import hottest
 from rocketns.pipeline.synthetic.journal.sight import Session
 from rocketns.pipeline.synthetic.routes import routes_of
-from rocketns.pipeline.synthetic.scenario.plan import BURST_FACTOR, Fault, Plan
+from rocketns.pipeline.synthetic.scenario.plan import BURST_FACTOR, HOUR_MS, Fault, Plan
 from rocketns.pipeline.synthetic.scenario.spec import DAY_S
 from rocketns.pipeline.synthetic.scenario.world import CLUSTER, Table, World
 
@@ -113,6 +113,7 @@ def _faults(world: World, plan: Plan, sights: Sequence[Sight], windows: list[Win
             **fault.details,
             "windows": [_told(key, list(group)) for key, group in groupby(sorted(of_fault[number]), lambda w: w[:3])],
             "departures": _departures(world, fault, sights),
+            "doubtful": list(_doubtful(world, fault, sights)),
         }
 
 
@@ -123,6 +124,22 @@ def _explains(faults: list[Fault], window: Window) -> int:
         if touched and fault.at_ms <= window.start_ms <= fault.until_ms + GRACE_MS:
             return place
     raise ValueError(f"no fault explains {window}")
+
+
+def _doubtful(world: World, fault: Fault, sights: Sequence[Sight]) -> Iterator[dict[str, Any]]:
+    """The windows that a hidden change seems to make, from the change until the snapshot at the next full hour of that
+    name server's clock. The name servers agreed all the time."""
+    if fault.kind != "hidden_change" or fault.ns is None:
+        return
+    broker, offset_ms = fault.brokers[0], world.offsets_ms[fault.ns]
+    told = [
+        next(effect.at_ms for effect in sight.effects if effect.broker == broker and effect.at_ms >= fault.at_ms)
+        for sight in sights
+    ]
+    snapshot_ms = -(-(told[fault.ns] + offset_ms) // HOUR_MS) * HOUR_MS - offset_ms
+    begin_ms = max(told[fault.ns], min(at for ns, at in enumerate(told) if ns != fault.ns))
+    if snapshot_ms - begin_ms >= MIN_WINDOW_MS + NEAR_MS:
+        yield {"broker": broker, "topic": fault.details["topic"], "t1": begin_ms * 1000, "t2": snapshot_ms * 1000}
 
 
 def _told(key: tuple[str, int, int], windows: list[Window]) -> dict[str, Any]:

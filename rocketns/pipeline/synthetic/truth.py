@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.synthetic.fleet_compared import COLUMNS as FLEET_COLUMNS
 from rocketns.pipeline.synthetic.fleet_compared import UP_TOLERANCE_S, fleet_verdicts
 from rocketns.pipeline.synthetic.verdicts import Outcome, Verdict, invented, outcome, sets
@@ -20,7 +21,7 @@ Tables = Mapping[str, Iterable[Row]]
 # The columns that are read of each result table.
 COLUMNS = {
     "ns_uptime": ("ns", "t1", "t2", "end_cause"),
-    "key_windows": ("topic", "broker", "t1", "t2"),
+    "key_windows": ("topic", "broker", "t1", "t2", "doubt"),
     "departures": ("broker", "kind", "t1", "ns"),
     "broker_stats": ("ns", "broker", "bid", "addr", "up_s", "failures", "graceful", "flaps"),
     "dead_topics": ("topic", "kind"),
@@ -70,7 +71,7 @@ class _Faults:
         for fault in self.truth["faults"]:
             if fault["kind"] in ("corrupt", "hole", "drop"):
                 continue
-            wanted = [*self._windows(fault), *self._departures(fault), *self._boots(fault)]
+            wanted = [*self._windows(fault), *self._doubtful(fault), *self._departures(fault), *self._boots(fault)]
             yield _judged(fault, wanted)
         yield from self._other_boots()
 
@@ -78,9 +79,19 @@ class _Faults:
         """(found, what) of each topic's window; an optional window counts only if it was found."""
         for window in fault["windows"]:
             for topic in window["topics"]:
-                found = self._take(self.windows[window["broker"], topic], lambda row, w=window: self._same(row, w))
+                found = self._take(self.windows[window["broker"], topic], lambda row, w=window: self._surely(row, w))
                 if found or not window["optional"]:
                     yield found, f"window of {topic} on {window['broker']}"
+
+    def _surely(self, row: Row, window: Row) -> bool:
+        return row["doubt"] != LOST_RECORDS and self._same(row, window)
+
+    def _doubtful(self, fault: Row) -> Iterator[tuple[bool, str]]:
+        """(found, what) of each window that only lost records make. It has to be marked so."""
+        for window in fault["doubtful"]:
+            rows = self.windows[window["broker"], window["topic"]]
+            found = self._take(rows, lambda row, w=window: row["doubt"] == LOST_RECORDS and self._same(row, w))
+            yield found, f"doubt about {window['topic']} on {window['broker']}"
 
     def _same(self, row: Row, window: Row) -> bool:
         last = self.truth["t1"] - window["t2"] < END_TOLERANCE_US

@@ -1,4 +1,4 @@
-"""Decodes the TopicRouteData that another name server answered."""
+"""Decodes what another name server answered: TopicRouteData, ClusterInfo and TopicList."""
 
 from __future__ import annotations
 
@@ -14,6 +14,26 @@ from rocketns.protocol.json import fastjson
 def decode_topic_route_data(body: bytes) -> TopicRouteData:
     """The route. BodyDecodeError where the body is not one."""
     return fastjson.read(body, _topic_route_data)
+
+
+def decode_cluster_info(body: bytes) -> dict[str, BrokerData]:
+    """The broker groups of a ClusterInfo by name. BodyDecodeError where the body is not one."""
+    return fastjson.read(body, _groups)
+
+
+def decode_topic_list(body: bytes) -> list[str]:
+    """The names of a TopicList, without nulls. BodyDecodeError where the body is not one."""
+    return fastjson.read(body, _topic_names)
+
+
+def _groups(value: Any) -> dict[str, BrokerData]:
+    table = _object(_object(value).get("brokerAddrTable", {}))
+    return {name: _broker_data(group) for name, group in table.items()}
+
+
+def _topic_names(value: Any) -> list[str]:
+    names = (fastjson.exact_text(name) for name in _list(_object(value).get("topicList", [])))
+    return [name for name in names if name is not None]
 
 
 def _topic_route_data(value: Any) -> TopicRouteData:

@@ -14,7 +14,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.connections.asyncio_connection import AsyncioConnection
 from rocketns.server.connections.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Holders
 from rocketns.server.control.control import Control
-from rocketns.server.listening import BACKLOG
+from rocketns.server.listening import Listening
 from rocketns.server.stall import Stall
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.server.tls.handshakes import Handshakes
@@ -52,14 +52,14 @@ class AsyncioTransport:
         self._receive_buffer_bytes = self._netty.server_socket_rcv_buf_size
         self._low_water_bytes, self._high_water_bytes = self._netty.water_marks
 
-    async def accept(self, listening: socket.socket) -> None:
-        """Accept all connections of a listening socket, which is this transport's from now on."""
+    async def accept(self, listening: Listening) -> None:
+        """Accept all connections of a socket, which is this transport's from now on."""
         loop = asyncio.get_running_loop()
         # asyncio uses its backlog also as the number of connections to accept in one go
         self._server = await loop.create_server(
-            lambda: AsyncioConnection(self), sock=listening, backlog=ACCEPTED_AT_ONCE_MAX
+            lambda: AsyncioConnection(self), sock=listening.socket, backlog=ACCEPTED_AT_ONCE_MAX
         )
-        listening.listen(BACKLOG)
+        listening.listen()
 
     def take(self, accepted: socket.socket) -> None:
         """Carry on a connection that a reactor accepted. None of its bytes were read."""

@@ -7,10 +7,13 @@ import logging
 from rocketns.processor.context import NamesrvContext
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.clock import Clock
+from rocketns.server.control.silence import MassSilence
 from rocketns.server.publishing.delivery import EventDelivery
+from rocketns.server.stall import StallWatch
 
 log = logging.getLogger("rocketns.control")
 
@@ -21,10 +24,14 @@ UNREGISTERED_AT_ONCE_MAX = 32
 class BrokerHousekeeping:
     """BrokerHousekeepingService and BatchUnregistrationService."""
 
-    def __init__(self, context: NamesrvContext, clock: Clock, delivery: EventDelivery) -> None:
+    def __init__(
+        self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, stalls: StallWatch, silence: MassSilence
+    ) -> None:
         self._context = context
         self._clock = clock
         self._delivery = delivery
+        self._stalls = stalls
+        self._silence = silence
 
     @property
     def has_waiting(self) -> bool:
@@ -39,7 +46,26 @@ class BrokerHousekeeping:
             self._delivery.deliver(unregister_brokers(self._context.tables, batch, now.ms), now)
 
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
-        """Unregister the broker of a connection that ended."""
+        """Unregister the broker of a connection that ended, unless a stall of this server may be the reason.
+
+        A broker closes the connection to a name server that does not answer, and opens another one.
+        """
+        self._stalls.check()
+        if not self._stalls.is_settled:
+            self._keep(connection)
+        elif cause is not Cause.CHANNEL_IDLE or not self._silence.keep_idle(connection):
+            self._lose(connection, cause)
+
+    def _keep(self, connection: Connection) -> None:
+        """Its brokers are unconfirmed. They have as much time as if they were silent."""
+        tables, now = self._context.tables, self._clock.now()
+        for key, entry in liveness.let_go(tables, connection):
+            if entry.doubt is None:
+                deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
+                doubt = liveness.doubt_of(entry, Reason.STALLED, deadline_ms, now.ms, now.epoch_ms)
+                self._delivery.deliver(liveness.doubt_broker(tables, key, doubt, now.ms), now)
+
+    def _lose(self, connection: Connection, cause: Cause) -> None:
         self.submit(liveness.closed_connection(self._context.tables, connection, cause))
 
     def submit(self, request: UnregisterRequest | None) -> None:

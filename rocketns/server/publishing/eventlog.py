@@ -9,6 +9,7 @@ from typing import assert_never
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.events import (
     BrokerConflict,
+    BrokerDoubted,
     BrokerDown,
     BrokerHeartbeat,
     BrokerIdsLeft,
@@ -17,7 +18,9 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     KvChanged,
+    MappingsPut,
     MinBrokerIdChanged,
+    Stalled,
     TopicChange,
     TopicsDeleted,
     TopicsPut,
@@ -45,10 +48,13 @@ def _log(event: Event) -> None:
     match event:
         case TopicsPut():
             _log_topics(event)
-        case BrokerRegistered(gap_ms=None):
-            log.info(
-                "new broker registered, %s HAService: %s", _identity(event.cluster, event.addr), event.ha_server_addr
-            )
+        case BrokerRegistered() | BrokerHeartbeat():
+            _log_sign_of_life(event)
+        case BrokerDoubted():
+            log.warning(
+                "broker unconfirmed (%s), %s: it stays in the routes until it is confirmed, or known to be gone",
+                event.doubt.reason, _identity(event.cluster, event.addr),
+            )  # fmt: skip
         case BrokerConflict():
             log.warning(
                 "Registering Broker conflicts with the existed one, just ignore.: Cluster:%s, BrokerName:%s, "
@@ -70,14 +76,22 @@ def _log(event: Event) -> None:
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
-        case BrokerRegistered() | BrokerHeartbeat():
-            pass  # every broker sends these every 30 s
-        case BrokerIdsLeft() | TopicsDeleted():
+        case BrokerIdsLeft() | TopicsDeleted() | MappingsPut():
             pass  # Java has no line for them
-        case KvChanged() | ConfigChanged():
-            pass  # logged by their processors
+        case KvChanged() | ConfigChanged() | Stalled():
+            pass  # logged where they happen
         case _:
             assert_never(event)
+
+
+def _log_sign_of_life(event: BrokerRegistered | BrokerHeartbeat) -> None:
+    """Only the first one of a broker: every broker sends these every 30 s."""
+    identity = _identity(event.cluster, event.addr)
+    if event.doubt is not None:
+        how = "registered" if isinstance(event, BrokerRegistered) else "sent a heartbeat"
+        log.info("broker confirmed, %s %s (it was %s)", identity, how, event.doubt.reason)
+    elif isinstance(event, BrokerRegistered) and event.gap_ms is None:
+        log.info("new broker registered, %s HAService: %s", identity, event.ha_server_addr)
 
 
 def _log_topics(event: TopicsPut) -> None:

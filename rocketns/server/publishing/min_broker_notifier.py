@@ -9,6 +9,7 @@ from rocketns.protocol.codes import RequestCode, SerializeType
 from rocketns.protocol.encoding import encode_request
 from rocketns.routeinfo.events import (
     BrokerConflict,
+    BrokerDoubted,
     BrokerDown,
     BrokerHeartbeat,
     BrokerIdsLeft,
@@ -17,7 +18,9 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     KvChanged,
+    MappingsPut,
     MinBrokerIdChanged,
+    Stalled,
     TopicsDeleted,
     TopicsPut,
 )
@@ -45,7 +48,11 @@ class MinBrokerNotifier:
                 self._send(event)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerIdsLeft() | BrokerConflict() | BrokerRefused():
                 pass  # brokers are notified of nothing else
-            case BrokerDown() | TopicsPut() | TopicsDeleted() | KvChanged() | ConfigChanged():
+            case BrokerDoubted() | BrokerDown() | TopicsPut() | TopicsDeleted() | MappingsPut():
+                pass
+            case KvChanged() | ConfigChanged():
+                pass
+            case Stalled():
                 pass
             case _:
                 assert_never(event)

@@ -10,6 +10,7 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo.events import (
     BrokerConflict,
+    BrokerDoubted,
     BrokerDown,
     BrokerHeartbeat,
     BrokerIdsLeft,
@@ -18,7 +19,9 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     KvChanged,
+    MappingsPut,
     MinBrokerIdChanged,
+    Stalled,
     TopicsDeleted,
     TopicsPut,
 )
@@ -73,7 +76,9 @@ class Publisher:
                 self.slots.delete_topics(event.broker_name, event.topics)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerDown() | BrokerIdsLeft() | MinBrokerIdChanged():
                 pass  # the tables list the groups that these events may have changed
-            case BrokerConflict() | BrokerRefused() | KvChanged() | ConfigChanged():
+            case MappingsPut():
+                pass  # the tables list the static topics
+            case BrokerConflict() | BrokerRefused() | BrokerDoubted() | KvChanged() | ConfigChanged() | Stalled():
                 pass  # no route depends on them
             case _:
                 assert_never(event)

@@ -10,7 +10,7 @@ with known as (
   select ns, broker, bid, addr, sum(up_us) / 1e6 as up_s from pieces group by all
 ), judged as (
   select b.*, t2 >= {t0} and t2 < {t1} as inside,
-    end_cause in ('expired', 'channel_close', 'channel_exception', 'channel_idle') as failed,
+    end_cause in ('expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception', 'channel_idle') as failed,
     exists (
       select 1 from broker_intervals later
       where later.ns = b.ns and later.cluster = b.cluster and later.broker = b.broker and later.bid = b.bid

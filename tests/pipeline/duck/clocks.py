@@ -20,26 +20,30 @@ of_versions as (
     select a.ns, a.seen - b.seen as difference from fresh a join fresh b using (member, version)
     where b.ns = (from reference) and a.ns <> b.ns and abs(a.seen - b.seen) <= 3600000000
 ),
-beats as (select ns, member, ts from told where ev = 'hb'),
+beats as (select ns, member, ts, gap from told where ev = 'hb'),
 of_beats as (
-    select a.ns, arg_min(a.ts - b.ts, {'far': abs(a.ts - b.ts), 'later': b.ts > a.ts}) as difference
+    select a.ns, any_value(a.gap) as gap,
+        arg_min(a.ts - b.ts, {'far': abs(a.ts - b.ts), 'later': b.ts > a.ts}) as difference
     from (select *, row_number() over () as id from beats) a join beats b using (member)
     where b.ns = (from reference) and a.ns <> b.ns group by a.id, a.ns having min(abs(a.ts - b.ts)) <= 15000000
 ),
 all_differences as (
-    select *, 'versions' as method, 1 as preference, 3 as needed from of_versions
-    union all select *, 'heartbeats', 2, 1 from of_beats
+    select ns, difference, null as gap, 'versions' as method, 1 as preference, 3 as needed from of_versions
+    union all select ns, difference, gap, 'heartbeats', 2, 1 from of_beats
 ),
 middles as (
     select *, round(median(difference) over (partition by ns, method))::bigint as middle from all_differences
 ),
 judged as (
     select ns, middle, count(*) as samples, round(median(abs(difference - middle)))::bigint as spread, method,
-        preference
+        preference, coalesce(
+            round(median(gap) * 1000), max(abs(difference - middle)) filter (abs(difference - middle) <= 1000000)
+        )::bigint as uncertainty
     from middles group by ns, middle, method, preference, needed
     having count(*) >= needed and count(*) filter (abs(difference - middle) <= 1000000) * 2 >= count(*)
 )
-select distinct on (ns) ns, coalesce(middle, 0), coalesce(samples, 0), coalesce(spread, 0), coalesce(method, 'none'),
-    (from reference)
+select distinct on (ns) ns, coalesce(middle, 0), coalesce(samples, 0), coalesce(spread, 0),
+    if(ns = (from reference), 'reference', coalesce(method, 'none')), (from reference),
+    if(ns = (from reference), 0, uncertainty)
 from (select distinct ns from all_events) left join judged using (ns) order by ns, preference
 """

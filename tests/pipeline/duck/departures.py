@@ -3,9 +3,11 @@
 SQL = """
 with recursive downs as (
   select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
-    coalesce(timeout_ms, 120000) * 1000 + 5000000 as overdue, if(end_cause = 'expired', overdue, 10000000) as wait
+    coalesce(timeout_ms, 120000) * 1000 + 5000000 as overdue,
+    if(end_cause in ('expired', 'unconfirmed', 'refused'), overdue, 10000000) as wait
   from broker_intervals where t2 >= {t0} and t2 < {t1}
-    and end_cause in ('unregister', 'expired', 'channel_close', 'channel_exception', 'channel_idle')
+    and end_cause in ('unregister', 'expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception',
+      'channel_idle')
 ), walk as (
   select *, 1 as dep from downs where i = 1
   union all
@@ -25,13 +27,18 @@ with recursive downs as (
   where not exists (
     select 1 from walk w where w.cluster = d.cluster and w.broker = d.broker and w.dep = d.dep and w.ns = o.ns
       and w.bid = o.bid)
+), stalled as (
+  select w.cluster, w.broker, w.dep, list_sort(list(distinct w.ns)) as names from walk w
+  where exists (select 1 from events e where e.ev = 'stall' and e.ns = w.ns and w.t2 between e.ts - 1000 * e.ms
+    and e.ts + 30000000)
+  group by all
 ), summed as (select cluster, broker, dep, bool_or(heard) as heard from others group by all)
 select broker, cluster, first, last, case
     when list_contains(causes, 'unregister') then 'graceful'
     when heard then 'partition'
     when heard is not null then 'unclear'
-    when causes = ['expired'] then 'silent'
-    when not list_contains(causes, 'expired') then 'crash'
-    else 'unclear' end, servers, bids
-from deps left join summed using (cluster, broker, dep)
+    when list_has_all(['expired', 'unconfirmed'], causes) then 'silent'
+    when not list_has_any(causes, ['expired', 'unconfirmed']) then 'crash'
+    else 'unclear' end, servers, bids, coalesce(names, [])
+from deps left join summed using (cluster, broker, dep) left join stalled using (cluster, broker, dep)
 """

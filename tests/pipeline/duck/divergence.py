@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import duckdb
 
+from tests.pipeline.duck.topics import kind
+
 # Every key, every time at which anything of it may change, every name server: what it is known to show from then on.
 GRID = """
     create or replace temp table grid as
@@ -11,12 +13,17 @@ GRID = """
     times as (
         select topic, broker, t1 as t from topic_intervals union select topic, broker, t2 from topic_intervals
         union select topic, broker, t1 from keys, uptime union select topic, broker, t2 from keys, uptime
+        union select topic, broker, t1 from topic_doubts union select topic, broker, t2 from topic_doubts
     ),
     servers as (select distinct ns from uptime)
     select t.topic, t.broker, t.t, s.ns,
         (select {'r': i.r, 'w': i.w, 'p': i.p} from topic_intervals i
          where i.topic = t.topic and i.broker = t.broker and i.ns = s.ns and i.t1 <= t.t and i.t2 > t.t) as value,
-        exists (select 1 from uptime u where u.ns = s.ns and u.t1 <= t.t and u.t2 > t.t) as known
+        exists (select 1 from uptime u where u.ns = s.ns and u.t1 <= t.t and u.t2 > t.t) as known,
+        exists (
+            select 1 from topic_doubts d where d.ns = s.ns and d.topic = t.topic and d.broker = t.broker
+                and d.t1 <= t.t and d.t2 > t.t
+        ) as doubted
     from times t, servers s
 """
 
@@ -26,31 +33,49 @@ WINDOWS = """
         select topic, broker, t,
             list({'ns': ns, 'present': value is not null, 'r': value.r, 'w': value.w, 'p': value.p} order by ns)
                 filter (known) as values,
-            count(distinct coalesce(value::varchar, 'absent')) filter (known) > 1 as differ
+            (count(distinct coalesce(value::varchar, 'absent')) filter (known) > 1)::int
+                + (count(distinct coalesce(value::varchar, 'absent')) filter (known and not doubted) > 1)::int as differ
         from grid group by all
     ),
     turns as (
         select *, lead(t) over w as t2 from (
-            select *, coalesce(lag(differ) over (partition by topic, broker order by t), false) as differed from vectors
+            select *, coalesce(lag(differ) over (partition by topic, broker order by t), 0) as differed from vectors
         ) where differ <> differed window w as (partition by topic, broker order by t)
     ),
-    found as (select topic, broker, t as t1, t2, values from turns where differ and t2 - t >= $min_window),
+    found as (
+        select topic, broker, t as t1, t2, values, if(differ = 1, 'lost_records', null) as lost
+        from turns where differ > 0 and t2 - t >= $min_window
+    ),
+    clocks as (
+        select topic, broker, t1, sum(uncertainty) as apart from (
+            select topic, broker, t1, coalesce(c.uncertainty, 3600000000) as uncertainty,
+                row_number() over (
+                    partition by topic, broker, t1 order by coalesce(c.uncertainty, 3600000000) desc
+                ) as i
+            from (select topic, broker, t1, unnest(values) as shown from found)
+                left join clock_offsets c on c.ns = shown.ns
+        ) where i <= 2 group by all
+    ),
     changes as (
-        select topic, broker, ns, t, known, value,
-            lag(known) over w as was_known, lag(value) over w as was
+        select topic, broker, ns, t, known, value, doubted,
+            lag(known) over w as was_known, lag(value) over w as was, lag(doubted) over w as was_doubted
         from grid window w as (partition by topic, broker, ns order by t)
     ),
     openers as (
         select f.topic, f.broker, f.t1, min(c.ns) as opened_by
         from found f join changes c on c.topic = f.topic and c.broker = f.broker and c.t = f.t1
-        where (c.known, c.value) is distinct from (coalesce(c.was_known, false), c.was) group by all
+        where (c.known, c.value, c.known and c.doubted)
+            is distinct from (coalesce(c.was_known, false), c.was, coalesce(c.was_known and c.was_doubted, false))
+        group by all
     )
     select f.topic, f.broker, f.t1, f.t2,
-        coalesce(opens.cause, if(comes.ns is null, null, 'start'), goes.end_cause, closes.end_cause) as cause,
+        coalesce(opens.cause, if(comes.ns is null, null, 'start'), goes.end_cause, closes.end_cause, 'lost_records')
+            as cause,
         opened_by,
         (select max(gap) from broker_intervals b
-         where b.ns = opened_by and b.broker = f.broker and b.t2 between f.t1 - 1000000 and f.t1) as gap, values
-    from found f join openers o using (topic, broker, t1)
+         where b.ns = opened_by and b.broker = f.broker and b.t2 between f.t1 - 1000000 and f.t1) as gap, values,
+        {kind} as kind, coalesce(lost, if(f.t2 - f.t1 < apart, 'clocks', null)) as doubt
+    from found f join openers o using (topic, broker, t1) join clocks using (topic, broker, t1)
         left join topic_intervals opens
             on (opens.topic, opens.broker, opens.ns, opens.t1) = (f.topic, f.broker, opened_by, f.t1)
         left join topic_intervals closes
@@ -61,12 +86,12 @@ WINDOWS = """
 
 SEGMENTS = """
     with times as (
-        select topic, t from grid semi join key_windows using (topic)
-        union select topic, t1 from key_windows union select topic, t2 from key_windows
+        select topic, t from grid semi join certain using (topic)
+        union select topic, t1 from certain union select topic, t2 from certain
     ),
     pieces as (
         select * from (select topic, t as t1, lead(t) over (partition by topic order by t) as t2 from times) p
-        where exists (select 1 from key_windows k where k.topic = p.topic and k.t1 <= p.t1 and k.t2 > p.t1)
+        where exists (select 1 from certain k where k.topic = p.topic and k.t1 <= p.t1 and k.t2 > p.t1)
     ),
     of_server as (
         select p.topic, p.t1, p.t2, u.ns, coalesce(
@@ -86,7 +111,13 @@ SEGMENTS = """
 """
 
 
+NO_DOUBTS = "create or replace temp table topic_doubts (ns text, topic text, broker text, t1 bigint, t2 bigint)"
+EXACT_CLOCKS = "create or replace temp table clock_offsets as select distinct ns, 0 as uncertainty from uptime"
+
+
 def key_windows(db: duckdb.DuckDBPyConnection, min_window_us: int) -> None:
-    """The table ``key_windows``, of uptime, topic_intervals and broker_intervals."""
+    """The table ``key_windows`` and those ``certain``, of uptime, the intervals, topic_doubts and clock_offsets."""
     db.execute(GRID)
-    db.execute(WINDOWS, {"min_window": min_window_us})
+    db.execute(WINDOWS.replace("{kind}", kind("f.topic")), {"min_window": min_window_us})
+    counted = "doubt is distinct from 'lost_records'"
+    db.execute(f"create or replace temp view certain as select * from key_windows where {counted}")

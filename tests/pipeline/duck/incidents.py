@@ -1,24 +1,34 @@
 """Incidents in SQL: windows joined by following, from each window, the next that begins within 10 s."""
 
 SQL = """
-with ordered as (
-  select *, row_number() over (partition by broker, cause order by t1, topic) as i from key_windows
+with told as (
+  select *, {'cause': cause, 'lost': doubt is not distinct from 'lost_records'} as why from key_windows
+), ordered as (
+  select *, row_number() over (partition by broker, why order by t1, topic) as i from told
 ), marked as (
-  select *, coalesce((select max(p.t1) from ordered p where p.broker = o.broker and p.cause is not distinct from o.cause
+  select *, coalesce((select max(p.t1) from ordered p where p.broker = o.broker and p.why is not distinct from o.why
     and p.i < o.i) < o.t1 - 10000000, true) as begins
   from ordered o
 ), numbered as (
-  select *, (select count(*) from marked m where m.broker = o.broker and m.cause is not distinct from o.cause
+  select *, (select count(*) from marked m where m.broker = o.broker and m.why is not distinct from o.why
     and m.begins and m.t1 <= o.t1) as incident
   from marked o
 ), absent as (
-  select broker, cause, incident, value.ns as ns
-  from (select broker, cause, incident, unnest("values") as value from numbered) where not value.present
+  select broker, why, incident, value.ns as ns
+  from (select broker, why, incident, unnest("values") as value from numbered) where not value.present
 )
-select n.cause, n.broker, min(n.t1), max(n.t2), count(*), count(distinct n.topic),
-  list_slice(list_sort(list(distinct n.topic)), 1, 5),
+select n.cause, n.broker, min(n.t1), max(n.t2), count(*),
+  count(distinct n.topic), count(distinct n.topic) filter (coalesce(kind, 'user') = 'user'),
+  list_transform(
+    list_slice(list_sort(list(distinct {'o': coalesce(kind, 'user') <> 'user', 't': n.topic})), 1, 5), lambda x: x.t
+  ),
   coalesce((select list_sort(list(distinct a.ns)) from absent a where a.broker = n.broker
-    and a.cause is not distinct from n.cause and a.incident = n.incident), []),
-  list_sort(list(distinct n.opened_by)), max(n.t2 - n.t1), max(n.gap)
-from numbered n group by n.broker, n.cause, n.incident
+    and a.why is not distinct from n.why and a.incident = n.incident), []),
+  list_sort(list(distinct n.opened_by)), max(n.t2 - n.t1), max(n.gap),
+  coalesce((select list_sort(list(distinct v.ns))
+    from (select t1, unnest("values").ns as ns, broker, why, incident from numbered) v, events e
+    where e.ev = 'stall' and e.ns = v.ns and v.t1 >= e.ts - 1000 * e.ms and v.t1 <= e.ts + 30000000
+      and v.broker = n.broker and v.why is not distinct from n.why and v.incident = n.incident), []),
+  if(count(doubt) = count(*), min(doubt), null)
+from numbered n group by n.broker, n.cause, n.why, n.incident
 """

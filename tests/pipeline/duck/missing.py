@@ -1,5 +1,7 @@
 """Missing topics in SQL. Parameters: t0, t1. Table: events."""
 
+from tests.pipeline.duck.topics import kind
+
 SQL = """
 with hourly as (
   select topic, floor((ts - coalesce(iv_ms, 0) * 500) / 3600e6)::long as hour, sum(coalesce(miss, 0))::long as miss,
@@ -21,6 +23,6 @@ with hourly as (
   from busy b left join middle using (topic, hour) left join spread using (topic, hour)
 )
 select topic, hour * 3600000000, case when hours < 24 then 'new' else 'anomaly' end, miss, n, servers, hours::int,
-  median, mad, case when hours >= 24 then bound end
+  median, mad, case when hours >= 24 then bound end, {kind}
 from judged where case when hours < 24 then place = 1 else miss > bound end
-"""
+""".replace("{kind}", kind("topic"))

@@ -7,6 +7,8 @@ select ns, (select count(*) from files f where f.ns = s.ns), (select count(*) fr
   (select min(ts) from observed e where e.ns = s.ns), (select max(ts) from observed e where e.ns = s.ns),
   coalesce((select any_value("offset") from clock_offsets c where c.ns = s.ns), 0),
   coalesce((select sum(corrupt) from files f where f.ns = s.ns), 0)::long,
-  coalesce((select sum(lost) from observed e where e.ns = s.ns), 0)::long
+  coalesce((select sum(lost) from observed e where e.ns = s.ns), 0)::long,
+  (select any_value(method) from clock_offsets c where c.ns = s.ns),
+  (select any_value(uncertainty) from clock_offsets c where c.ns = s.ns)
 from servers s
 """

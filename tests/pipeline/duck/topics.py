@@ -1,17 +1,25 @@
 """Topics in SQL. Parameters: t0, t1, days. Tables: topic_intervals, broker_intervals, ns_uptime, events."""
 
-COMMON = """
-with own as (
-  select unnest([broker, cluster, cluster || '_REPLY_TOPIC']) as topic from broker_intervals
-), names as (
-  select topic, case
-      when topic like '\\%RETRY\\%%' escape '\\' then 'retry'
-      when topic like '\\%DLQ\\%%' escape '\\' then 'dlq'
-      when topic in (select topic from own) or topic like 'rmq\\_sys\\_%' escape '\\' or topic in ('TBW102',
+
+def kind(topic: str) -> str:
+    """The kind of a topic, as an expression over a column's name. Needs the table broker_intervals."""
+    return f"""case
+      when {topic} like '\\%RETRY\\%%' escape '\\' then 'retry'
+      when {topic} like '\\%DLQ\\%%' escape '\\' then 'dlq'
+      when {topic} in (select unnest([broker, cluster, cluster || '_REPLY_TOPIC']) from broker_intervals)
+        or {topic} like 'rmq\\_sys\\_%' escape '\\' or {topic} in ('TBW102',
         'SCHEDULE_TOPIC_XXXX', 'BenchmarkTest', 'RMQ_SYS_TRANS_HALF_TOPIC', 'RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC',
         'RMQ_SYS_TRACE_TOPIC', 'RMQ_SYS_TRANS_OP_HALF_TOPIC', 'RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC',
         'TRANS_CHECK_MAX_TIME_TOPIC', 'SELF_TEST_TOPIC', 'OFFSET_MOVED_EVENT', 'CHECKPOINT_TOPIC') then 'system'
-      else 'user' end as kind
+      else 'user' end"""
+
+
+COMMON = (
+    """
+with names as (
+  select topic, """
+    + kind("topic")
+    + """ as kind
   from (select topic from topic_intervals union select topic from events where topic is not null)
 ), now as (
   select topic, broker, max(r) as r from topic_intervals where t2 >= (select max(t2) from ns_uptime) group by all
@@ -19,6 +27,7 @@ with own as (
   select * from events where ev = 'lookup' and topic <> '*' and ts >= {t0} and ts < {t1}
 )
 """
+)
 
 DAYS = (
     COMMON

@@ -18,6 +18,7 @@ from tests.pipeline.duck import (
     consumers,
     departures,
     divergence,
+    doubts,
     growth,
     imbalance,
     impact,
@@ -75,6 +76,8 @@ class Run:
         state.prepare(db, asked["t0"], asked["t1"], asked["silent"])
         state.broker_intervals(db)
         state.topic_intervals(db)
+        doubts.topic_doubts(db)
+        db.register("clock_offsets", self.tables["clock_offsets"])
         return db
 
 
@@ -121,7 +124,7 @@ def _quality(run: Run) -> Rows:
 
 TWINS: Mapping[str, Twin] = {
     "key_windows": with_windows("from key_windows"),
-    "incidents": from_tables(incidents.SQL),
+    "incidents": Twin(lambda run: duck_rows(run.with_tables(), incidents.SQL)),
     "topic_segments": with_windows(divergence.SEGMENTS),
     "group_members": from_tables(consumers.SQL),
     "impact": Twin(from_tables(impact.SQL).rows, MODEL, lambda row: row["assignments"] == "model"),
@@ -131,6 +134,7 @@ TWINS: Mapping[str, Twin] = {
     "ns_uptime": from_state("from uptime"),
     "broker_intervals": from_state("from broker_intervals"),
     "topic_intervals": from_state("from topic_intervals"),
+    "topic_doubts": from_state("from topic_doubts"),
     "topic_days": from_tables(topics.DAYS),
     "topic_inventory": from_tables(topics.INVENTORY),
     "uncovered_days": from_tables(topics.UNCOVERED),

@@ -10,6 +10,10 @@ A broker sends each registration to all its name servers at once. Two kinds of s
 The offset is the median. It is accepted if at least half of the samples lie within AGREE_US of it. Without an accepted
 offset the times of a name server stay as they are (method none). One offset holds for the whole observation. A clock
 that drifts by more than the shortest window shows up as jitter and as ``spread``.
+
+``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
+are. Heartbeats repeat: an offset of one period more fits them as well, so they leave a period of uncertainty, unless
+the clocks are known to be closer. Nothing bounds an offset without samples.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
 from rocketns.pipeline.contract.schema import OFFSETS
 
-VERSIONS, HEARTBEATS = "versions", "heartbeats"
+REFERENCE, VERSIONS, HEARTBEATS, NONE = "reference", "versions", "heartbeats", "none"
 SAMPLES_MIN = 3  # of versions
 AGREE_US = 1_000_000
 FRESH_MS = 60_000  # after a longer silence the version may be older than the heartbeat
@@ -43,14 +47,18 @@ def clock_offsets(raw_events: DataFrame, keep: Keep = as_it_is) -> DataFrame:
     told = keep(heard.join(F.broadcast(members), [*MEMBER], "left_semi"))
     firsts = keep(_first_heartbeats(told))
     servers = keep(_servers(raw_events, firsts))
-    versions = _version_differences(firsts, servers).select("*", F.lit(VERSIONS).alias("method"))
+    no_gap = F.lit(None).cast("long").alias("gap")
+    versions = _version_differences(firsts, servers).select("*", no_gap, F.lit(VERSIONS).alias("method"))
     beats = _beat_differences(told, servers).select("*", F.lit(HEARTBEATS).alias("method"))
     judged = _judged(keep(versions.unionByName(beats)))
     # By name, heartbeats come before versions.
     best = Window.partitionBy("ns").orderBy(F.col("method").desc())
     chosen = judged.withColumn("rank", F.row_number().over(best)).where("rank = 1")
     told_all = servers.join(F.broadcast(chosen), ["ns"], "left").fillna(0, ["offset", "samples", "spread"])
-    return conform(told_all.fillna("none", ["method"]), OFFSETS)
+    is_reference = F.col("ns") == F.col("reference")
+    rests_on = F.when(is_reference, REFERENCE).otherwise(F.coalesce("method", F.lit(NONE)))
+    uncertainty = F.when(is_reference, 0).otherwise(F.col("uncertainty"))
+    return conform(told_all.withColumns({"method": rests_on, "uncertainty": uncertainty}), OFFSETS)
 
 
 def corrected(events: DataFrame, clock_offsets: DataFrame) -> DataFrame:
@@ -108,7 +116,7 @@ def _version_differences(firsts: DataFrame, servers: DataFrame) -> DataFrame:
 
 
 def _beat_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
-    """ns, difference."""
+    """ns, difference, gap (ms since the heartbeat before)."""
     of_reference = F.when(F.col("ns") == F.col("reference"), F.col("ts"))
     # Two sorts: Spark recomputes a frame that looks forward for each row.
     upwards = Window.partitionBy(*MEMBER).orderBy("ts", "ns").rowsBetween(Window.unboundedPreceding, -1)
@@ -119,12 +127,12 @@ def _beat_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
     )
     return (
         told.where("ev = 'hb'")
-        .select("ns", *MEMBER, "ts")
+        .select("ns", *MEMBER, "ts", "gap")
         .join(F.broadcast(servers), "ns", "inner")
         .withColumn("before", F.col("ts") - F.last(of_reference, ignorenulls=True).over(upwards))
         .withColumn("after", F.col("ts") - F.last(of_reference, ignorenulls=True).over(downwards))
         .where("ns <> reference")
-        .select("ns", _nearer("before", "after").alias("difference"))
+        .select("ns", _nearer("before", "after").alias("difference"), "gap")
         .where(F.abs("difference") <= HALF_BEAT_US)
     )
 
@@ -139,11 +147,13 @@ def _nearer(before: str, after: str) -> Column:
 
 
 def _judged(differences: DataFrame) -> DataFrame:
-    """ns, method, offset, samples, spread; no row where samples are too few or disagree."""
+    """ns, method, offset, samples, spread, uncertainty; no row where samples are too few or disagree."""
     by = ["ns", "method"]
     middle = differences.groupBy(*by).agg(F.round(F.median("difference")).cast("long").alias("offset"))
     away = F.abs(F.col("difference") - F.col("offset"))
     needed = F.when(F.col("method") == VERSIONS, SAMPLES_MIN).otherwise(1)
+    period = F.round(F.median("gap") * 1000).cast("long")
+    agreed = F.max(F.when((F.col("method") == VERSIONS) & (away <= AGREE_US), away))
     return (
         differences.join(F.broadcast(middle), by, "inner")
         .groupBy(*by, "offset")
@@ -151,6 +161,7 @@ def _judged(differences: DataFrame) -> DataFrame:
             F.count("*").alias("samples"),
             F.round(F.median(away)).cast("long").alias("spread"),
             F.count_if(away <= AGREE_US).alias("agreeing"),
+            F.coalesce(period, agreed).alias("uncertainty"),
         )
         .where((F.col("samples") >= needed) & (F.col("agreeing") * 2 >= F.col("samples")))
     )

@@ -1,6 +1,6 @@
 """What each name server answered for a topic at a moment, according to its journal, in the order of the answer.
 
-Times are those of each name server's own clock. A journal does not hold filter servers, mappings of static topics, or
+A journal does not hold filter servers, mappings of static topics, or
 whether supportActingMaster was on, which the caller says. If members of one broker name registered in several clusters,
 the first cluster by name is taken.
 """
@@ -53,6 +53,23 @@ def routes_at(
     )
     acting = acting_masters and not topic.startswith(MEMBER_LIST_PREFIX)
     return conform(_with_acting_masters(shown) if acting else shown, ROUTES)
+
+
+def lost_before(events: DataFrame, at: int, keep: Keep = as_it_is) -> DataFrame:
+    """ns, t: since when records of the running boot are missing that may have changed a route as of ``at``. A whole
+    snapshot after a hole restores the state."""
+    before = events.where(F.col("ts") <= at)
+    known = state.base(before, Observation(0, at + 1), keep=keep)
+    last = known.boots.groupBy("ns").agg(F.max("boot").alias("boot"))
+    holes = known.holes.join(F.broadcast(last), ["ns", "boot"], "left_semi").select("ns", "boot", "until", "t1")
+    repaired = known.snapshots.select("ns", "boot", "snap")
+    after = [F.col("h.ns") == F.col("s.ns"), F.col("h.boot") == F.col("s.boot"), F.col("s.snap") >= F.col("h.until")]
+    return (
+        holes.alias("h")
+        .join(F.broadcast(repaired).alias("s"), after, "left_anti")
+        .groupBy("ns")
+        .agg(F.min("t1").alias("t"))
+    )
 
 
 def _until_last_sign(base: state.Base, silent_after_us: int) -> state.Base:

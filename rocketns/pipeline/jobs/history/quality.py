@@ -49,12 +49,16 @@ def sources(events: DataFrame, files: DataFrame, clock_offsets: DataFrame, obser
         )
     )
     of_files = files.groupBy("ns").agg(F.count("*").alias("files"), F.sum("corrupt").alias("corrupt"))
-    joined = of_files.join(of_events, "ns", "full").join(clock_offsets.select("ns", "offset"), "ns", "left")
+    clocks = clock_offsets.select(
+        "ns", "offset", F.col("method").alias("clock"), F.col("uncertainty").alias("uncertainty_us")
+    )
+    joined = of_files.join(of_events, "ns", "full").join(clocks, "ns", "left")
     return conform(
         joined.select(
             "ns", F.coalesce("files", F.lit(0)).alias("files"), F.coalesce("events", F.lit(0)).alias("events"),
             "first", "last", F.coalesce("offset", F.lit(0)).alias("offset_us"),
             F.coalesce("corrupt", F.lit(0)).alias("corrupt"), F.coalesce("lost", F.lit(0)).alias("lost"),
+            "clock", "uncertainty_us",
         ),
         SOURCES,
     )  # fmt: skip

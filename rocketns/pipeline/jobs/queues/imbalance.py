@@ -21,13 +21,13 @@ PIECE = [*SEGMENT, "p1", "p2"]
 
 
 def imbalance(
-    topic_segments: DataFrame, broker_intervals: DataFrame, weights: Mapping[str, float] | None = None
+    read_segments: DataFrame, broker_intervals: DataFrame, weights: Mapping[str, float] | None = None
 ) -> DataFrame:
     """IMBALANCE of TOPIC_SEGMENTS, with the masters from BROKER_INTERVALS. A segment is cut where a master comes or
     goes, and each piece has rows of its own. ``weights``: the share of producers at each name server, by default
     equal. Where no view has a writable queue, all figures are null.
     """
-    shares = _shares(writable(topic_segments, broker_intervals), weights)
+    shares = _shares(writable(read_segments, broker_intervals), weights)
     brokers = shares.groupBy(*PIECE, "broker").agg(
         F.sum("weighted").alias("weighted"), F.max("w").alias("w"), F.first("no_share_ns").alias("no_share_ns")
     )
@@ -39,27 +39,27 @@ def imbalance(
     return conform(shown.withColumns({"t1": F.col("p1"), "t2": F.col("p2")}), IMBALANCE)
 
 
-def writable(topic_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+def writable(read_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
     """PIECE, ns, broker, w (int): the write queues that a producer of the name server uses; 0 without permission or
     master. An empty view does not count: a running client keeps its last route."""
     masters = broker_intervals.where(F.col("bid") == MASTER)
     lives = masters.groupBy("ns", "broker").agg(F.collect_list(F.struct("t1", "t2")).alias("lives"))
     whole = F.exists("lives", lambda life: (life.t1 <= F.col("p1")) & (life.t2 >= F.col("p2")))
-    entries = _entries(_pieces(topic_segments, masters), PIECE).join(lives, ["ns", "broker"], "left")
+    entries = _entries(_pieces(read_segments, masters), PIECE).join(lives, ["ns", "broker"], "left")
     return entries.withColumn("w", F.when(whole, F.col("w")).otherwise(0))
 
 
-def _pieces(topic_segments: DataFrame, masters: DataFrame) -> DataFrame:
+def _pieces(read_segments: DataFrame, masters: DataFrame) -> DataFrame:
     """PIECE, views: each segment, cut wherever the master of a broker with write queues comes or goes."""
     changes = masters.select("ns", "broker", F.explode(F.array("t1", "t2")).alias("cut"))
     within = (F.col("t1") < F.col("cut")) & (F.col("cut") < F.col("t2"))
-    used = _entries(topic_segments, SEGMENT).where(F.col("w") > 0)
+    used = _entries(read_segments, SEGMENT).where(F.col("w") > 0)
     cuts = used.join(changes, ["ns", "broker"], "inner").where(within)
     inner = cuts.groupBy(*SEGMENT).agg(F.sort_array(F.collect_set("cut")).alias("cuts"))
     inside = F.coalesce("cuts", F.array().cast("array<long>"))
     starts, ends = F.concat(F.array("t1"), inside), F.concat(inside, F.array("t2"))
     pieces = F.zip_with(starts, ends, lambda start, end: F.struct(start.alias("p1"), end.alias("p2")))
-    return topic_segments.join(inner, SEGMENT, "left").select(*SEGMENT, F.inline(pieces), "views")
+    return read_segments.join(inner, SEGMENT, "left").select(*SEGMENT, F.inline(pieces), "views")
 
 
 def _entries(frame: DataFrame, keys: list[str]) -> DataFrame:

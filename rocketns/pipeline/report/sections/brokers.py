@@ -45,18 +45,20 @@ def _broker_answer(data: ReportInput) -> str:
         return "No broker registered in this time."
     lowest = data["broker_stats"].rows[0]
     name = f"{text.short(lowest['broker'])}:{lowest['bid']} at {text.short(lowest['ns'])}"
+    known = {row["broker"] for row in data["broker_stats"].rows}
+    brokers = data.figures.get("brokers", len(known))
     return (
-        f"{plural(data['broker_stats'].total, 'broker address', 'broker addresses')} at name servers. Lowest "
-        f"availability: {name}, {text.percent(lowest['availability'])}.{_troubles(data['broker_stats'])}"
+        f"{plural(brokers, 'broker')}. Lowest availability: {name}, {text.percent(lowest['availability'])}."
+        f"{_troubles(data['broker_stats'])}"
     )
 
 
 def _troubles(stats: Table) -> str:
-    """How often brokers failed; empty if the table was cut, since then the sum is not known."""
+    """How many brokers failed at any name server; empty if the table was cut, since then the number is not known."""
     if stats.total > len(stats.rows):
         return ""
-    failures, flaps = (sum(row.get(key) or 0 for row in stats.rows) for key in ("failures", "flaps"))
-    return f" {plural(failures, 'failure')} and {plural(flaps, 'flap')} in the view of name servers."
+    failed, flapped = ({row["broker"] for row in stats.rows if row.get(key)} for key in ("failures", "flaps"))
+    return f" {plural(len(failed), 'broker')} failed and {plural(len(flapped), 'broker')} flapped at some name server."
 
 
 def _longest_gaps(data: ReportInput) -> Table:

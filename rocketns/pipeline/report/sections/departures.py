@@ -20,6 +20,7 @@ def departures_section(data: ReportInput) -> Section:
         Column("kind", "Kind", text.kind, wide=True),
         Column("ns", "Seen by", text.names, wide=True),
         Column("bids", "Broker ids", text.names),
+        Column("stalled", "Stalled", text.names, wide=True),
     )
     answer = "No broker left."
     if data["departures"]:

@@ -26,7 +26,8 @@ def lookups_section(data: ReportInput) -> Section:
         KIND,
     )
     empty = "No unusual number of lookups of missing topics."
-    hours = plural(data["missing_topics"].total, "topic hour")
+    system = sum(row.get("topic_kind") == "system" for row in data["missing_topics"].rows)
+    hours = plural(data["missing_topics"].total - system, "topic hour")
     blocks = [listed("Missing topics", meaning("missing_topics"), missing, data["missing_topics"], empty), _hot(data)]
     return Section("lookups", f"{hours} with unusually many lookups of a topic that no broker had.", blocks)
 

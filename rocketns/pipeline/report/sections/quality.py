@@ -17,6 +17,8 @@ def quality_section(data: ReportInput) -> Section:
         Column("first", "First (UTC)", text.moment),
         Column("last", "Last (UTC)", text.moment),
         Column("offset_us", "Clock offset", _offset, number=True),
+        Column("clock", "Known from"),
+        Column("uncertainty_us", "Clock known to", _uncertainty, number=True),
         Column("corrupt", "Corrupt lines", text.number, number=True),
         Column("lost", "Lost records", text.number, number=True),
     )
@@ -43,3 +45,7 @@ def quality_section(data: ReportInput) -> Section:
 
 def _offset(us: float | None) -> str:
     return text.NONE if us is None else f"{us / 1_000:+,.0f} ms"
+
+
+def _uncertainty(us: float | None) -> str:
+    return "not at all" if us is None else f"± {us / 1_000:,.0f} ms"

@@ -13,9 +13,13 @@ from rocketns.pipeline.report.sections.common import KIND, TOPIC, by_kind
 def topics_section(data: ReportInput) -> Section:
     """What topics there are, which are dead, which are skewed."""
     uneven, exact = _uneven(data["skew"])
+    topics = data.figures.get("topics", _users(data["topic_inventory"]))
+    dead = data.figures.get("dead_topics", _users(data["dead_topics"]))
+    skewed = data.figures.get("uneven_topics", _users(uneven))
+    exact = exact or "uneven_topics" in data.figures
     answer = (
-        f"{plural(data['topic_inventory'].total, 'topic')}, {data['dead_topics'].total:,} dead, "
-        f"{'' if exact else 'at least '}{uneven.total:,} unevenly spread over brokers."
+        f"{plural(topics, 'user topic')}, {dead:,} dead, {'' if exact else 'at least '}{skewed:,} unevenly spread over "
+        "brokers."
     )
     blocks = [
         Block("Dead topics", meaning("dead_topics"), grids=_dead(data), empty="No topic is known to be dead."),
@@ -23,6 +27,10 @@ def topics_section(data: ReportInput) -> Section:
         Block("Inventory", meaning("topic_inventory"), grids=_inventory(data), empty="No topic was registered."),
     ]
     return Section("topics", answer, blocks)
+
+
+def _users(table: Table) -> int:
+    return sum(row.get("kind", "user") == "user" for row in table.rows)
 
 
 def _dead(data: ReportInput) -> list[Grid]:

@@ -1,18 +1,18 @@
-"""What happens to a journal itself: heartbeats that are lost, so that nothing else is hidden by it."""
+"""What happens to a journal itself: heartbeats that are lost, which hides nothing else, and a lost topic change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rocketns.pipeline.synthetic.journal.effects import record
-from rocketns.pipeline.synthetic.scenario.plan import Damage
+from rocketns.pipeline.synthetic.journal.effects import Effect, record
+from rocketns.pipeline.synthetic.scenario.plan import Damage, Hidden
 
 NEVER_MS = 1 << 62
 
 
 class Lost(NamedTuple):
-    """``lost`` records in a row that are missing from a journal: ``kind`` is corrupt, hole or drop."""
+    """``lost`` records in a row that are missing from a journal: ``kind`` is corrupt, hole, drop or hidden_change."""
 
     kind: str
     boot: int
@@ -21,10 +21,10 @@ class Lost(NamedTuple):
 
 
 class Damager:
-    """Takes heartbeats from ``next_ms`` on."""
+    """Takes heartbeats from ``next_ms`` on, and hidden changes."""
 
-    def __init__(self, planned: Sequence[Damage]) -> None:
-        self.planned = list(planned)
+    def __init__(self, planned: Sequence[Damage], hidden: Sequence[Hidden] = ()) -> None:
+        self.planned, self.hidden = list(planned), list(hidden)
         self.lost: list[Lost] = []
         self._taken: list[int] = []
 
@@ -42,6 +42,15 @@ class Damager:
         self.lost += _in_a_row(damage.kind, boot, self._taken)
         del self.planned[0], self._taken[:]
         return left, [record("drop", lost=damage.lost)] if damage.kind == "drop" else []
+
+    def hides(self, effect: Effect, boot: int, seq: int) -> bool:
+        """Whether the effect's records, from ``seq`` on, are lost. They still take their sequence numbers."""
+        found = next((one for one in self.hidden if (one.broker == effect.broker and one.at_ms <= effect.at_ms)), None)
+        if found is None or not effect.records:
+            return False
+        self.hidden.remove(found)
+        self.lost.append(Lost("hidden_change", boot, seq, len(effect.records)))
+        return True
 
 
 def _in_a_row(kind: str, boot: int, taken: Sequence[int]) -> Iterator[Lost]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,13 +21,16 @@ from rocketns.pipeline.synthetic.journal.effects import (
 )
 from rocketns.pipeline.synthetic.journal.heartbeats import GAP_BITS, GAP_MASK, TEMPLATE_MASK, TIME_SHIFT, Beats
 from rocketns.pipeline.synthetic.journal.lookups import Lookups
-from rocketns.pipeline.synthetic.scenario.plan import Boot, Plan
+from rocketns.pipeline.synthetic.scenario.plan import HOUR_MS, Boot, Plan
 from rocketns.pipeline.synthetic.scenario.world import Table, World
 
-HOUR_MS = 3_600_000
 # This template number marks other records: the integer is then a place in the chunk's list of them. They come after the
 # heartbeats of the same ms.
 OTHER = TEMPLATE_MASK
+# The place of a sign of life in that list: it is none of them.
+NOTHING = GAP_MASK
+ALIVE = record("alive")
+ALIVE_AFTER_MS = 60_000
 
 
 class Written(NamedTuple):
@@ -61,7 +65,7 @@ class JournalWriter:
         self.world, self.plan, self.ns, self.sight, self.folder = world, plan, ns, sight, folder
         self.state, self.seq, self.boot_id = _State(), 0, 0
         self.name, self.offset_ms = world.name_servers[ns], world.offsets_ms[ns]
-        self.damager = Damager(plan.damage.get(ns, ()))
+        self.damager = Damager(plan.damage.get(ns, ()), plan.hidden.get(ns, ()))
         self.files = self.bytes = self.records = 0
 
     def write(self) -> Written:
@@ -84,14 +88,14 @@ class JournalWriter:
             others = sorted(self._others(boot, begin, end, lookups, inside[place:upto]), key=lambda other: other[0])
             place = upto
             lines = self._opening(boot, number, begin)
-            lines += self._lines(begin, beats, beats.packed(begin, end), others)
+            lines += self._lines(begin, end, beats, others)
             if end == boot.end_ms and boot.end == "stop":
                 lines += self._records([record("stop")], end)
             self._save(lines, begin, number)
         self.records += self.seq
 
     def _opening(self, boot: Boot, number: int, begin: int) -> list[bytes]:
-        lines = self._records([record("open", ns=self.name, file=number)], begin)
+        lines = self._records([record("open", ns=self.name, file=number, rotate_s=self.world.spec.rotate_s)], begin)
         if begin == boot.start_ms:
             lines += self._records([record("start", ns=self.name)], begin)
             lines += self._snapshot(begin)
@@ -107,11 +111,13 @@ class JournalWriter:
         yield from ((at - self.offset_ms, None) for at in range(hour, end + self.offset_ms, HOUR_MS))
 
     def _lines(
-        self, begin: int, beats: Beats, packed: list[int], others: list[tuple[int, Effect | list[bytes] | None]]
+        self, begin: int, end: int, beats: Beats, others: list[tuple[int, Effect | list[bytes] | None]]
     ) -> list[bytes]:
         """Heartbeats and other records in the order of time."""
+        packed = beats.packed(begin, end)
         packed += [((at - begin) << TIME_SHIFT) | (OTHER << GAP_BITS) | place for place, (at, _) in enumerate(others)]
         packed.sort()
+        packed = with_signs_of_life(packed, end - begin)
         lines: list[bytes] = []
         templates, since, seq = beats.templates, begin + self.offset_ms, self.seq
         damager, damage_ms = self.damager, self.damager.next_ms
@@ -120,7 +126,9 @@ class JournalWriter:
             at = item >> TIME_SHIFT
             if template == OTHER:
                 self.seq = seq
-                lines += self._other(others[item & GAP_MASK][1], begin + at)
+                place = item & GAP_MASK
+                what = [ALIVE] if place == NOTHING else others[place][1]
+                lines += self._other(what, begin + at)
                 seq = self.seq
                 continue
             seq += 1
@@ -141,7 +149,9 @@ class JournalWriter:
             return self._snapshot(at)
         if isinstance(what, Effect):
             self.state.apply(what)
-            return self._records(list(what.records), at)
+            hidden = self.damager.hides(what, self.boot_id, self.seq + 1)
+            lines = self._records(list(what.records), at)
+            return [] if hidden else lines
         return self._records(what, at)
 
     def _records(self, records: list[bytes], at: int) -> list[bytes]:
@@ -184,3 +194,14 @@ class JournalWriter:
                 size += file.write(b"".join(lines[start : start + 4096]))
         self.files += 1
         self.bytes += size
+
+
+def with_signs_of_life(packed: list[int], length_ms: int) -> list[int]:
+    """The sorted records of a file, and one more after each minute without a record."""
+    quiet = [
+        (at << TIME_SHIFT) | (OTHER << GAP_BITS) | NOTHING
+        for one, other in pairwise([0, *packed, length_ms << TIME_SHIFT])
+        if (other - one) >> TIME_SHIFT > ALIVE_AFTER_MS
+        for at in range((one >> TIME_SHIFT) + ALIVE_AFTER_MS, other >> TIME_SHIFT, ALIVE_AFTER_MS)
+    ]
+    return sorted(packed + quiet) if quiet else packed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ BURST_AFTER_S = 25 * 3600
 BURST_FACTOR = 100
 TYPO_MISSES = 25
 MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+# Faults in which a name server keeps a value that the others have changed.
+LATE = ("lost_change", "lost_deletion")
 
 
 class Life(NamedTuple):
@@ -76,6 +80,13 @@ class Damage(NamedTuple):
     lost: int
 
 
+class Hidden(NamedTuple):
+    """The records of the first change of the broker's topics from ``at_ms`` on are missing."""
+
+    at_ms: int
+    broker: str
+
+
 @dataclass(frozen=True)
 class Fault:
     """What happened, and to which broker or name server. ``details`` depend on the kind."""
@@ -102,6 +113,7 @@ class Plan:
     misses: list[Misses] = field(default_factory=list)
     grown: list[tuple[int, str]] = field(default_factory=list)  # since when, and which topic
     damage: dict[int, list[Damage]] = field(default_factory=lambda: defaultdict(list))
+    hidden: dict[int, list[Hidden]] = field(default_factory=lambda: defaultdict(list))
     faults: list[Fault] = field(default_factory=list)
 
     def table(self, world: World, broker: str, at_ms: int) -> Table:
@@ -143,6 +155,7 @@ class _Planner:
             (wanted.corrupt_lines, lambda: self._damage("corrupt")),
             (wanted.holes, lambda: self._damage("hole")),
             (wanted.drops, lambda: self._damage("drop")),
+            (wanted.hidden_changes, self._hide_change),
         ]
         for count, seed in seeders:
             for _ in range(count):
@@ -168,7 +181,7 @@ class _Planner:
     def _sort(self) -> None:
         self.made.faults.sort(key=lambda fault: fault.at_ms)
         self.made.deletions.sort()
-        tables = (self.made.changes, self.made.damage, self.made.cuts, self.made.resets)
+        tables = (self.made.changes, self.made.damage, self.made.hidden, self.made.cuts, self.made.resets)
         for values in (values for table in tables for values in table.values()):
             values.sort(key=lambda value: value if isinstance(value, int) else value[0])
 
@@ -181,16 +194,20 @@ class _Planner:
         start, end, beat = self.spec.start_ms, self.spec.end_ms, self.spec.heartbeat_ms
         return [[Life(start + 6_000 + self.chance.randint(0, beat), end, None)] for _ in self.world.units]
 
-    def _place(self, duration_ms: int, brokers: Iterable[str] | None) -> int:
-        """A start time at which these brokers (None: all) are free for the duration. It is then reserved."""
+    def _place(self, duration_ms: int, brokers: Iterable[str] | None, fit: Callable[[int], int] = int) -> int:
+        """A start time at which these brokers (None: all) are free for the duration. It is then reserved. ``fit`` makes
+        a time fit of any time."""
         chosen = None if brokers is None else frozenset(brokers)
         first, last = self.spec.start_ms + WARM_UP_MS, self.spec.end_ms - duration_ms - 2 * SPACING_MS
         for _ in range(TRIES_MAX if last > first else 0):
-            at = self.chance.randrange(first, last)
-            if not any(self._touches(taken, chosen, at, at + duration_ms) for taken in self.taken):
+            at = fit(self.chance.randrange(first, last))
+            if at < last and not any(self._touches(taken, chosen, at, at + duration_ms) for taken in self.taken):
                 self.taken.append((chosen, at, at + duration_ms))
                 return at
-        raise ValueError(f"{self.spec.seconds} s and {self.spec.brokers} brokers have no room for these faults")
+        raise ValueError(self._no_room())
+
+    def _no_room(self) -> str:
+        return f"{self.spec.seconds} s and {self.spec.brokers} brokers have no room for these faults"
 
     @staticmethod
     def _touches(
@@ -251,12 +268,24 @@ class _Planner:
         self._put_change(broker, topic, at, ns, at + away)
         self._note("lost_change", at, at + away + MINUTE_MS + 1000, [broker], ns, topic=topic)
 
-    def _change_topic(self, duration: int) -> tuple[str, int, str]:
+    def _change_topic(self, duration: int, fit: Callable[[int], int] = int) -> tuple[str, int, str]:
         """An untouched topic, a time, and one of its brokers that is free then."""
         topic = next(t for t in self.topics if any(broker in self.free for broker in self.world.brokers_of(t)))
         self.topics.remove(topic)
         broker = self.chance.choice([broker for broker in self.world.brokers_of(topic) if broker in self.free])
-        return topic, self._place(duration + MINUTE_MS, [broker]), broker
+        return topic, self._place(duration + MINUTE_MS, [broker], fit), broker
+
+    def _hide_change(self) -> None:
+        """Shortly before a full hour, when the next snapshot comes. Nothing else happens to the broker until then."""
+        ns, away = self._any_ns(), self.chance.randint(10 * MINUTE_MS, 30 * MINUTE_MS)
+        for _ in range(len(self.free)):
+            with suppress(ValueError):  # that broker has no room
+                topic, at, broker = self._change_topic(away, lambda at: at - at % HOUR_MS + HOUR_MS - away)
+                self._put_change(broker, topic, at)
+                self.made.hidden[ns].append(Hidden(at, broker))
+                self._note("hidden_change", at, at + away, [broker], ns, topic=topic)
+                return
+        raise ValueError(self._no_room())
 
     def _put_change(self, broker: str, topic: str, at: int, lost_by: int | None = None, late: int = 0) -> None:
         """The topic gets twice the queues, also in changes planned for later."""
@@ -307,6 +336,9 @@ class _Planner:
 
     def _damage(self, kind: str) -> None:
         ns, lost = self._any_ns(), 1 if kind == "corrupt" else self.chance.randint(2, 20)
+        late = [fault for fault in self.made.faults if fault.ns == ns and fault.kind in LATE]
         at = self._place(0, [f"journal of {ns}"])
+        while any(fault.at_ms - HOUR_MS <= at <= fault.until_ms for fault in late):
+            at = self._place(0, [f"journal of {ns}"])  # else the fault would rest on values of before the loss
         self.made.damage[ns].append(Damage(at, kind, lost))
         self._note(kind, at, at + MINUTE_MS, ns=ns, lost=lost)

@@ -35,6 +35,7 @@ class Faults(NamedTuple):
     corrupt_lines: int = 2  # lines of a journal that do not parse
     holes: int = 1  # records that are missing from a journal
     drops: int = 1  # records that a name server drops because its buffer is full
+    hidden_changes: int = 1  # a topic change that reaches all name servers, but is missing from one journal
     dead_topics: int = 2  # topics that nobody looks up
     bursts: int = 1  # sudden rises of misses of a topic
     typos: int = 1  # topics that do not exist, looked up from some hour on

@@ -1,0 +1,75 @@
+"""The properties of brokers that are in the routes without a sign of life: how they come there, how long they stay.
+
+In the configuration file they have the prefix ``rocketns.``, as the limits have: ``rocketns.confirmSeconds=90``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rocketns.config import properties
+from rocketns.config.limits import PREFIX
+from rocketns.config.properties import Effect, prop
+from rocketns.errors import StartupError
+
+START = Effect.START
+ADDRESS = re.compile(r"\S+:[0-9]{1,5}")
+SEEDS_MAX = 16
+
+
+@dataclass(slots=True)
+class RestoreConfig:
+    """What a start believes, and for how long."""
+
+    restore: bool = prop(
+        True, "read the routes from the journal at the start; without journalPath there is none", START
+    )
+    restore_max_seconds: int = prop(
+        86_400, "time since a broker's last sign of life", START, unit="s", at_limit="it is not restored",
+        low=1, high=31_536_000,
+    )  # fmt: skip
+    confirm_seconds: int = prop(
+        90, "time in which a broker that was not heard yet must register or send a heartbeat", START, unit="s",
+        at_limit="it is given up", low=1, high=86_400,
+    )  # fmt: skip
+    ask_unconfirmed: bool = prop(
+        True, "connect to the addresses of unconfirmed brokers: one that refuses is given up at once", START
+    )
+
+    seed_servers: str = prop(
+        "",
+        "name servers from which a start without a journal, or with an old one, reads the routes: host:port;host:port",
+        START,
+    )
+    seed_seconds: int = prop(
+        30, "time that reading the routes from another name server may take", START, unit="s",
+        at_limit="the start goes on without them", low=1, high=600,
+    )  # fmt: skip
+    mass_expiry_percent: int = prop(
+        0, "brokers that are silent at the same time, of all that are live; 0 is no limit, as in Java, and 50 is "
+        "recommended with 10 brokers or more", START, unit="%",
+        at_limit="with more of them, the name server takes itself for the reason and keeps them, unconfirmed",
+        low=0, high=99,
+    )  # fmt: skip
+    mass_expiry_seconds: int = prop(
+        600, "time in which a broker that fell silent together with many others must be heard again", START, unit="s",
+        at_limit="it is given up", low=1, high=86_400,
+    )  # fmt: skip
+
+    def update(self, given: Mapping[str, str]) -> None:
+        """Read the properties. StartupError for a value out of its range."""
+        properties.update_own(self, given, PREFIX)
+        properties.check(self, PREFIX)
+        for addr in self.seeds:
+            _, _, port = addr.rpartition(":")
+            if not ADDRESS.fullmatch(addr) or not 0 < int(port) < 65_536:
+                raise StartupError(f"{PREFIX}seedServers has {addr!r}, but each must be host:port")
+        if len(self.seeds) > SEEDS_MAX:
+            raise StartupError(f"{PREFIX}seedServers names {len(self.seeds)} name servers, but {SEEDS_MAX} at the most")
+
+    @property
+    def seeds(self) -> list[str]:
+        """``seedServers`` one by one."""
+        return [addr.strip() for addr in self.seed_servers.split(";") if addr.strip()]

@@ -1,0 +1,106 @@
+"""Which time a run looks at: from the first record to the latest moment that the journal of every live name server has
+reached, on corrected clocks. Plain values, no Spark.
+
+A name server is silent if its journal ends so long before the newest one that the rest cannot still be on its way. The
+observation does not wait for it. The journal of a stopped name server is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.times import SECOND_US, moment
+from rocketns.pipeline.jobs.history.clocks import VERSIONS
+
+Row = Mapping[str, Any]
+
+
+class Reach(NamedTuple):
+    """How far the journal of a name server reaches, epoch us. By ``lag`` it may be behind while the server is well, and
+    by ``doubt`` its clock may differ from the others."""
+
+    ns: str
+    last: int
+    stopped: bool
+    lag: int
+    doubt: int
+
+
+class Extent(NamedTuple):
+    """What the files hold, by the clocks of their name servers: the first and the last time, epoch us, the days of the
+    last files, and the name servers whose last file was still being written."""
+
+    first: int
+    last: int
+    days: tuple[str, ...]
+    open: frozenset[str]
+
+
+def extent(extents: Iterable[Row]) -> Extent:
+    """From the rows of EXTENTS. BadInput if there is none."""
+    rows = list(extents)
+    if not rows:
+        raise BadInput("the journals hold no record that can be read")
+    days = sorted({day for row in rows for day in row["days"]})
+    opened = frozenset(row["ns"] for row in rows if row["open"])
+    return Extent(min(row["first"] for row in rows), max(row["last"] for row in rows), tuple(days), opened)
+
+
+def by_own_clocks(t0: int | None, t1: int | None, known: Extent, reaches: Iterable[Row]) -> Observation:
+    """The time from which clocks are estimated: up to the newest journal's end, without stray time stamps."""
+    newest = max((row["last"] for row in reaches), default=known.last)
+    return Observation(known.first if t0 is None else t0, newest + 1 if t1 is None else min(t1, newest + 1))
+
+
+def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> Reach:
+    """From a row of REACHES and of OFFSETS. ``is_open``: its last file was read while it was being written."""
+    rotation = ROTATE_US if reached["rotate_s"] is None else reached["rotate_s"] * SECOND_US
+    return Reach(
+        reached["ns"],
+        reached["last"] - (offset["offset"] if offset else 0),
+        reached["stopped"] is not None,
+        SILENT_AFTER_US + (0 if is_open else rotation),
+        0 if _is_sure(offset) else CLOCK_DOUBT_US,
+    )
+
+
+def _is_sure(offset: Row | None) -> bool:
+    """Heartbeats show the offset of a clock only up to a multiple of their period."""
+    return offset is not None and (offset["ns"] == offset["reference"] or offset["method"] == VERSIONS)
+
+
+def common_end(reaches: Sequence[Reach]) -> int:
+    """The latest moment that every live name server has reached. A name server is live if it has not stopped and is
+    not further behind the newest journal than it may be."""
+    newest = max(reaches, key=lambda reach: reach.last)
+
+    def lives(reach: Reach) -> bool:
+        return not reach.stopped and newest.last - reach.last <= reach.lag + max(reach.doubt, newest.doubt)
+
+    return min((reach.last for reach in reaches if lives(reach)), default=newest.last)
+
+
+def observed(t0: int | None, t1: int | None, first: int, end: int) -> Observation:
+    """The requested time, as far as the journals reach; without a request all of it. BadInput if nothing is left.
+
+    The state at the end of a journal is taken to last for SILENT_AFTER_US, if that was requested.
+    """
+    until = end + 1 if t1 is None or t1 > end + SILENT_AFTER_US else t1
+    observation = Observation(first if t0 is None else t0, until)
+    if t1 is not None and (observation.t0 > end or t1 <= first):
+        raise BadInput(f"the journals have no record of that time: they go from {moment(first)} to {moment(end)}")
+    if observation.t0 >= observation.t1:
+        begin, ends = moment(observation.t0), moment(observation.t1)
+        raise BadInput(f"nothing to look at: the observation begins at {begin} and ends at {ends}")
+    return observation
+
+
+def too_short(asked: int | None, observation: Observation) -> list[str]:
+    """A sentence if the journals end before the requested end."""
+    if asked is None or asked <= observation.t1:
+        return []
+    return [f"The journals end at {moment(observation.t1)}, before the requested {moment(asked)}."]

@@ -1,0 +1,111 @@
+"""Files that a name server is still writing, up to their last whole line. They are read for one run and not stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import LongType, StringType, StructType
+
+from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
+from rocketns.pipeline.contract.schema import EVENTS, FILES
+from rocketns.pipeline.storage.events.lines import judged, records_of
+from rocketns.pipeline.storage.events.listing import JournalFile, journal_files
+from rocketns.pipeline.storage.events.manifest import Manifest, State
+from rocketns.pipeline.storage.events.repeats import KEY
+from rocketns.pipeline.storage.events.stored import read_events
+from rocketns.pipeline.storage.paths import Folder
+
+# What one open file may hold; of a longer one only the beginning is read. It is the default size of a file.
+OPEN_BYTES_MAX = 64 * 1024 * 1024
+
+_COLUMNS = ("line", "dt", "ns", "segment", "bytes")
+_LINES = StructType([StructType().add(name, LongType() if name == "bytes" else StringType())[0] for name in _COLUMNS])
+_ARROW = pa.schema([(name, pa.int64() if name == "bytes" else pa.string()) for name in _COLUMNS])
+
+
+class Tail(NamedTuple):
+    """EVENTS and FILES (``open`` is true) of files that are still being written."""
+
+    events: DataFrame
+    files: DataFrame
+
+
+class OpenText(NamedTuple):
+    """The whole lines of one open file."""
+
+    file: JournalFile
+    text: bytes
+
+
+def read_open(spark: SparkSession, journals: str | Sequence[str], keep: Keep = as_it_is) -> Tail:
+    """All open files below the journals' folders as they are now. ``keep`` is called on a frame that both are made
+    from. BadInput if there is no journal."""
+    return tail_of(spark, open_texts(spark, [journals] if isinstance(journals, str) else journals), keep)
+
+
+def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
+    """Their text. Of copies of one file in several folders the longest counts. A file that is closed meanwhile is left
+    out: it has another name now."""
+    longest: dict[tuple[str, str], OpenText] = {}
+    for file in journal_files(spark, roots).open:
+        folder, _, name = file.path.rpartition("/")
+        text = Folder(spark, folder).beginning(name, OPEN_BYTES_MAX) or b""
+        whole = text[: text.rfind(b"\n") + 1]
+        known = longest.get((file.ns, file.segment))
+        if whole and (known is None or len(known.text) < len(whole)):
+            longest[file.ns, file.segment] = OpenText(file, whole)
+    return list(longest.values())
+
+
+def tail_of(spark: SparkSession, texts: Sequence[OpenText], keep: Keep = as_it_is) -> Tail:
+    """The texts as frames."""
+    table = pa.Table.from_batches(list(_batches(texts)), _ARROW)
+    lines = spark.createDataFrame(table, _LINES)
+    told = keep(judged(records_of(lines), "segment", "bytes"))
+    return Tail(told.where("not corrupt").select(*EVENTS.names), _files(told))
+
+
+def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText], keep: Keep = as_it_is) -> Tail:
+    """The texts without what is stored in ``out``: a file that was closed and ingested meanwhile replaces its text.
+    Take the texts before the ingest, so that no file is missed between the two."""
+    manifest = Manifest(spark, out)
+    state = manifest.state()
+    sizes = {(read.ns, read.segment): read.size for read in manifest.reads(state, {text.file.dt for text in texts})}
+    left = [text for text in texts if sizes.get((text.file.ns, text.file.segment), 0) < len(text.text)]
+    tail = tail_of(spark, left, keep)
+    if not any(_reaches_back(text, state) for text in left):
+        return tail
+    stored = read_events(spark, out).select(*KEY)
+    return tail._replace(events=tail.events.join(stored, [*KEY], "left_anti").select(*EVENTS.names))
+
+
+def _reaches_back(text: OpenText, state: State) -> bool:
+    """Whether its first record is not after all that is stored of its boot."""
+    try:
+        first = json.loads(text.text[: text.text.index(b"\n")])["seq"]
+    except (ValueError, KeyError, TypeError):
+        return True
+    boot = int(text.file.segment.partition("-")[0])
+    ranges = [r for day in state.days.values() for r in day.ranges.get(text.file.ns, ()) if r.boot == boot]
+    return any(not isinstance(first, int) or first <= r.high for r in ranges)
+
+
+def _batches(texts: Sequence[OpenText]) -> Iterator[pa.RecordBatch]:
+    for file, text in texts:
+        lines = [line.decode("utf-8", "replace") for line in text.split(b"\n") if line.strip()]
+        same = [[value] * len(lines) for value in (file.dt, file.ns, file.segment, len(text))]
+        yield pa.RecordBatch.from_arrays([pa.array(lines, pa.string()), *map(pa.array, same)], schema=_ARROW)
+
+
+def _files(told: DataFrame) -> DataFrame:
+    right = F.when(~F.col("corrupt"), F.col("ts"))
+    found = told.groupBy("dt", "ns", "segment", "bytes").agg(
+        F.count("*").alias("lines"), F.count_if("corrupt").alias("corrupt"),
+        F.min(right).alias("first"), F.max(right).alias("last"), F.lit(True).alias("open"),
+    )  # fmt: skip
+    return conform(found, FILES)

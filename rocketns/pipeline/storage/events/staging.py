@@ -1,0 +1,193 @@
+"""Journal files → Parquet folders that no manifest names yet, and what each file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import BooleanType, IntegerType, StringType, StructType
+
+from rocketns.pipeline.contract.frames import columns, frame_of
+from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.storage.events.lines import judged, records
+from rocketns.pipeline.storage.events.listing import JournalFile
+from rocketns.pipeline.storage.events.manifest import DATA, Part, Range, new_id
+from rocketns.pipeline.storage.paths import Folder
+
+PARTITIONS = ("dt", "ns")
+BATCH = "batch"
+# What a row is stored with: whether its line is corrupt, the name of its file, and the number of the file's base.
+STORED = StructType([*EVENTS.fields]).add("corrupt", BooleanType()).add("segment", StringType()).add(
+    "base", IntegerType()
+)  # fmt: skip
+FILE = ("base", *PARTITIONS, "segment")
+# With one writer for each folder that a task writes to, Spark need not sort.
+WRITERS_MAX = 64
+# Files of a journal are small, and opening one costs about as much as reading so many bytes.
+OPEN_COST = 64 * 1024
+# On one machine, asking for the status of a file is faster than a task that does.
+LISTED_BY_DRIVER_MAX = 1_000_000
+# Nearly all values of these columns are distinct, so a dictionary does not help.
+PLAIN = {f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "ts", "gap")}
+
+Place = tuple[int, str, str, str]  # FILE
+PLACES = columns("base:int dt:string ns:string segment:string")
+
+
+class Held(NamedTuple):
+    """What a file holds. ``repeats``: it holds a record more than once."""
+
+    lines: int
+    corrupt: int
+    records: int
+    first: int | None
+    last: int | None
+    ranges: Sequence[Range]
+    repeats: bool
+
+
+@contextmanager
+def settings(spark: SparkSession, chosen: Mapping[str, str]) -> Iterator[None]:
+    """These settings of Spark for a while."""
+    before = {name: spark.conf.get(name, None) for name in chosen}
+    try:
+        for name, value in chosen.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
+def read_parts(spark: SparkSession, folder: Folder, paths: Iterable[str]) -> DataFrame:
+    """The rows of STORED in these folders below the events' folder."""
+    wanted = [folder.path(path) for path in paths]
+    if not wanted:
+        return frame_of(spark, [], STORED)
+    with settings(spark, _listing(folder)):
+        read = spark.read.schema(STORED).option("basePath", folder.path(DATA)).parquet(*wanted)
+    return read.select(*STORED.names)
+
+
+def _listing(folder: Folder) -> dict[str, str]:
+    """How Spark asks for the status of many files."""
+    if folder.local() is None:
+        return {}
+    return {"spark.sql.sources.parallelPartitionDiscovery.threshold": str(LISTED_BY_DRIVER_MAX)}
+
+
+class Staging:
+    """Writes folders below ``data/`` of the events' folder. ``bases``: those that the files are in, by number."""
+
+    def __init__(self, spark: SparkSession, folder: Folder, bases: Sequence[str]) -> None:
+        self._spark, self._folder, self.bases = spark, folder, bases
+        self._settings = _listing(folder) | {
+            "spark.sql.maxConcurrentOutputFileWriters": str(WRITERS_MAX),
+            "spark.sql.files.openCostInBytes": str(OPEN_COST),
+        }
+
+    def place(self, file: JournalFile) -> Place:
+        return self.bases.index(file.base), file.dt, file.ns, file.segment
+
+    def stage(self, files: Sequence[JournalFile]) -> str:
+        """Write all lines of the files to a new folder; returns it."""
+        with settings(self._spark, self._settings):
+            return self.write(judged(self._lines(files), "segment", "base"))
+
+    def write(self, told: DataFrame, tasks: int | None = None) -> str:
+        """Write rows of STORED to a new folder, by so many tasks; returns it."""
+        folder = f"{DATA}/{BATCH}={new_id()}"
+        with settings(self._spark, self._settings):
+            fewer = told if tasks is None else told.coalesce(tasks)
+            fewer.write.partitionBy(*PARTITIONS).options(**PLAIN).parquet(self._folder.path(folder))
+        return folder
+
+    def held(self, folder: str) -> dict[Place, Held]:
+        """What each file holds whose rows are in the folder."""
+        told = read_parts(self._spark, self._folder, [folder])
+        found: dict[Place, list[Any]] = {}
+        for row in _by_file(told).collect():
+            found.setdefault(tuple(row[name] for name in FILE), []).append(row)
+        odd = [place for place, rows in found.items() if not all(map(_is_plain, rows))]
+        repeating = self._repeating(told, odd) if odd else set()
+        return {place: _held(rows, place in repeating) for place, rows in found.items()}
+
+    def _repeating(self, told: DataFrame, files: Sequence[Place]) -> set[Place]:
+        """Those of the files that hold a record more than once."""
+        these = F.broadcast(frame_of(self._spark, files, PLACES))
+        counts = told.where("not corrupt").join(these, [*FILE], "left_semi").groupBy(*FILE, "boot", "seq").count()
+        return {tuple(row) for row in counts.where("count > 1").select(*FILE).distinct().collect()}
+
+    def parts(self, folder: str, held: Mapping[Place, Held]) -> list[Part]:
+        """The folders of each day and name server in a new folder."""
+        sizes: dict[tuple[str, str], list[int]] = {}
+        for path, size, _ in Folder(self._spark, self._folder.path(folder)).files():
+            *_, dt, ns, name = path.split("/")
+            if name.endswith(".parquet"):
+                sizes.setdefault((dt, ns), []).append(size)
+        times = _times(held)
+        return [
+            Part(f"{folder}/{dt}/{ns}", *names, len(each), sum(each), *times.get(names, (None, None)))
+            for (dt, ns), each in sorted(sizes.items())
+            for names in [(unquote(dt[3:]), unquote(ns[3:]))]
+        ]
+
+    def _lines(self, files: Sequence[JournalFile]) -> DataFrame:
+        """The frame of ``records`` with segment and base. Spark takes dt and ns from folders below one base at a
+        time."""
+        segment = F.substring_index("_metadata.file_name", ".jsonl", 1).alias("segment")
+        frames = []
+        for number, base in enumerate(self.bases):
+            paths = [file.path for file in files if file.base == base]
+            if paths:
+                read = records(self._spark.read, base).json(paths)
+                frames.append(read.select("*", segment, F.lit(number).alias("base")))
+        return reduce(DataFrame.unionByName, frames)
+
+
+def _by_file(told: DataFrame) -> DataFrame:
+    return told.groupBy(*FILE, "boot").agg(
+        F.count("*").alias("lines"), F.count_if("corrupt").alias("corrupt"), F.min("seq").alias("low"),
+        F.max("seq").alias("high"), F.sum("seq").alias("sum"), F.min("ts").alias("first"), F.max("ts").alias("last"),
+    )  # fmt: skip
+
+
+def _held(rows: Sequence[Any], repeats: bool) -> Held:
+    """``rows``: those of ``_by_file`` for one file; the row of its corrupt lines has no boot."""
+    told = [row for row in rows if row["boot"] is not None]
+    return Held(
+        sum(row["lines"] for row in rows),
+        sum(row["corrupt"] for row in rows),
+        sum(row["lines"] for row in told),
+        min((row["first"] for row in told), default=None),
+        max((row["last"] for row in told), default=None),
+        [Range(row["boot"], row["low"], row["high"]) for row in told],
+        repeats,
+    )
+
+
+def _is_plain(row: Any) -> bool:
+    """Whether no number is missing or repeated, of a row of ``_by_file``. If as many are repeated as are missing, the
+    sum tells. Copying and cutting of files does not bring about equal sums."""
+    if row["boot"] is None:
+        return True
+    low, high, count = row["low"], row["high"], row["lines"]
+    return bool(count == high - low + 1 and row["sum"] * 2 == (low + high) * count)
+
+
+def _times(held: Mapping[Place, Held]) -> dict[tuple[str, str], tuple[int, int]]:
+    """First and last record of each day and name server."""
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for (_, dt, ns, _), one in held.items():
+        if one.first is not None and one.last is not None:
+            first, last = found.get((dt, ns), (one.first, one.last))
+            found[dt, ns] = min(first, one.first), max(last, one.last)
+    return found

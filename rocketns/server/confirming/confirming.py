@@ -1,0 +1,108 @@
+"""Asks the addresses of unconfirmed brokers whether they refuse connections, and gives up those that do.
+
+Addresses come from registrations, so a hostile peer can choose them. Only unconfirmed brokers are asked, which a peer
+cannot become at will; what an address answers is shown to nobody; and the asks are few, however many brokers there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from rocketns.config import RestoreConfig
+from rocketns.processor.context import Now
+from rocketns.routeinfo.events import Cause, Event
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
+from rocketns.routeinfo.unconfirmed.replacing import replace_overdue
+from rocketns.server.clock import Clock
+from rocketns.server.control.expiry import Expiry
+
+log = logging.getLogger("rocketns.control")
+
+TICK_MS = 1_000
+# How often one address is asked, how many at the same time, and how many in a tick.
+ASK_INTERVAL_MS = 5_000
+ASKS_AT_ONCE_MAX = 32
+ASKS_IN_TICK_MAX = 500
+
+
+class Confirming:
+    """`tick` is a periodic job, every `TICK_MS`; the first comes with the first connection.
+
+    ``refuses`` says of ``host:port`` whether it refuses connections, and never raises. ``deliver`` takes the events.
+    """
+
+    def __init__(
+        self, config: RestoreConfig, tables: RouteTables, clock: Clock, expiry: Expiry,
+        refuses: Callable[[str], Awaitable[bool]], deliver: Callable[[list[Event], Now], object],
+    ) -> None:  # fmt: skip
+        self._config = config
+        self._tables = tables
+        self._clock = clock
+        self._expiry = expiry
+        self._refuses = refuses
+        self._deliver = deliver
+        self._due_ms: dict[BrokerAddrInfo, float] = {}  # endless while it waits for its ask or the answer
+        self._waiting: deque[BrokerAddrInfo] = deque()
+        self._asks: set[asyncio.Task[None]] = set()
+        self._left = 0
+
+    def tick(self) -> None:
+        """Give up the brokers past their deadline, and ask those whose turn it is."""
+        self._replace_topics()
+        if not self._tables.unconfirmed:
+            self._due_ms.clear()
+            return
+        self._expiry.scan_unconfirmed()
+        if self._config.ask_unconfirmed:
+            self._want_asks()
+            self._left = ASKS_IN_TICK_MAX
+            self._ask_some()
+
+    def stop(self) -> None:
+        """Ask nobody any more."""
+        self._waiting.clear()
+        for ask in list(self._asks):
+            ask.cancel()
+
+    def _replace_topics(self) -> None:
+        if self._tables.unheard:
+            now = self._clock.now()
+            events: list[Event] = list(replace_overdue(self._tables, now.ms))
+            if events:
+                self._deliver(events, now)
+
+    def _want_asks(self) -> None:
+        now_ms, unconfirmed = self._clock.now().ms, self._tables.unconfirmed
+        for key in [key for key in self._due_ms if key not in unconfirmed]:
+            del self._due_ms[key]
+        for key in unconfirmed:
+            if self._due_ms.get(key, now_ms) <= now_ms:
+                self._due_ms[key] = math.inf
+                self._waiting.append(key)
+
+    def _ask_some(self) -> None:
+        while self._waiting and self._left and len(self._asks) < ASKS_AT_ONCE_MAX:
+            key = self._waiting.popleft()
+            entry = self._tables.unconfirmed.get(key)
+            if entry is not None:
+                self._left -= 1
+                ask = asyncio.get_running_loop().create_task(self._ask(key, entry))
+                self._asks.add(ask)
+                ask.add_done_callback(self._answered)
+
+    async def _ask(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
+        if await self._refuses(key.addr):
+            self._expiry.give_up(key, entry, Cause.REFUSED)
+        self._due_ms[key] = self._clock.now().ms + ASK_INTERVAL_MS
+
+    def _answered(self, ask: asyncio.Task[None]) -> None:
+        self._asks.discard(ask)
+        if not ask.cancelled():
+            error = ask.exception()
+            if error is not None:
+                log.error("an unconfirmed broker cannot be asked", exc_info=error)
+            self._ask_some()

@@ -1,0 +1,1 @@
+"""A name server that starts empty reads the routes from another one."""

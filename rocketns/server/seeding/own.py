@@ -1,0 +1,32 @@
+"""Whether an address is the server's own: all name servers of a cluster may have the same list."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+
+RESOLVE_WITHIN_S = 2.0
+
+
+async def is_own(addr: str, own_port: int) -> bool:
+    """Whether ``host:port`` is this machine and ``own_port``. A host that cannot be resolved is not."""
+    host, _, port = addr.rpartition(":")
+    if int(port) != own_port:
+        return False
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(RESOLVE_WITHIN_S):
+            found = await loop.getaddrinfo(host.strip("[]"), own_port, type=socket.SOCK_DGRAM)
+        return any(_is_of_this_machine(family, str(address[0])) for family, _, _, _, address in found)
+    return False
+
+
+def _is_of_this_machine(family: int, host: str) -> bool:
+    """The system binds a socket only to addresses of its own."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,137 @@
+"""Reads the routes of the first usable name server of a list."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+
+from rocketns.config import RestoreConfig
+from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
+from rocketns.protocol.codes import SerializeType
+from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
+from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.seeding.asking import LeftOutError, SeedServer
+from rocketns.server.seeding.own import is_own
+
+log = logging.getLogger("rocketns.seeding")
+
+# A Java name server answers 16 look-ups at a time with half the CPU time of one at a time.
+LOOKUPS_AT_ONCE = 16
+# Queue data of one topic on one broker. 300 brokers with 10,000 topics each have 3 million.
+ENTRIES_MAX = 5_000_000
+
+
+async def seeds_of(
+    config: RestoreConfig, client: RemotingClient, serialize_type: SerializeType, own_port: int
+) -> list[SeedServer]:
+    """The name servers of ``seedServers``, but this one."""
+    own = await asyncio.gather(*(is_own(addr, own_port) for addr in config.seeds))
+    others = [addr for addr, is_this in zip(config.seeds, own, strict=True) if not is_this]
+    return [SeedServer(client, addr, serialize_type) for addr in others]
+
+
+async def seeded_routes(seeds: Sequence[SeedServer], within_s: float, epoch_ms: int) -> KnownRoutes | None:
+    """The routes of the first name server that has any. None if there is none, with the reason of each in the log.
+
+    All are asked at once whether they have brokers, so several that do not answer cost the time of one.
+    ``epoch_ms`` is the wall clock.
+    """
+    try:
+        async with asyncio.timeout(within_s):
+            answers = await asyncio.gather(*(seed.groups() for seed in seeds), return_exceptions=True)
+            for seed, groups in zip(seeds, answers, strict=True):
+                known = await _routes_or_reason(seed, groups, epoch_ms)
+                if known is not None:
+                    return known
+    except TimeoutError:
+        log.warning("reading routes from other name servers took longer than seedSeconds=%d", within_s)
+    log.warning("no routes are read from another name server: brokers are known when they register")
+    return None
+
+
+async def _routes_or_reason(
+    seed: SeedServer, groups: dict[str, BrokerData] | BaseException, epoch_ms: int
+) -> KnownRoutes | None:
+    try:
+        if isinstance(groups, BaseException):
+            raise groups
+        known = await _routes(seed, groups, epoch_ms)
+    except LeftOutError as error:
+        log.warning("the name server %s of seedServers is left out: %s", seed.addr, error)
+        return None
+    except Exception:
+        log.exception("the name server %s of seedServers is left out", seed.addr)
+        return None
+    log.info(
+        "the routes of %d broker groups and %d topics were read from the name server %s; they are unconfirmed until "
+        "their brokers are heard",
+        len(known.groups), len(known.topics), seed.addr,
+    )  # fmt: skip
+    return known
+
+
+async def _routes(seed: SeedServer, groups: dict[str, BrokerData], epoch_ms: int) -> KnownRoutes:
+    known = KnownRoutes({name: _group(data, data.cluster, epoch_ms)
+                         for name, data in groups.items() if data.cluster and data.broker_addrs})  # fmt: skip
+    if not known.groups:
+        raise LeftOutError("it has no brokers itself")
+    await _Reading(seed, known).read(await seed.topics())
+    if not known.topics:
+        raise LeftOutError("it has no topics itself")
+    return known
+
+
+def _group(data: BrokerData, cluster: str, epoch_ms: int) -> KnownGroup:
+    """What no name server tells is as of a broker that said nothing: the data version, the time-out, the HA address."""
+    brokers = {
+        broker_id: KnownBroker(cluster, addr, DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, None, None, epoch_ms)
+        for broker_id, addr in data.broker_addrs.items()
+    }
+    return KnownGroup(cluster, data.zone_name, data.enable_acting_master, brokers)
+
+
+class _Reading:
+    """Reads the routes of all topics, some at a time."""
+
+    def __init__(self, seed: SeedServer, known: KnownRoutes) -> None:
+        self._seed = seed
+        self._known = known
+        self._by_addr = {broker.addr: broker for group in known.groups.values() for broker in group.brokers.values()}
+        self._entries = 0
+
+    async def read(self, topics: list[str]) -> None:
+        """LeftOutError for the first route that cannot be read: a part of the routes would hurt more than none."""
+        waiting = iter(topics)
+        try:
+            async with asyncio.TaskGroup() as readers:
+                for _ in range(min(LOOKUPS_AT_ONCE, len(topics))):
+                    readers.create_task(self._read_some(waiting))
+        except* LeftOutError as errors:
+            first = errors.exceptions[0]
+            raise LeftOutError(str(first)) from first
+
+    async def _read_some(self, waiting: Iterator[str]) -> None:
+        for topic in waiting:
+            route = await self._seed.route(topic)
+            if topic and route is not None:
+                self._take(topic, route)
+
+    def _take(self, topic: str, route: TopicRouteData) -> None:
+        """Brokers that the cluster info did not have, registered since, or have no address."""
+        groups = self._known.groups
+        queues: dict[str, QueueData] = {name: data for name, data in route.queue_datas if name in groups}
+        self._entries += len(queues)
+        if self._entries > ENTRIES_MAX:
+            raise LeftOutError(f"it has more than {ENTRIES_MAX} queues of topics on brokers")
+        if not queues:
+            return
+        self._known.topics[topic] = queues
+        mappings = route.topic_queue_mapping_by_broker
+        if mappings:
+            self._known.mappings[topic] = {name: info for name, info in mappings.items() if name in groups}
+        for addr, servers in route.filter_server_table.items():
+            broker = self._by_addr.get(addr)
+            if broker is not None and servers:
+                broker.filter_servers[:] = servers

@@ -1,0 +1,160 @@
+"""Under a supervisor that keeps the listening socket: a restart refuses no connection, and a hung server is noticed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.process import ProcessFailed
+from interop.harness.servers import NameServer
+from interop.harness.supervisor import Supervisor
+from interop.harness.wire import Client, eventually, frame, json_header
+from tests.behaviour.calls import settings
+from tests.hostile.conftest import StartServer
+
+WAITING = 50
+RESTARTS = 2
+QUESTION = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
+# Far more than three times the time between two messages, also on a busy machine.
+WATCHDOG_US = 300_000
+SILENCE_S = 1.5
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    with Supervisor(str(tmp_path / "notify"), watchdog_us=WATCHDOG_US) as made:
+        yield made
+
+
+@pytest.mark.parametrize("end", [NameServer.kill, NameServer.stop], ids=["killed", "stopped"])
+def test_connections_made_while_it_is_down_wait_and_are_answered(
+    start_server: StartServer, supervisor: Supervisor, end: Callable[[NameServer], int]
+) -> None:
+    server = start_server(supervisor=supervisor)
+    end(server)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Client(supervisor.port)) for _ in range(WAITING)]
+        for client in clients:
+            client.send(QUESTION)
+        server.start()
+        assert [client.receive().code for client in clients] == [codes.SUCCESS] * WAITING
+
+
+class Knocking:
+    """Connects every few milliseconds and asks a question. ``seen`` counts answered, ended and refused connections."""
+
+    def __init__(self, port: int) -> None:
+        self.seen: Counter[str] = Counter()
+        self._port = port
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.005):
+            self.seen[self._knock()] += 1
+
+    def _knock(self) -> str:
+        try:
+            with socket.create_connection(("127.0.0.1", self._port), 20) as connection:
+                connection.sendall(QUESTION)
+                return "answered" if connection.recv(8) else "ended"
+        except ConnectionRefusedError:
+            return "refused"
+        except ConnectionError:  # the server ended while it had the connection
+            return "ended"
+
+    def stop(self) -> Counter[str]:
+        self._stop.set()
+        self._thread.join()
+        return self.seen
+
+
+def restarted(server: NameServer) -> Counter[str]:
+    """What clients see that connect all the time while the server is killed, and then stopped."""
+    knocking = Knocking(server.port)
+    try:
+        for number in range(RESTARTS):
+            answered = knocking.seen["answered"]
+            eventually(lambda enough=answered + 5: knocking.seen["answered"] >= enough)
+            server.stop() if number else server.kill()
+            server.start()
+    finally:
+        seen = knocking.stop()
+    return seen
+
+
+def test_a_restart_refuses_no_connection(start_server: StartServer, supervisor: Supervisor) -> None:
+    """Without a supervisor it does: the same, with a port of its own."""
+    kept = restarted(start_server(supervisor=supervisor))
+    assert kept["refused"] == 0
+    assert kept["ended"] <= 2 * RESTARTS  # the one that the server had when it ended
+    alone = start_server()
+    alone.config_path.write_text(alone.config_path.read_text().replace("listenPort=0", f"listenPort={alone.port}"))
+    assert restarted(alone)["refused"] > 0
+
+
+def test_it_says_when_it_is_ready_reloads_and_stops(start_server: StartServer, supervisor: Supervisor) -> None:
+    """Ready means that it answers."""
+    server = start_server(supervisor=supervisor)
+    ready = supervisor.wait_for("READY=1")
+    assert f"STATUS=The Name Server boot success. serializeType=JSON, address 127.0.0.1:{supervisor.port}" in ready
+    server.process.signal(signal.SIGHUP)
+    supervisor.wait_for("RELOADING=1\nMONOTONIC_USEC=")
+    supervisor.wait_for("READY=1")
+    assert server.stop() == 0
+    supervisor.wait_for("STOPPING=1")
+
+
+def test_the_socket_decides_the_address(start_server: StartServer, supervisor: Supervisor) -> None:
+    """The log names the properties that would give another one."""
+    server = start_server({"listenPort": 9999}, supervisor=supervisor)
+    with server.connect() as client:
+        shown = settings(client)
+    assert (shown["bindAddress"], shown["listenPort"]) == ("127.0.0.1", str(supervisor.port))
+    server.process.wait_for(f"listenPort=9999 has no effect: .* listens at 127.0.0.1:{supervisor.port}")
+    assert "bindAddress=127.0.0.1 has no effect" not in server.process.text()
+
+
+def test_several_sockets_are_refused(start_server: StartServer, supervisor: Supervisor) -> None:
+    supervisor.env["LISTEN_FDS"] = "2"
+    with pytest.raises(ProcessFailed, match="rocketns listens at one socket") as failed:
+        start_server(supervisor=supervisor)
+    assert failed.value.status == 255
+
+
+def test_a_hung_control_thread_is_noticed(start_server: StartServer, supervisor: Supervisor) -> None:
+    """It waits for a configuration file that is a pipe. The reactors go on, so a probe of the port sees nothing.
+
+    The supervisor then ends the process by SIGABRT, and the log has the stack that shows the reason.
+    """
+    server = start_server(supervisor=supervisor)
+    supervisor.wait_for("WATCHDOG=1")
+    supervisor.wait_for("WATCHDOG=1")
+    server.config_path.unlink()
+    os.mkfifo(server.config_path)
+    server.process.signal(signal.SIGHUP)
+    supervisor.wait_for("RELOADING=1")
+    assert messages_in(supervisor, SILENCE_S) == []
+    server.process.signal(signal.SIGABRT)
+    assert server.process.wait() == -signal.SIGABRT
+    assert "in _reread" in server.process.text()
+
+
+def messages_in(supervisor: Supervisor, seconds: float) -> list[str]:
+    ends = time.monotonic() + seconds
+    heard: list[str] = []
+    while (left_s := ends - time.monotonic()) > 0:
+        if message := supervisor.next_message(left_s):
+            heard.append(message)
+    return heard

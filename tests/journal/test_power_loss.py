@@ -1,0 +1,59 @@
+"""What is synced survives a power loss: its bytes, the name of its file, and the names of the folders above it.
+
+The disk is the simulation's, which keeps no name that was not synced with its folder, as POSIX allows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from rocketns import files
+from rocketns.journal.segments import Segment, Store
+from rocketns.journal.writer import OpenFile
+from tests.simulation.world.disk import Disk
+from tests.simulation.world.filesystem import FileSystem, interposed
+
+HOME = Path("/sim/host")
+SEGMENT = Segment(date(2026, 1, 2), 1, 1)
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    """A disk that loses all names that were not synced."""
+    system = FileSystem()
+    made = system.disks["host"] = Disk(str(HOME), random.Random(0))
+    made._random.randint = lambda low, _high: low  # type: ignore[method-assign]
+    with interposed(system):
+        yield made
+
+
+def test_the_journals_open_file_is_there_with_its_synced_records(disk: Disk) -> None:
+    store = Store(HOME / "a" / "journal", "n1")
+    store.lock()
+    file = OpenFile(store, SEGMENT)
+    file.append(bytearray(b'{"seq":1}\n'))
+    disk.lose_power()
+    assert store.open_path(SEGMENT).read_bytes() == b'{"seq":1}\n'
+
+
+def test_the_journals_closed_file_keeps_its_name(disk: Disk) -> None:
+    store = Store(HOME / "journal", "n1")
+    file = OpenFile(store, SEGMENT)
+    file.append(bytearray(b'{"seq":1}\n'))
+    file.close()
+    disk.lose_power()
+    assert store.closed_path(SEGMENT).read_bytes() == b'{"seq":1}\n'
+
+
+def test_a_replaced_file_is_there_with_its_new_folder(disk: Disk) -> None:
+    files.replace_with_backup(HOME / "a" / "namesrv" / "kv.json", [b"one"])
+    disk.lose_power()
+    assert (HOME / "a" / "namesrv" / "kv.json").read_bytes() == b"one"
+    files.replace_with_backup(HOME / "a" / "namesrv" / "kv.json", [b"two"])
+    disk.lose_power()
+    assert (HOME / "a" / "namesrv" / "kv.json").read_bytes() == b"two"

@@ -1,0 +1,225 @@
+"""Asking unconfirmed brokers whether they are gone: what counts as proof, whom it asks, how many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from rocketns.config import RestoreConfig
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
+from rocketns.server.confirming import confirming, refusing
+from rocketns.server.confirming.confirming import ASK_INTERVAL_MS, Confirming
+from rocketns.server.confirming.refusing import Refusals
+from tests.routeinfo.manager import MASTER, Manager, table_of
+from tests.support.inprocess import FakeClock
+
+
+@pytest.fixture
+def free_port() -> Iterator[int]:
+    """A port that refuses connections: it is bound, and nobody listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+@pytest.fixture
+def full_port() -> Iterator[int]:
+    """A port that answers nothing: its queue of connections is full."""
+    with socket.socket() as listening, socket.socket() as first, socket.socket() as second:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        for one in (first, second):
+            one.setblocking(False)
+            one.connect_ex(listening.getsockname())
+        yield listening.getsockname()[1]
+
+
+def refuses(addr: str, resolver: refusing.Resolve = refusing.resolve) -> bool:
+    async def ask() -> bool:
+        refusals = Refusals(resolver)
+        try:
+            return await refusals.refuses(addr)
+        finally:
+            refusals.close()
+
+    return asyncio.run(ask())
+
+
+def test_a_refused_connection_is_proof(free_port: int) -> None:
+    assert refuses(f"127.0.0.1:{free_port}")
+
+
+def test_an_accepted_connection_proves_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        assert not refuses(f"127.0.0.1:{listening.getsockname()[1]}")
+
+
+def test_silence_proves_nothing(full_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refusing, "CONNECT_WITHIN_S", 0.05)
+    assert not refuses(f"127.0.0.1:{full_port}")
+
+
+@pytest.mark.parametrize("addr", ["", "a", ":1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x", "\0:1"])
+def test_what_is_no_address_proves_nothing(addr: str) -> None:
+    assert not refuses(addr)
+
+
+def test_a_host_name_refuses_if_all_its_addresses_do(free_port: int) -> None:
+    one = (socket.AF_INET, ("127.0.0.1", free_port))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        other = (socket.AF_INET, listening.getsockname())
+        assert refuses("broker-a:1", lambda _host, _port: [one, one])
+        assert not refuses("broker-a:1", lambda _host, _port: [one, other])
+        assert not refuses("broker-a:1", lambda _host, _port: [])
+        assert not refuses("broker-a:1", lambda _host, _port: [one] * 9)
+
+
+def test_a_name_that_cannot_be_resolved_proves_nothing() -> None:
+    def fail(_host: str, _port: int) -> list:
+        raise socket.gaierror
+
+    assert not refuses("broker-a:1", fail)
+
+
+class _Expiry:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.scans = 0
+        self.given_up: list[tuple[str, Cause]] = []
+
+    def scan_unconfirmed(self) -> None:
+        self.scans += 1
+
+    def give_up(self, key: BrokerAddrInfo, _entry: BrokerLiveInfo, cause: Cause) -> None:
+        self.given_up.append((key.addr, cause))
+
+
+class _World:
+    """`Confirming` over tables with unconfirmed brokers ``a0:1``, ``a1:1`` …; each ask waits for `answer`."""
+
+    def __init__(self, brokers: int, **config: object) -> None:
+        self.manager, self.clock, self.expiry = Manager(), FakeClock(), _Expiry()
+        self.asked: list[str] = []
+        self.answers: dict[str, asyncio.Future[bool]] = {}
+        tables = self.manager.tables
+        for number in range(brokers):
+            broker = MASTER.but(name=f"b{number}", addr=f"a{number}:1")
+            self.manager.register(broker, table_of("T1", "T2"))
+            now_ms = self.clock.now().ms
+            liveness.doubt_broker(tables, self.manager.key(broker), Doubt(Reason.RESTORED, now_ms, now_ms + 1), now_ms)
+        config = RestoreConfig(**config)
+        self.confirming = Confirming(
+            config, tables, self.clock, self.expiry, self._refuses, lambda events, _now: self.manager.note(events)
+        )  # type: ignore[arg-type]
+
+    async def _refuses(self, addr: str) -> bool:
+        self.asked.append(addr)
+        self.answers[addr] = asyncio.get_running_loop().create_future()
+        return await self.answers[addr]
+
+    async def tick(self, ms: int = 0) -> None:
+        self.clock.advance(ms)
+        self.confirming.tick()
+        await self.settle()
+
+    async def answer(self, addr: str, *, refused: bool) -> None:
+        self.answers.pop(addr).set_result(refused)
+        await self.settle()
+
+    async def settle(self) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+def test_it_asks_each_address_once_and_again_after_a_while() -> None:
+    async def run() -> None:
+        world = _World(2)
+        await world.tick()
+        assert world.asked == ["a0:1", "a1:1"]
+        await world.tick(100 * ASK_INTERVAL_MS)
+        assert len(world.asked) == 2, "asked again before the answer came"
+        await world.answer("a0:1", refused=False)
+        await world.answer("a1:1", refused=False)
+        await world.tick(ASK_INTERVAL_MS - 1)
+        assert len(world.asked) == 2
+        await world.tick(1)
+        assert sorted(world.asked[2:]) == ["a0:1", "a1:1"]
+        assert world.expiry.given_up == []
+
+    asyncio.run(run())
+
+
+def test_one_that_refuses_is_given_up() -> None:
+    async def run() -> None:
+        world = _World(2)
+        await world.tick()
+        await world.answer("a1:1", refused=True)
+        assert world.expiry.given_up == [("a1:1", Cause.REFUSED)]
+
+    asyncio.run(run())
+
+
+def test_few_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        world = _World(5)
+        await world.tick()
+        assert len(world.asked) == 2
+        await world.answer("a0:1", refused=False)
+        assert len(world.asked) == 3
+
+    monkeypatch.setattr(confirming, "ASKS_AT_ONCE_MAX", 2)
+    asyncio.run(run())
+
+
+def test_few_are_asked_in_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        world = _World(3)
+        await world.tick()
+        for addr in ("a0:1", "a1:1"):
+            await world.answer(addr, refused=False)
+        assert len(world.asked) == 2
+        await world.tick(1_000)
+        assert len(world.asked) == 3
+
+    monkeypatch.setattr(confirming, "ASKS_IN_TICK_MAX", 2)
+    asyncio.run(run())
+
+
+def test_a_confirmed_broker_is_not_asked() -> None:
+    async def run() -> None:
+        world = _World(2)
+        world.manager.tables.refresh(MASTER.cluster, "a0:1", world.clock.now().ms)
+        await world.tick()
+        assert world.asked == ["a1:1"]
+
+    asyncio.run(run())
+
+
+def test_nobody_is_asked_where_the_operator_does_not_want_it() -> None:
+    """rocketns.askUnconfirmed: the deadline still counts."""
+
+    async def run() -> None:
+        world = _World(2, ask_unconfirmed=False)
+        await world.tick()
+        assert world.asked == []
+        assert world.expiry.scans == 1
+
+    asyncio.run(run())
+
+
+def test_after_the_stop_nobody_is_asked() -> None:
+    async def run() -> None:
+        world = _World(1)
+        await world.tick()
+        world.confirming.stop()
+        await world.settle()
+        assert all(one.cancelled() for one in world.answers.values())
+
+    asyncio.run(run())

@@ -1,0 +1,243 @@
+"""Reading the routes from another name server: which of several is taken, and which are left out, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.wire import frame, json_header
+from rocketns.config.restoring import RestoreConfig
+from rocketns.errors import StartupError
+from rocketns.protocol.body.route import QueueData
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.command import RemotingCommand, decode
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.seeding import asking, own, seeding
+from rocketns.server.seeding.asking import SeedServer
+from tests.server.peers import CLOSED, Serve, peer, run
+
+EPOCH_MS = 1_700_000_000_000
+GROUP = {"cluster": "c", "brokerName": "b", "brokerAddrs": {"0": "10.0.0.1:10911", "1": "10.0.0.2:10911"}}
+QUEUES = {"brokerName": "b", "readQueueNums": 8, "writeQueueNums": 4, "perm": 6, "topicSysFlag": 1}
+ROUTE = {"brokerDatas": [GROUP], "filterServerTable": {}, "queueDatas": [QUEUES]}
+CLUSTER, TOPICS, LOOKUP = (
+    codes.GET_BROKER_CLUSTER_INFO, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, codes.GET_ROUTEINFO_BY_TOPIC,
+)  # fmt: skip
+WHOLE = {
+    CLUSTER: {"brokerAddrTable": {"b": GROUP}, "clusterAddrTable": {"c": ["b"]}},
+    TOPICS: {"topicList": ["T", "U"]},
+    LOOKUP: ROUTE,
+}
+
+Answers = Mapping[int, Any] | Callable[[RemotingCommand], tuple[int, Any]]
+
+
+def answering(answers: Answers) -> Serve:
+    """A name server. What it answers: by request code, or a response code and a body for each request."""
+
+    def answer_to(request: RemotingCommand) -> tuple[int, Any]:
+        return answers(request) if callable(answers) else (0, answers.get(request.code))
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while size := await reader.read(4):
+            request = decode(size + await reader.readexactly(int.from_bytes(size)))
+            code, body = answer_to(request)
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            writer.write(frame(json_header(code, opaque=request.opaque, flag=1), data))
+
+    return serve
+
+
+def seeded(*servers: Serve | str, within_s: float = 20) -> KnownRoutes | None:
+    """What is read from these servers; a text is an address."""
+    found: list[KnownRoutes | None] = []
+
+    async def test(client: RemotingClient) -> None:
+        async with AsyncExitStack() as stack:
+            addrs = [one if isinstance(one, str) else (await stack.enter_async_context(peer(one))).addr
+                     for one in servers]  # fmt: skip
+            seeds = [SeedServer(client, addr, SerializeType.JSON) for addr in addrs]
+            found.append(await seeding.seeded_routes(seeds, within_s, EPOCH_MS))
+
+    run(test)
+    return found[0]
+
+
+def test_everything_that_a_look_up_can_ask_is_read() -> None:
+    mapping = {"bname": "b", "topic": "T", "currIdMap": {"0": 0}, "totalQueues": 1}
+    route = ROUTE | {"filterServerTable": {"10.0.0.2:10911": ["f:1"]}, "topicQueueMappingByBroker": {"b": mapping}}
+    group = GROUP | {"zoneName": "z", "enableActingMaster": True}
+    known = seeded(answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": group}}, LOOKUP: route}))
+    assert known is not None
+    found = known.groups["b"]
+    assert (found.cluster, found.zone_name, found.enable_acting_master) == ("c", "z", True)
+    assert {number: broker.addr for number, broker in found.brokers.items()} == {
+        0: "10.0.0.1:10911", 1: "10.0.0.2:10911"
+    }  # fmt: skip
+    assert found.brokers[1].filter_servers == ["f:1"]
+    assert {broker.data_version for broker in found.brokers.values()} == {None}
+    assert known.topics == {topic: {"b": QueueData(8, 4, 6, 1)} for topic in ("T", "U")}
+    info = known.mappings["T"]["b"]
+    assert (info.bname, info.curr_id_map, info.total_queues) == ("b", {0: 0}, 1)
+
+
+def test_numbers_as_keys_are_read_as_java_writes_them() -> None:
+    """Java 4 and 5 leave the quotes of a number that is a key out."""
+    body = b'{"brokerAddrTable":{"b":{"brokerAddrs":{0:"10.0.0.1:10911"},"brokerName":"b","cluster":"c"}}}'
+    known = seeded(answering(WHOLE | {CLUSTER: body}))
+    assert known is not None
+    assert known.groups["b"].brokers[0].addr == "10.0.0.1:10911"
+
+
+def test_what_the_cluster_info_did_not_have_is_left_out() -> None:
+    """A broker that registered in between, and queues of one that is gone."""
+    other = QUEUES | {"brokerName": "other"}
+    known = seeded(answering(WHOLE | {LOOKUP: ROUTE | {"queueDatas": [other, QUEUES]}}))
+    assert known is not None
+    assert known.topics["T"].keys() == {"b"}
+
+
+def test_a_topic_that_went_in_between_is_left_out() -> None:
+    def answers(request: RemotingCommand) -> tuple[int, Any]:
+        gone = request.code == LOOKUP and request.ext("topic") == "T"
+        return (codes.TOPIC_NOT_EXIST, b"") if gone else (0, WHOLE[request.code])
+
+    known = seeded(answering(answers))
+    assert known is not None
+    assert known.topics.keys() == {"U"}
+
+
+def refusing(code: int) -> Answers:
+    return lambda request: (1, b"") if request.code == code else (0, WHOLE[request.code])
+
+
+WRONG: dict[str, tuple[Serve | str, str]] = {
+    "nobody listens": (CLOSED, "ended"),
+    "no brokers": (answering(WHOLE | {CLUSTER: {}}), "it has no brokers itself"),
+    "brokers without an address": (
+        answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"brokerAddrs": {}}}}}), "it has no brokers"
+    ),
+    "no cluster": (answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"cluster": None}}}}), "no brokers"),
+    "no topics": (answering(WHOLE | {TOPICS: {"topicList": []}}), "it has no topics itself"),
+    "topic lists switched off": (answering(refusing(TOPICS)), "it answered request 206 with code 1"),
+    "not ready": (answering(refusing(LOOKUP)), "it answered request 105 with code 1"),
+    "no JSON": (answering(WHOLE | {CLUSTER: b"<html>"}), "its answer is none of a name server"),
+    "a list": (answering(WHOLE | {CLUSTER: []}), "its answer is none of a name server"),
+    "a null group": (answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": None}}}), "none of a name server"),
+    "a broker id that is a word": (
+        answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"brokerAddrs": {"x": "a:1"}}}}}),
+        "none of a name server",
+    ),
+    "topics that are a text": (answering(WHOLE | {TOPICS: {"topicList": "T"}}), "none of a name server"),
+    "queues without a broker": (answering(WHOLE | {LOOKUP: {"queueDatas": [{}]}}), "none of a name server"),
+    "too many values": (answering(WHOLE | {TOPICS: {"topicList": [""] * 500_001}}), "none of a name server"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_who_gives_no_routes_is_left_out_and_the_next_is_taken(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    serve, reason = WRONG[name]
+    known = seeded(serve, answering(WHOLE))
+    assert known is not None
+    assert known.topics.keys() == {"T", "U"}
+    [left_out] = [one.getMessage() for one in caplog.records if "is left out" in one.getMessage()]
+    assert reason in left_out
+
+
+async def garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+async def silence(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+    while await reader.read(1 << 16):
+        pass
+
+
+def test_garbage_ends_the_connection() -> None:
+    assert seeded(garbage, answering(WHOLE)) is not None
+
+
+def test_several_that_say_nothing_cost_the_time_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half-open ports. All are asked at once."""
+    monkeypatch.setattr(asking, "ANSWER_WITHIN_S", 0.5)
+    assert seeded(silence, silence, silence, silence, answering(WHOLE), within_s=1.5) is not None
+
+
+def test_the_whole_time_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    assert seeded(silence, answering(WHOLE), within_s=0.3) is None
+    assert "took longer than seedSeconds" in caplog.text
+    assert "brokers are known when they register" in caplog.text
+
+
+def test_queues_beyond_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(seeding, "ENTRIES_MAX", 2)
+    assert seeded(answering(WHOLE)) is not None
+    monkeypatch.setattr(seeding, "ENTRIES_MAX", 1)
+    assert seeded(answering(WHOLE)) is None
+    assert "it has more than 1 queues of topics on brokers" in caplog.text
+
+
+def test_an_unforeseen_error_leaves_one_server_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "decode_topic_list", lambda _body: 1 // 0)
+    assert seeded(answering(WHOLE)) is None
+
+
+def test_look_ups_are_asked_some_at_a_time() -> None:
+    """So that the other server, which may be Java's, has time for its clients."""
+    names = [f"T{number}" for number in range(200)]
+    asked: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        waiting = []
+        while size := await reader.read(4):
+            request = decode(size + await reader.readexactly(int.from_bytes(size)))
+            waiting.append(request)
+            if request.code == LOOKUP and len(waiting) < min(seeding.LOOKUPS_AT_ONCE, len(names) - sum(asked)):
+                continue
+            asked.extend([len(waiting)] if request.code == LOOKUP else [])
+            for one in waiting:
+                body = json.dumps((WHOLE | {TOPICS: {"topicList": names}})[one.code]).encode()
+                writer.write(frame(json_header(0, opaque=one.opaque, flag=1), body))
+            waiting.clear()
+
+    known = seeded(serve)
+    assert known is not None
+    assert len(known.topics) == 200
+    assert max(asked) == seeding.LOOKUPS_AT_ONCE
+
+
+def test_its_own_address_is_not_asked() -> None:
+    """All name servers of a cluster may have the same list."""
+
+    def is_own(addr: str, port: int) -> bool:
+        return asyncio.run(own.is_own(addr, port))
+
+    assert is_own("127.0.0.1:9876", 9876)
+    assert is_own("localhost:9876", 9876)
+    assert is_own("[::1]:9876", 9876) == socket.has_ipv6
+    assert not is_own("127.0.0.1:9877", 9876)
+    assert not is_own("192.0.2.1:9876", 9876)
+    assert not is_own("no-such-host.invalid:9876", 9876)
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a:", ":9876", "a:b", "a:0", "a:65536", "a:1;;b", "a b:1", ";".join(["a:1"] * 17)]
+)
+def test_a_list_that_cannot_be_one_stops_the_start(text: str) -> None:
+    with pytest.raises(StartupError, match="seedServers"):
+        RestoreConfig().update({"rocketns.seedServers": text})
+
+
+def test_a_list_of_servers() -> None:
+    config = RestoreConfig()
+    config.update({"rocketns.seedServers": " ns-1:9876 ; [::1]:9877;", "rocketns.seedSeconds": "5"})
+    assert config.seeds == ["ns-1:9876", "[::1]:9877"]

@@ -1,0 +1,97 @@
+"""``make simulate``: runs seeds of the simulation. A seed that fails is shrunk, and the line that replays it printed.
+
+Exit status 1 if an invariant does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+from tests.simulation import numbers
+
+
+def main(arguments: list[str]) -> int:
+    given = _parser().parse_args(arguments)
+    if os.environ.get("PYTHONHASHSEED") != "0":  # the order of sets of texts is part of a run
+        os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *arguments],
+                  os.environ | {"PYTHONHASHSEED": "0"})  # fmt: skip
+    if given.plant:
+        from tests.simulation.planting import plant
+
+        plant(given.plant)
+    if given.plants is not None:
+        from tests.simulation.planting import find_all
+
+        return find_all(given.plants, given.seeds)
+    return _replay(given) if given.seed is not None else _run_seeds(given)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=200, help="how many seeds are run (200)")
+    parser.add_argument("--first", type=int, default=0, help="the first of them (0)")
+    parser.add_argument("--minutes", type=float, help="begin no further seed after this time")
+    parser.add_argument("--seed", type=int, help="only this seed, with its plan")
+    parser.add_argument("--without", default="", help="leave out these faults of the plan: 1,3-5")
+    parser.add_argument("--until", type=int, help="end after so many seconds of virtual time")
+    parser.add_argument("--plant", help="with this fault of tests/mutants/faults/simulation.toml in the code")
+    parser.add_argument("--plants", nargs="*", help="each fault with one of these words: which seed finds it?")
+    parser.add_argument("--brief", action="store_true", help="do not shrink what fails")
+    return parser
+
+
+def _replay(given: argparse.Namespace) -> int:
+    from tests.simulation.simulation import Case, described, run
+
+    case = Case(given.seed, numbers.parsed(given.without), given.until)
+    print(*described(case), sep="\n")
+    outcome = run(case)
+    print(f"{outcome.at_s:.3f} s, {outcome.rounds} rounds, digest {outcome.digest & 0xFFFFFFFF:08x}")
+    print(outcome.violation or "every invariant held")
+    return int(outcome.violation is not None)
+
+
+def _run_seeds(given: argparse.Namespace) -> int:
+    from tests.simulation.shrinking import shrink
+    from tests.simulation.simulation import Case, described, run
+
+    began, done, virtual_s, rounds = time.monotonic(), 0, 0.0, 0
+    for seed in _seeds(given, began):
+        outcome = run(Case(seed))
+        done, virtual_s, rounds = done + 1, virtual_s + outcome.at_s, rounds + outcome.rounds
+        if outcome.violation is not None:
+            print(f"seed {seed}, after {done} seeds: {outcome.violation}", flush=True)
+            if given.brief:
+                return 1
+            small = shrink(outcome, run)
+            print("shrunk to:", *described(small.case), small.violation, sep="\n")
+            print(replay_line(small.case.seed, small.case.without, small.case.seconds, given.plant))
+            return 1
+    spent_s = time.monotonic() - began
+    print(f"{done} seeds, {virtual_s / 3600:.1f} h of virtual time, {rounds} rounds, in {spent_s:.0f} s: "
+          "every invariant held")  # fmt: skip
+    return 0
+
+
+def _seeds(given: argparse.Namespace, began: float) -> Iterator[int]:
+    for seed in range(given.first, given.first + given.seeds):
+        if given.minutes is not None and time.monotonic() - began > given.minutes * 60:
+            return
+        yield seed
+
+
+def replay_line(seed: int, without: frozenset[int], until: int | None, planted: str | None) -> str:
+    """The command that runs a case again."""
+    words = [f"python -m tests.simulation --seed {seed}"]
+    words += [f"--without {numbers.shown(without)}"] if without else []
+    words += [f"--until {until}"] if until is not None else []
+    words += [f'--plant "{planted}"'] if planted else []
+    return " ".join(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The invariants. `tests.simulation` states them with their bounds."""

@@ -1,0 +1,126 @@
+"""Invariants (d) and (e): the journal replays to the tables, and what a crash leaves of it is what was written."""
+
+from __future__ import annotations
+
+import orjson
+
+from rocketns.journal.segments import OPEN_PREFIX
+from tests.journal.replay import State, check_columns
+from tests.simulation.actors.nameserver import NameServer, NameServerProcess
+from tests.simulation.actors.threads import JournalWork
+from tests.simulation.world.disk import File, Folder
+from tests.simulation.world.errors import Violation
+
+
+class Reader:
+    """Reads what a journal is given, as somebody who reads its files, and compares that with the tables.
+
+    After a loss the state is unknown until the next whole snapshot.
+    """
+
+    def __init__(self, process: NameServerProcess, writer: JournalWork) -> None:
+        self._process = process
+        self._writer = writer
+        self._read = self._read_of_front = 0
+        self._front: bytearray | None = None
+        self._seq = 0
+        self._state: State | None = State()
+        self._late: State | None = None
+
+    def read(self) -> None:
+        """Every record that is new since the last call."""
+        journal = self._process.controller.journal
+        assert journal is not None
+        lines = self._writer.lines
+        front = journal.buffer._front
+        new = lines[self._read :]
+        if self._front is not None and front is not self._front:  # handed over: its lines are among the writer's
+            new, self._read_of_front = new[self._read_of_front :], 0
+        elif self._front is not None and new:
+            raise Violation(f"(d) {self._process.name}: lines came from nowhere")
+        self._read = len(lines)
+        self._front = front
+        waiting = bytes(front).splitlines()
+        new += waiting[self._read_of_front :]
+        self._read_of_front = len(waiting)
+        for line in new:
+            self._apply(orjson.loads(line))
+
+    def _apply(self, one: dict) -> None:  # type: ignore[type-arg]
+        check_columns(one)
+        if one["seq"] != self._seq + 1 + one.get("lost", 0):
+            raise Violation(f"(d) {self._process.name}: seq {one['seq']} follows {self._seq}, lost {one.get('lost')}")
+        self._seq = one["seq"]
+        if one["ev"] == "drop":
+            self._state = self._late = None
+        if one["ev"] == "snap" and one["part"] == 0:
+            self._late = State(lenient=True)
+        try:
+            for state in (self._state, self._late):
+                if state is not None:
+                    state.apply([one])
+        except AssertionError as error:
+            raise Violation(f"(d) the journal of {self._process.name} contradicts itself: {error}") from error
+        if one["ev"] == "snap" and one.get("end") and self._late is not None:
+            self._end_snapshot(self._late)
+
+    def _end_snapshot(self, late: State) -> None:
+        """Who began with the snapshot has the state of who read everything."""
+        self._late = None
+        if self._state is None:
+            self._state = late
+        elif (late.topics, late.kv, late.switches) != (self._state.topics, self._state.kv, self._state.switches):
+            raise Violation(f"(d) a snapshot of {self._process.name} has another state: {late} {self._state}")
+        elif late.members.keys() != self._state.members.keys():
+            raise Violation(f"(d) a snapshot of {self._process.name} has other members: {late} {self._state}")
+
+    def check(self) -> None:
+        """(d) The state that was read is that of the tables."""
+        self.read()
+        controller = self._process.controller
+        assert controller.journal is not None
+        if self._state is None or controller.journal.buffer.lost:
+            return
+        try:
+            self._state.check(controller.context.tables)
+        except AssertionError as error:
+            raise Violation(f"(d) the journal of {self._process.name} differs from its tables: {error}") from error
+        kv = {(name, key): value for name, table in controller.context.kv_config.config_table.items()
+              for key, value in table.items() if value is not None}  # fmt: skip
+        if self._state.kv != kv:
+            raise Violation(f"(d) the journal of {self._process.name} has other KV items: {self._state.kv} {kv}")
+
+
+def check_files(server: NameServer, process: NameServerProcess) -> None:
+    """(e) After the end of a process: its files have its records in their order, and all that were synced."""
+    writer = process.journal
+    if writer is None:
+        return
+    boot = process.controller.journal.buffer._boot  # type: ignore[union-attr]
+    found = [line for name, file in sorted(_files(server.disk.folder)) if name.startswith(f"{boot}-")
+             for line in bytes(file.data).splitlines(keepends=True)]  # fmt: skip
+    if found and not found[-1].endswith(b"\n"):
+        found.pop()
+    whole = [line.rstrip(b"\n") for line in found]
+    if whole != writer.lines[: len(whole)]:
+        raise Violation(f"(e) the files of {process.name} have other records than were written")
+    if len(whole) < writer.synced:
+        raise Violation(f"(e) {process.name} synced {writer.synced} records, and {len(whole)} are left")
+
+
+def check_closed_files(server: NameServer) -> None:
+    """(e) A closed file has whole lines only, whatever its process ended by."""
+    for name, file in _files(server.disk.folder, with_open=False):
+        if not file.data.endswith(b"\n"):
+            raise Violation(f"(e) the closed file {name} of {server.name} ends in the middle of a line")
+
+
+def _files(folder: Folder, *, with_open: bool = True) -> list[tuple[str, File]]:
+    """Every file of a journal, by its name without the marks of an open one."""
+    found = []
+    for name, node in folder.names.items():
+        if isinstance(node, Folder):
+            found += _files(node, with_open=with_open)
+        elif name.endswith(".jsonl") or (with_open and name.startswith(OPEN_PREFIX)):
+            found.append((name.removeprefix(OPEN_PREFIX).removesuffix(".jsonl"), node))
+    return found

@@ -1,0 +1,176 @@
+"""Invariants (a), (b) and (c): who is in the routes, who is not, and why somebody left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Cause, Event
+from tests.simulation.actors.broker import REGISTER_WITHIN_US, Broker, Said
+from tests.simulation.actors.nameserver import NameServer, NameServerProcess
+from tests.simulation.checks.paths import NEVER, Paths
+from tests.simulation.checks.runtime import RunTime
+from tests.simulation.world.errors import Violation
+from tests.simulation.world.network import Network
+from tests.simulation.world.scheduler import World
+
+SECOND_US = 1_000_000
+# (a) A broker that can reach a name server is in its routes after this, whatever was before: its next registration may
+# go to a connection that is dead, and the one after it arrives. A broker that asks first waits for all answers as well.
+APPEARS_WITHIN_US = 65 * SECOND_US
+# (a) A registration is answered within this.
+ANSWERED_WITHIN_US = 2 * SECOND_US
+# (b) A broker whose end the name server can learn of from the network is gone after this.
+LEAVES_WITHIN_US = 2 * SECOND_US
+# (b) Any other is gone when its time-out is over, the scan's interval, and this: the wait after a stall, and slack.
+AFTER_TIMEOUT_US = 13 * SECOND_US
+# (c) An expiry may come this much early, because times are cut to ms.
+EARLY_US = 5_000
+# (c) A shorter stop is no stall: a job that is late by a second, half a second after the one before.
+NO_STALL_US = 1_500_000
+
+
+class Routes:
+    """Judges the tables of every name server by what brokers did and what the network carried."""
+
+    def __init__(
+        self, world: World, network: Network, servers: Sequence[NameServer], brokers: Sequence[Broker], paths: Paths
+    ) -> None:
+        self._world, self._network = world, network
+        self._servers, self._brokers, self._paths = servers, brokers, paths
+        self._of_host: dict[str, Broker] = {}
+        self._channels: dict[tuple[str, str], object] = {}
+        self._run_times: dict[NameServerProcess, RunTime] = {}
+
+    def note(self) -> None:
+        """After every fault: hosts that brokers have now, and stops of name servers."""
+        for broker in self._brokers:
+            self._of_host[broker.host] = broker
+        for server in self._servers:
+            if server.process is not None:
+                self.run_time(server.process).note(self._world.now_us)
+
+    def run_time(self, process: NameServerProcess) -> RunTime:
+        found = self._run_times.get(process)
+        if found is None:
+            found = self._run_times[process] = RunTime(process)
+        return found
+
+    def changed(self, process: NameServerProcess, events: Sequence[Event]) -> None:
+        """(c) Each removal has a reason that is younger than the registration that it undoes."""
+        tables = process.controller.context.tables
+        for event in events:
+            if isinstance(event, BrokerRegistered):
+                entry = tables.live(event.cluster, event.addr)
+                self._channels[process.server.name, event.addr] = None if entry is None else entry.channel
+            elif isinstance(event, BrokerDown) and event.live:
+                self._judge_removal(process, event)
+
+    def _judge_removal(self, process: NameServerProcess, event: BrokerDown) -> None:
+        channel = self._channels.get((process.server.name, event.addr))
+        broker = self._of_host.get(event.addr.partition(":")[0])
+        where = f"{process.server.name} removed {event.broker_name}[{event.broker_id}] at {event.addr}: {event.cause}"
+        if event.cause in (Cause.CHANNEL_CLOSE, Cause.CHANNEL_EXCEPTION, Cause.CHANNEL_IDLE):
+            if channel is not None and channel.is_open:  # type: ignore[attr-defined]
+                raise Violation(f"(c) {where}, but the connection of its last registration is open")
+            if event.cause == Cause.CHANNEL_IDLE:
+                self._judge_silence(process, event, process.controller.configuration.netty.idle_ms_max, where)
+        elif event.cause == Cause.EXPIRED:
+            timeout_ms = 0 if broker is None else broker.kind.timeout_ms
+            self._judge_silence(process, event, timeout_ms, where)
+        elif event.cause == Cause.UNREGISTER and (broker is None or not broker.has_left):
+            raise Violation(f"(c) {where}, but it never said that it leaves")
+
+    def _judge_silence(self, process: NameServerProcess, event: BrokerDown, limit_ms: int, where: str) -> None:
+        heard_us = self._network.heard.get((process.server.host, event.addr.partition(":")[0]))
+        if heard_us is None:
+            return
+        silent_us = self.run_time(process).ran_us(heard_us, self._world.now_us, ignores_us=NO_STALL_US)
+        if silent_us < limit_ms * 1000 - EARLY_US:
+            raise Violation(f"(c) {where}, but it was heard {silent_us / 1e6} s of running time before")
+
+    def check(self, server: NameServer) -> None:
+        """(a) and (b), for one name server that serves."""
+        process = server.process
+        if process is None or not server.serves or process.is_stopped:
+            return
+        for broker in self._brokers:
+            self._check_present(server, broker)
+        tables = process.controller.context.tables
+        for name, group in tables.broker_addr_table.items():
+            if not group.broker_addrs:
+                raise Violation(f"(b) the group {name} of {server.name} has no member left, and is still there")
+            for broker_id, addr in group.broker_addrs.items():
+                self._check_gone(process, name, broker_id, addr)
+        for topic, queues in tables.topic_queue_table.items():
+            if not queues.keys() <= tables.broker_addr_table.keys():
+                raise Violation(f"(b) {topic} of {server.name} has queues of {set(queues)}, which are no groups")
+
+    def _check_present(self, server: NameServer, broker: Broker) -> None:
+        pair = self._paths.pair(broker, server)
+        since_us = self._paths.since[pair]
+        if since_us == NEVER:
+            return
+        now_us = self._world.now_us
+        self._check_answered(server, broker, since_us)
+        accepted = broker.standings[server.name].accepted
+        safe_us = max(since_us, self._paths.drained_us(pair))
+        if accepted is not None and accepted.sent_us >= safe_us:
+            self._expect(server, broker, accepted, f"its registration was answered at {accepted.answered_us} us")
+        elif now_us - safe_us > APPEARS_WITHIN_US + (REGISTER_WITHIN_US if broker.kind.asks_first else 0):
+            self._expect(server, broker, None, f"it can reach {server.name} since {safe_us / 1e6} s")
+
+    def _check_answered(self, server: NameServer, broker: Broker, since_us: int) -> None:
+        """(a) A registration over a path that carries is answered soon."""
+        for said in broker.standings[server.name].sent:
+            waited_us = self._world.now_us - said.sent_us
+            if said.sent_us >= since_us and waited_us > ANSWERED_WITHIN_US and said.is_waiting:
+                raise Violation(f"(a) {server.name} does not answer the registration of {broker.label}")
+
+    def _expect(self, server: NameServer, broker: Broker, said: Said | None, why: str) -> None:
+        assert server.process is not None
+        tables = server.process.controller.context.tables
+        group = tables.broker_addr_table.get(broker.name)
+        if group is None or group.broker_addrs.get(broker.broker_id) != broker.addr:
+            raise Violation(f"(a) {broker.label} is not in the routes of {server.name}, though {why}")
+        if tables.live(broker.cluster, broker.addr) is None:
+            raise Violation(f"(a) {broker.label} is not live on {server.name}, though {why}")
+        if said is not None and broker.broker_id == 0:
+            self._expect_topics(server, broker, said)
+
+    def _expect_topics(self, server: NameServer, broker: Broker, said: Said) -> None:
+        """What it said, or something that it said later and that is not answered yet."""
+        assert server.process is not None
+        controller = server.process.controller
+        table, config = controller.context.tables.topic_queue_table, controller.configuration.namesrv
+        later = [one.topics for one in broker.standings[server.name].sent if one.sent_us >= said.sent_us]
+        for topic, queues in said.topics.items():
+            allowed = [queues, *(one.get(topic) for one in later)]
+            if not config.delete_topic_with_broker_registration:  # a later registration without it takes it away
+                allowed = [one for one in allowed if one is not None]
+            data = table.get(topic, {}).get(broker.name)
+            shown = None if data is None else (data.read_queue_nums, data.write_queue_nums, data.perm)
+            if shown not in allowed:
+                raise Violation(f"(a) {topic} of {broker.label} is {shown} on {server.name}, registered {allowed}")
+
+    def _check_gone(self, process: NameServerProcess, name: str, broker_id: int, addr: str) -> None:
+        """(b) A member that is no living broker of this address leaves in time."""
+        host = addr.partition(":")[0]
+        broker = self._of_host.get(host)
+        if broker is None:
+            raise Violation(f"(b) {name}[{broker_id}] at {addr} is in the routes of {process.name}, nobody ever had it")
+        if broker.is_running and broker.host == host:
+            return
+        link = self._network.link(host, process.server.host)
+        now_us, run_time = self._world.now_us, self.run_time(process)
+        heard_us = max(self._network.heard.get((process.server.host, host), 0), process.started_us)
+        ended_us, is_silent = broker.ends[host]
+        if not link.is_cut and not link.slow_us and not is_silent:
+            open_us = max(ended_us, self._paths.drained_us(self._paths.pair(broker, process.server)))
+            if run_time.ran_us(max(open_us, heard_us), now_us) > LEAVES_WITHIN_US:
+                raise Violation(f"(b) {addr} ended at {ended_us / 1e6} s and is still in {process.name}")
+        elif run_time.ran_us(heard_us, now_us) > broker.kind.timeout_ms * 1000 + self._after_timeout_us(process):
+            raise Violation(f"(b) {addr} was last heard at {heard_us / 1e6} s and is still in {process.name}")
+
+    def _after_timeout_us(self, process: NameServerProcess) -> int:
+        interval_ms = process.controller.configuration.namesrv.scan_not_active_broker_interval
+        return AFTER_TIMEOUT_US + interval_ms * 1000

@@ -1,0 +1,1 @@
+"""What a seed decides: the deployment, the faults, and when they happen."""

@@ -1,0 +1,219 @@
+"""One run: builds what a seed decides, lets time pass with its faults, and judges every step."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rocketns.routeinfo.events import BrokerHeartbeat, Event
+from tests.simulation.actors.broker import Broker, Group, some_topics
+from tests.simulation.actors.client import Administrator, Client
+from tests.simulation.actors.nameserver import NameServer, NameServerProcess
+from tests.simulation.actors.substitutes import substituted
+from tests.simulation.checks.journals import Reader, check_closed_files, check_files
+from tests.simulation.checks.limits import check_limits
+from tests.simulation.checks.paths import Paths
+from tests.simulation.checks.routes import Routes
+from tests.simulation.checks.slots import check_slots
+from tests.simulation.plan.applying import Faults
+from tests.simulation.plan.deployment import TOPICS, Deployment, deployment_of
+from tests.simulation.plan.faults import Fault, faults_of
+from tests.simulation.world.errors import Violation
+from tests.simulation.world.filesystem import FileSystem, interposed
+from tests.simulation.world.network import Network
+from tests.simulation.world.scheduler import World
+
+SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """What replays a run: a seed, the faults of its plan that are left out, and when it ends if that is earlier."""
+
+    seed: int
+    without: frozenset[int] = frozenset()
+    seconds: int | None = None
+
+    def plan(self) -> tuple[Deployment, list[Fault]]:
+        """The deployment, and all faults of the seed."""
+        random = World(self.seed).random_of("plan")
+        deployment = deployment_of(random)
+        return deployment, faults_of(random, deployment)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``violation`` None: every invariant held. ``digest`` is equal for equal runs."""
+
+    case: Case
+    violation: str | None
+    at_s: float
+    rounds: int
+    digest: int
+
+
+class _Errors(logging.Handler):
+    """An error of the product that it did not foresee is a violation; one that it foresaw has no stack."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.first: str | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and self.first is None:
+            self.first = f"{record.getMessage()}: {record.exc_info[1]!r}"
+
+
+class Simulation:
+    """The world of one case."""
+
+    def __init__(self, case: Case, files: FileSystem, errors: _Errors) -> None:
+        self.case = case
+        self.world = World(case.seed)
+        self.errors = errors
+        self.network = Network(self.world)
+        self.deployment, faults = case.plan()
+        self.faults = [fault for number, fault in enumerate(faults) if number not in case.without]
+        self.servers = [
+            NameServer(self.world, self.network, files, number, settings)
+            for number, settings in enumerate(self.deployment.settings, 1)
+        ]
+        for server, size in zip(self.servers, self.deployment.buffer_bytes, strict=True):
+            server.buffer_bytes = size
+        self.brokers = self._make_brokers()
+        self.paths = Paths(self.world, self.network, self.servers, self.brokers)
+        self.routes = Routes(self.world, self.network, self.servers, self.brokers, self.paths)
+        self.readers: dict[NameServerProcess, Reader] = {}
+        self.changed: set[NameServerProcess] = set()
+        self.digest = 0
+
+    def _make_brokers(self) -> list[Broker]:
+        random, groups = self.world.random_of("topics"), {}
+        for member in self.deployment.members:
+            if member.name not in groups:
+                groups[member.name] = Group(member.name, some_topics(random))
+        return [
+            Broker(self.world, self.network, self.servers, one.kind, groups[one.name], one.broker_id, one.host)
+            for one in self.deployment.members
+        ]
+
+    def run(self) -> None:
+        """Until the end, or a `Violation`."""
+        random = self.world.random_of("start")
+        for server in self.servers:
+            server.changed, server.started, server.ended = self._tables_changed, self._server_started, self._ended
+            server.lost_power = self._check_disk
+            self.world.at(random.randint(0, 2 * SECOND_US), server.start)
+        for broker in self.brokers:
+            self.world.at(random.randint(0, 20 * SECOND_US), broker.start)
+        for number in range(self.deployment.clients):
+            Client(self.world, self.network, self.servers, number, TOPICS)
+        self.admin = Administrator(self.world, self.network, self.servers)
+        self.world.after_step = self._after_step
+        applied = Faults(self.world, self.network, self.servers, self.brokers, self._conditions_changed)
+        applied.plan(self.faults)
+        self._each_second()
+        self.world.run_until((self.case.seconds or self.deployment.seconds) * SECOND_US)
+        for server in self.servers:
+            check_closed_files(server)
+
+    def _each_second(self) -> None:
+        self._conditions_changed()
+        self._check_all()
+        self.world.after(SECOND_US, self._each_second)
+
+    def _conditions_changed(self) -> None:
+        self.paths.update()
+        self.routes.note()
+
+    def _server_started(self, process: NameServerProcess) -> None:
+        self._conditions_changed()
+        if process.journal is not None:
+            self.readers[process] = Reader(process, process.journal)
+        self._check_kv(process)
+
+    def _ended(self, process: NameServerProcess) -> None:
+        self._conditions_changed()
+        self.readers.pop(process, None)
+        self._check_disk(process)
+
+    def _check_disk(self, process: NameServerProcess) -> None:
+        if process.has_started:
+            check_files(process.server, process)
+            check_closed_files(process.server)
+
+    def _check_kv(self, process: NameServerProcess) -> None:
+        """(e) Every KV item that was answered is there again, or a later one of the same key."""
+        table = process.controller.context.kv_config.config_table.get("N", {})
+        for (name, key), values in self.admin.accepted.items():
+            is_answered = (name, key) in self.admin.answered
+            if name == process.name and is_answered and table.get(key) not in values:
+                raise Violation(f"(e) {name} lost {key}: it has {table.get(key)}, answered was {values[0]}")
+
+    def _tables_changed(self, process: NameServerProcess, events: list[Event]) -> None:
+        self.routes.changed(process, events)
+        if not all(isinstance(event, BrokerHeartbeat) for event in events):
+            self.changed.add(process)
+            self.digest = hash((self.digest, self.world.now_us, process.name, repr(events)))
+
+    def _after_step(self, process: NameServerProcess) -> None:
+        if self.errors.first is not None:
+            raise Violation(f"{process.name}: {self.errors.first}")
+        if process in self.changed:
+            self.changed.clear()
+            self._check(process)
+
+    def _check_all(self) -> None:
+        for server in self.servers:
+            if server.process is not None and server.serves:
+                self._check(server.process)
+                check_limits(server.process)
+
+    def _check(self, process: NameServerProcess) -> None:
+        if process.serves:
+            self.routes.check(process.server)
+            check_slots(process)
+            reader = self.readers.get(process)
+            if reader is not None:
+                reader.check()
+
+
+@contextmanager
+def _listening(errors: _Errors) -> Iterator[None]:
+    logger = logging.getLogger("rocketns")
+    before = logger.level, logger.propagate
+    logger.addHandler(errors)
+    logger.setLevel(logging.ERROR)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(errors)
+        logger.level, logger.propagate = before
+
+
+def run(case: Case) -> Outcome:
+    """Run a case to its end, or to the first invariant that does not hold."""
+    files, errors = FileSystem(), _Errors()
+    violation = None
+    with interposed(files), _listening(errors):
+        simulation = Simulation(case, files, errors)
+        with substituted(simulation.world):
+            try:
+                simulation.run()
+            except Violation as error:
+                violation = str(error)
+    world = simulation.world
+    return Outcome(case, violation, world.now_s, world.steps, simulation.digest)
+
+
+def described(case: Case) -> Sequence[str]:
+    """The deployment, and the faults that are not left out, one a line."""
+    deployment, faults = case.plan()
+    lines = [f"{len(deployment.settings)} name servers, {deployment.clients} clients, {deployment.seconds} s"]
+    lines += [f"  ns{number}: {settings}" for number, settings in enumerate(deployment.settings, 1)]
+    lines += [f"  broker {number}: {one.name}[{one.broker_id}] at {one.host}, {one.kind.name}"
+              for number, one in enumerate(deployment.members)]  # fmt: skip
+    return lines + [f"  {number:2}: {fault}" for number, fault in enumerate(faults) if number not in case.without]

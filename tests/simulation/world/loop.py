@@ -1,0 +1,171 @@
+"""An event loop of virtual time, for one process. It keeps asyncio's order of callbacks, sockets and timers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import heapq
+from asyncio import events
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from tests.simulation.world.errors import Crash, Violation
+from tests.simulation.world.scheduler import Process, World
+
+# Between two rounds of a busy loop.
+ROUND_US = 30
+
+
+class VirtualLoop(asyncio.AbstractEventLoop):
+    """Runs in rounds like asyncio's: input that arrived, timers that are due, and the callbacks of the last round."""
+
+    def __init__(self, world: World, process: Process) -> None:
+        self._world = world
+        self._process = process
+        self._ready: deque[asyncio.Handle] = deque()
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._input: deque[Callable[[], None]] = deque()
+        self._count = 0
+        self._wake_us: int | None = None
+        self._next_round_us = 0
+
+    def get_debug(self) -> bool:
+        return False
+
+    def is_running(self) -> bool:
+        return True
+
+    def is_closed(self) -> bool:
+        return not self._process.is_alive
+
+    def time(self) -> float:
+        return self._world.now_us / 1e6
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return asyncio.Future(loop=self)
+
+    def create_task(self, coro: Coroutine[Any, Any, Any], **more: Any) -> asyncio.Task[Any]:
+        return asyncio.Task(coro, loop=self, **more)
+
+    def call_soon(self, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None) -> Any:
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        self._wake(self._world.now_us)
+        return handle
+
+    call_soon_threadsafe = call_soon
+
+    def call_later(self, delay: float, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(self, when: float, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        self._count += 1
+        heapq.heappush(self._timers, (when, self._count, timer))
+        self._wake(int(when * 1e6) + 1)
+        return timer
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None: ...
+
+    def run_in_executor(self, _executor: Any, function: Callable[..., Any], *args: Any) -> Any:
+        """The function runs at once, and its result arrives in the next round."""
+        future = self.create_future()
+        try:
+            result = function(*args)
+        except Exception as error:
+            self.call_soon(future.set_exception, error)
+        else:
+            self.call_soon(future.set_result, result)
+        return future
+
+    async def create_server(self, factory: Any, *_: Any, sock: Any = None, **__: Any) -> Any:  # type: ignore[override]
+        return sock.serve(factory, self)
+
+    async def create_connection(  # type: ignore[override]
+        self, factory: Any, host: str, port: int, **_: Any
+    ) -> Any:
+        return await self._process.open_connection(factory, host, port, self)  # type: ignore[attr-defined]
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        raise Violation(f"{self._process.name}: nobody handles {context}") from context.get("exception")
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        self.call_exception_handler(context)
+
+    def add_input(self, action: Callable[[], None]) -> None:
+        """Something arrived at a socket. It waits there until the loop's next round."""
+        self._input.append(action)
+        self._wake(self._world.now_us)
+
+    def _wake(self, us: int) -> None:
+        us = max(us, self._next_round_us)
+        if self._wake_us is None or us < self._wake_us:
+            self._wake_us = us
+            self._world.at(us, lambda: self._round_at(us))
+
+    def _round_at(self, us: int) -> None:
+        if us == self._wake_us and not self._process.is_stopped:
+            self._wake_us = None
+            self.round()
+        elif us == self._wake_us:
+            self._wake_us = None
+
+    def go_on(self) -> None:
+        """The process runs again after a stop."""
+        self._wake(self._world.now_us)
+
+    def round(self) -> None:
+        """One round. What it causes runs in the next one."""
+        process, world = self._process, self._world
+        if not process.is_alive:
+            return
+        events._set_running_loop(self)
+        try:
+            with world.as_process(process):
+                self._run_round()
+        finally:
+            events._set_running_loop(None)
+        world.steps += 1
+        self._next_round_us = world.now_us + ROUND_US
+        self._want_round()
+        world.after_step(process)
+
+    def _run_round(self) -> None:
+        """In asyncio's order: callbacks, input, timers."""
+        callbacks, waiting, timers = len(self._ready), len(self._input), self._due_timers()
+        for _ in range(callbacks):
+            self._run(self._ready.popleft())
+        for _ in range(waiting):
+            self._input.popleft()()
+        for timer in timers:
+            self._run(timer)
+
+    def _due_timers(self) -> list[asyncio.TimerHandle]:
+        now_s, due = self._world.now_us / 1e6, []
+        while self._timers and self._timers[0][0] <= now_s:
+            due.append(heapq.heappop(self._timers)[2])
+        return due
+
+    def _run(self, handle: asyncio.Handle) -> None:
+        if not handle._cancelled:
+            handle._context.run(handle._callback, *handle._args)  # type: ignore[attr-defined]
+            if not self._process.is_alive:  # a task may keep a crash to itself
+                raise Crash
+
+    def _want_round(self) -> None:
+        while self._timers and self._timers[0][2]._cancelled:
+            heapq.heappop(self._timers)
+        if self._input or self._ready:
+            self._wake(self._world.now_us)
+        elif self._timers:
+            self._wake(int(self._timers[0][0] * 1e6) + 1)
+
+    def run_now(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Begin a coroutine in this process."""
+        events._set_running_loop(self)
+        try:
+            with self._world.as_process(self._process):
+                return self.create_task(coroutine)
+        finally:
+            events._set_running_loop(None)

@@ -1,0 +1,198 @@
+"""Many brokers that fall silent together are kept, and asked for proof; the others expire as ever."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext
+from interop.harness.wire import eventually
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import configs, unregister
+from tests.behaviour.views import group
+from tests.journal.files import records_of
+from tests.support.inprocess import TimedServer
+from tests.timed.conftest import TimedServerFactory
+from tests.timed.steps import SECOND, pass_time
+
+TIMEOUT = 20 * SECOND
+SCAN = 5 * SECOND
+KEPT_S = 100
+BROKERS = 10
+NO_IDLE = {"serverChannelMaxIdleTimeSeconds": 0}
+HALF = {"rocketns.massExpiryPercent": 50, "rocketns.massExpirySeconds": KEPT_S} | NO_IDLE
+LINE = "brokers are silent, more than massExpiryPercent=50"
+
+
+class Fleet:
+    """Brokers with a connection each, whose addresses accept connections: nobody is proved to be gone."""
+
+    def __init__(
+        self, server: TimedServer, stack: ExitStack, listening: socket.socket, *, refusing: int | None = None
+    ) -> None:
+        """``refusing`` is the port of the first broker, if it shall be another one."""
+        self.server = server
+        self.names = [Names() for _ in range(BROKERS)]
+        self.connections = [stack.enter_context(server.connect()) for _ in range(BROKERS)]
+        # Loopback addresses that share a listening socket: each broker has an address of its own.
+        port = listening.getsockname()[1]
+        self.addrs = [f"127.0.0.{number + 1}:{port}" for number in range(BROKERS)]
+        if refusing is not None:
+            self.addrs[0] = f"127.0.0.1:{refusing}"
+        self.register(range(BROKERS))
+
+    def register(self, which: range) -> None:
+        for number in which:
+            self.request(number, codes.REGISTER_BROKER)
+
+    def heartbeat(self, which: range) -> None:
+        for number in which:
+            self.request(number, codes.BROKER_HEARTBEAT)
+
+    def request(self, number: int, code: int) -> None:
+        names, body = self.names[number], b""
+        if code == codes.REGISTER_BROKER:
+            body = register_body(configs(names, ["T", "U"]))
+        fields = register_ext(names.cluster, names.broker, self.addrs[number], 0, body, heartbeatTimeoutMillis=TIMEOUT)
+        assert self.connections[number].request(code, fields, body).code == codes.SUCCESS
+
+    @property
+    def known(self) -> list[int]:
+        with self.server.connect() as client:
+            return [number for number, names in enumerate(self.names) if group(client, names.broker) is not None]
+
+    @property
+    def unconfirmed(self) -> int:
+        return self.server.call(lambda: len(self.server.controller.context.tables.unconfirmed))
+
+    def pass_time(self, ms: int, hearing: range = range(0)) -> None:
+        """Time passes, in which only these brokers send heartbeats, each five seconds."""
+        for _ in range(ms // (5 * SECOND)):
+            pass_time(self.server, 5 * SECOND)
+            self.heartbeat(hearing)
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("0.0.0.0", 0), backlog=100) as made:
+        yield made
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as made:
+        yield made
+
+
+def test_as_in_java_all_expire_without_the_property(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
+) -> None:
+    fleet = Fleet(timed_server(**NO_IDLE), stack, listening)
+    fleet.pass_time(TIMEOUT + 2 * SCAN)
+    eventually(lambda: fleet.known == [])
+
+
+def test_all_at_once_are_kept_until_they_are_heard(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They stay while they are silent. Who is heard is live again; the log tells once, and whose fault it may be."""
+    fleet = Fleet(timed_server(**HALF), stack, listening)
+    fleet.pass_time(TIMEOUT + 2 * SCAN)
+    assert fleet.known == list(range(BROKERS))
+    assert fleet.unconfirmed == BROKERS
+    assert [f"10 of 10 {LINE}" in one.getMessage() for one in caplog.records].count(True) == 1
+    fleet.heartbeat(range(3))
+    fleet.register(range(3, BROKERS))
+    assert fleet.unconfirmed == 0
+    fleet.pass_time(TIMEOUT, hearing=range(BROKERS))
+    assert fleet.known == list(range(BROKERS))
+
+
+def test_what_stays_silent_is_given_up_after_its_time(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket, tmp_path: Path
+) -> None:
+    """Six of ten fell silent. Four come back; the journal has the doubt and why the others went."""
+    server = timed_server(journalPath=tmp_path / "journal", journalNs="n1", **HALF)
+    fleet = Fleet(server, stack, listening)
+    fleet.pass_time(TIMEOUT + SCAN, hearing=range(4))
+    assert fleet.unconfirmed == 6
+    fleet.heartbeat(range(8))
+    fleet.pass_time(KEPT_S * SECOND - SCAN, hearing=range(8))
+    assert fleet.known == list(range(BROKERS))
+    fleet.pass_time(3 * SCAN, hearing=range(8))
+    eventually(lambda: fleet.known == list(range(8)))
+    server.stop()
+    records = records_of(tmp_path / "journal")
+    assert [one["doubt"] for one in records if one["ev"] == "doubt"] == ["silent_together"] * 6
+    assert [one["cause"] for one in records if one["ev"] == "down"] == ["unconfirmed"] * 2
+
+
+def test_half_of_them_is_not_more_than_half(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
+) -> None:
+    fleet = Fleet(timed_server(**HALF), stack, listening)
+    fleet.pass_time(TIMEOUT + 2 * SCAN, hearing=range(5))
+    eventually(lambda: fleet.known == list(range(5)))
+
+
+def test_the_first_to_be_overdue_is_kept_as_well(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
+) -> None:
+    """Heartbeats are spread over a period: when the first is overdue, the others are only late."""
+    fleet = Fleet(timed_server(**HALF), stack, listening)
+    pass_time(fleet.server, 5 * SECOND)
+    fleet.heartbeat(range(1, BROKERS))
+    pass_time(fleet.server, TIMEOUT)
+    assert fleet.unconfirmed == 1
+    assert fleet.known == list(range(BROKERS))
+
+
+def test_a_refused_connection_is_proof_at_once(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
+) -> None:
+    """One of them is really gone."""
+    server = timed_server(**HALF)
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        fleet = Fleet(server, stack, listening, refusing=bound.getsockname()[1])
+        fleet.pass_time(TIMEOUT + 2 * SCAN)
+        eventually(lambda: fleet.known == list(range(1, BROKERS)))
+    assert fleet.unconfirmed == BROKERS - 1
+
+
+def test_who_leaves_is_not_silent(timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket) -> None:
+    """Unregistrations and closed connections are as ever, also of brokers that are kept."""
+    fleet = Fleet(timed_server(**HALF), stack, listening)
+    fleet.pass_time(TIMEOUT + 2 * SCAN)
+    names = fleet.names[0]
+    unregister(fleet.connections[0], names, brokerAddr=fleet.addrs[0])
+    for number in range(1, BROKERS):
+        fleet.connections[number].close()
+    eventually(lambda: fleet.known == [])
+
+
+def test_connections_that_are_closed_for_idling_are_silence(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
+) -> None:
+    """With Java's defaults the idle limit of a connection and the heartbeat time-out are the same."""
+    server = timed_server(**HALF | {"serverChannelMaxIdleTimeSeconds": TIMEOUT // SECOND - 2})
+    fleet = Fleet(server, stack, listening)
+    for _ in range((TIMEOUT + 2 * SCAN) // SECOND):
+        pass_time(server, SECOND)
+        assert fleet.known == list(range(BROKERS))
+    assert fleet.unconfirmed == BROKERS
+    assert all(connection.is_closed_by_server() for connection in fleet.connections)
+
+
+def test_one_connection_closed_for_idling_takes_its_broker_along(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
+) -> None:
+    server = timed_server(**HALF | {"serverChannelMaxIdleTimeSeconds": TIMEOUT // SECOND - 2})
+    fleet = Fleet(server, stack, listening)
+    fleet.pass_time(TIMEOUT + SCAN, hearing=range(1, BROKERS))
+    eventually(lambda: fleet.known == list(range(1, BROKERS)))

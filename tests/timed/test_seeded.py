@@ -1,0 +1,87 @@
+"""A name server that starts with seedServers has the routes of another one at once, unconfirmed."""
+
+from __future__ import annotations
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.ports import free_port
+from interop.harness.wire import Client, eventually
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import heartbeat, register, registered
+from tests.behaviour.views import cluster_info, group, topic_list
+from tests.support.inprocess import TimedServer
+from tests.timed.conftest import TimedServerFactory
+from tests.timed.steps import SECOND, pass_time
+
+CONFIRM_S = 30
+
+
+def everything(client: Client, names: Names) -> dict[str, object]:
+    """What a look-up can ask: the bytes of each route, the groups, the topics."""
+    topics = sorted(topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER))
+    assert names.topic("T") in topics
+    ext = {"acceptStandardJsonOnly": "true"}
+    routes = {topic: client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic} | ext).body for topic in topics}
+    return {"groups": cluster_info(client), "routes": routes}
+
+
+def unconfirmed(server: TimedServer) -> int:
+    return server.call(lambda: len(server.controller.context.tables.unconfirmed))
+
+
+def started_from(timed_server: TimedServerFactory, seed: TimedServer, **more: object) -> TimedServer:
+    """Its own list of seeds has one that is down and itself, too."""
+    port = free_port()
+    seeds = f"127.0.0.1:{port};127.0.0.1:1;127.0.0.1:{seed.port}"
+    settings = {"listenPort": port, "rocketns.seedServers": seeds, "rocketns.confirmSeconds": CONFIRM_S}
+    return timed_server(**settings | {"serverChannelMaxIdleTimeSeconds": 0} | more)
+
+
+def test_it_answers_as_the_other_one(
+    timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Masters, slaves, zones, static topics, filter servers and permissions. Only the dead one is left out."""
+    caplog.set_level("INFO", "rocketns.seeding")
+    seed = timed_server()
+    with seed.connect() as broker, seed.connect() as slave:
+        registered(broker, names, ["T", "U"], perm=4, zoneName="z", enableActingMaster="true", filters=["f:1"])
+        registered(slave, names, ["T", "U"], host=2, broker_id=1, enableActingMaster="true")
+        server = started_from(timed_server, seed)
+        with seed.connect() as first, server.connect() as second:
+            assert everything(first, names) == everything(second, names)
+        assert unconfirmed(server) == 2
+    told = [one.getMessage() for one in caplog.records if one.name == "rocketns.seeding"]
+    assert [line.split(" of seedServers")[0] for line in told if "left out" in line] == ["the name server 127.0.0.1:1"]
+    assert f"1 broker groups and 2 topics were read from the name server 127.0.0.1:{seed.port}" in caplog.text
+
+
+def test_who_is_heard_stays_and_who_is_not_goes(timed_server: TimedServerFactory, names: Names) -> None:
+    """One registers, one sends a heartbeat, one is silent."""
+    seed, others = timed_server(), [Names(), Names()]
+    with seed.connect() as at_seed:
+        for one in (names, *others):
+            registered(at_seed, one)
+        server = started_from(timed_server, seed)
+        assert unconfirmed(server) == 3
+        with server.connect() as broker, server.connect() as client:
+            assert register(broker, names).code == codes.SUCCESS
+            assert heartbeat(broker, others[0]).code == codes.SUCCESS
+            assert unconfirmed(server) == 1
+            pass_time(server, (CONFIRM_S - 1) * SECOND)
+            assert group(client, others[1].broker) is not None
+            pass_time(server, 3 * SECOND)
+            eventually(lambda: group(client, others[1].broker) is None)
+            assert group(client, names.broker) is not None
+            assert group(client, others[0].broker) is not None
+
+
+def test_without_a_usable_server_it_starts_empty(
+    timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = started_from(timed_server, timed_server())
+    with server.connect() as client:
+        assert cluster_info(client)["brokerAddrTable"] == {}
+        registered(client, names)
+    assert "it has no brokers itself" in caplog.text
+    assert "no routes are read from another name server" in caplog.text
