@@ -17,7 +17,8 @@ from rocketns.pipeline.report.page import BUILDERS, render, write_report
 from tests.pipeline.report_sample import clean, hostile, huge, incomplete, nothing, sample, with_tables
 
 PAGES = (sample, clean, nothing, incomplete, hostile)
-SECTIONS = ("incidents", "timeline", "impact", "imbalance", "brokers", "departures", "topics", "lookups", "quality")
+SECTIONS = ("incidents", "timeline", "impact", "imbalance", "availability", "brokers", "departures",
+            "topics", "lookups", "clients", "blast", "storms", "ordered", "growth", "quality")  # fmt: skip
 VOID = {"meta", "br", "link", "img", "input", "hr", "use", "path"}
 MB = 1_000_000
 

@@ -161,6 +161,23 @@ def _consumers(add: argparse.ArgumentParser) -> None:
         help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})")  # fmt: skip
 
 
+def percent(text: str) -> float:
+    """A target in per cent, above 0 and at most 100."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r}: write per cent above 0 and up to 100, such as 99.9")
+    return number
+
+
+def _target(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--target", type=percent, default=defaults.TARGET_PERCENT, metavar="PERCENT",
+        help="part of the time that brokers should be listed; the rest is their error budget "
+             f"(default: {defaults.TARGET_PERCENT})")  # fmt: skip
+
+
 def _tables(add: argparse.ArgumentParser) -> None:
     add.add_argument("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet")
 
@@ -201,7 +218,7 @@ def _demo(add: argparse.ArgumentParser) -> None:
 COMMANDS = {
     "run": ("read journals, run every job, write the report",
         "Read the journals, run every job, and write result tables, summary.json and report.html below --out.",
-        (_journal, _out, _span, _window, _consumers, _tables, _spark)),
+        (_journal, _out, _span, _window, _consumers, _target, _tables, _spark)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
         "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
