@@ -217,14 +217,16 @@ def _demo(add: argparse.ArgumentParser) -> None:
 
 COMMANDS = {
     "run": ("read journals, run every job, write the report",
-        "Read the journals, run every job, and write result tables, summary.json and report.html below --out.",
+        "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
+        "incidents.jsonl below --out.",
         (_journal, _out, _span, _window, _consumers, _target, _tables, _spark)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
         "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
         (_journal, _out, _spark)),
     "report": ("write the report again from the tables of an earlier run",
-        "Write report.html again from the result tables and summary.json that 'run' left below --out.",
+        "Write report.html, report.md and incidents.jsonl again from the result tables and summary.json that 'run'\n"
+        "left below --out.",
         (_out, _spark)),
     "stream": ("keep running, and alert while it happens",
         "Follow the journals as files arrive. Each alert is one line in alerts.jsonl below --out when it opens and\n"
