@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -90,13 +91,17 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
     with signalled() as is_asked:
         while not is_asked.is_set():
-            if not follower.go_on() and (following.once or is_asked.wait(following.every / 1e6)):
+            began = time.monotonic()
+            if not follower.go_on() and following.once:
                 break
+            if not following.once and not follower.is_behind:
+                is_asked.wait(max(0.0, following.every / 1e6 - (time.monotonic() - began)))
     return follower.done
 
 
 class Follower:
-    """The batches, one after another. ``done``: how many this process has finished."""
+    """The batches, one after another. ``done``: how many this process has finished; ``is_behind``: whether more is
+    there than the last look read."""
 
     def __init__(
         self, spark: SparkSession, journal: Folder, store: StateStore, outlets: Outlets, limits: Limits, say: Say
@@ -109,13 +114,14 @@ class Follower:
         self.memory = Memory.of(version.tables, plain["memory"] if plain else None)
         self.places = [Place(*row) for row in plain["places"]] if plain else []
         self.done = 0
+        self.is_behind = False
         if plain:
             outlets.write(version.batch, plain["lines"], self.memory)
 
     def go_on(self) -> bool:
         """Look at the journals, and process what is new; whether there was anything."""
         found = look(self._journal, self.places)
-        self.places = found.places
+        self.places, self.is_behind = found.places, bool(found.pending)
         if not found.texts:
             return False
         self._batch += 1
