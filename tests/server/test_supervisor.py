@@ -27,12 +27,16 @@ def stand_in(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StandIn
 
 def test_each_state_is_one_message(stand_in: StandIn) -> None:
     supervisor = Supervisor(stand_in.env, PID)
+    supervisor.reloading()
+    supervisor.reloaded()  # a signal during the start must not say that the server is ready
     supervisor.ready("serving")
     assert stand_in.next_message(1) == "READY=1\nSTATUS=serving"
     supervisor.alive()
     assert stand_in.next_message(1) == "WATCHDOG=1"
     supervisor.reloading()
     assert (stand_in.next_message(1) or "").startswith("RELOADING=1\nMONOTONIC_USEC=")
+    supervisor.reloaded()
+    assert stand_in.next_message(1) == "READY=1\nSTATUS=serving"
     supervisor.stopping()
     assert stand_in.next_message(1) == "STOPPING=1"
 
