@@ -25,17 +25,17 @@ with units as (
   from known k
 ), told as (
   select *, (until - since) / 1e6 as s, not listed and before.t2 = since as begins,
-    not listed and before.cause in ('expired', 'channel_close', 'channel_exception', 'channel_idle') as failed
+    not listed and before.cause in {failures} as failed
   from judged
   union all by name select 'cluster' as level, * exclude (level, broker, bid, addr), (until - since) / 1e6 as s,
     not listed and before.t2 = since as begins,
-    not listed and before.cause in ('expired', 'channel_close', 'channel_exception', 'channel_idle') as failed
+    not listed and before.cause in {failures} as failed
   from judged where level = 'group'
 ), sums as (
   select level, cluster, broker, bid, addr, coalesce(sum(s) filter (listed), 0) as up,
     coalesce(sum(s) filter (failed), 0) as down,
     coalesce(sum(s) filter (not listed and before.cause = 'unregister'), 0) as planned,
-    coalesce(sum(before.gap) filter (begins and before.cause = 'expired'), 0) / 1e3 as unheard,
+    coalesce(sum(before.gap) filter (begins and before.cause in ('expired', 'unconfirmed')), 0) / 1e3 as unheard,
     count(*) filter (failed and begins) as failures,
     count(distinct ns) filter (listed or before is not null) as servers
   from told group by all
@@ -45,6 +45,8 @@ select level, cluster, broker, bid, addr, servers, up, down, planned, unheard, f
   1 - down / nullif((up + down) * (100 - {target}) / 100, 0)
 from sums where up > 0 or down > 0
 """.replace(
+    "{failures}", "('expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception', 'channel_idle')"
+).replace(
     "{same}",
     "(i.level, i.cluster, i.broker, i.bid, i.addr, i.ns) is not distinct from (k.level, k.cluster, k.broker, k.bid, "
     "k.addr, k.ns)",

@@ -8,13 +8,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL
+from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL, SILENT
 from rocketns.pipeline.contract.defaults import TARGET_PERCENT
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import AVAILABILITY
 
 UNIT = ("level", "cluster", "broker", "bid", "addr")
-EXPIRED = "expired"
 # What a span of time is: listed, or absent since an end with this cause.
 LISTED = "listed"
 
@@ -88,8 +87,8 @@ def _spans(intervals: DataFrame, observation: Observation) -> DataFrame:
 
 
 def _span(what: Column, s1: Column, s2: Column, gap: Column | None = None) -> Column:
-    """``gap``: ms without a heartbeat before the span, of an expiry."""
-    unheard = F.lit(None).cast("long") if gap is None else F.when(what == EXPIRED, gap)
+    """``gap``: ms without a heartbeat before the span, where heartbeats stopped."""
+    unheard = F.lit(None).cast("long") if gap is None else F.when(what.isin(*SILENT), gap)
     return F.struct(what.alias("what"), s1.alias("s1"), s2.alias("s2"), unheard.alias("gap"))
 
 
