@@ -46,9 +46,9 @@ def deployment_of(random: random.Random) -> Deployment:
 
 
 def _settings(random: random.Random, home: str) -> dict[str, object]:
-    # Restoring reads the disk on a thread, and asking brokers needs real sockets.
+    # Restoring reads the disk on a thread.
     settings: dict[str, object] = {
-        "rocketns.reactors": 0, "rocketns.restore": "false", "rocketns.askUnconfirmed": "false",
+        "rocketns.reactors": 0, "rocketns.restore": "false",
     }  # fmt: skip
     if random.random() < 0.85:
         settings |= {
