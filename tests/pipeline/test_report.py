@@ -239,3 +239,16 @@ def test_a_name_with_a_lone_surrogate_can_be_written(tmp_path: Path) -> None:
     row = {**sample()["departures"].rows[0], "broker": "b\ud800"}
     write_report(with_tables(sample(), departures=Table.of([row])), tmp_path / "report.html")
     assert "b\\ud800" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_the_sections_about_the_fleet_answer_in_a_sentence(pages: dict[str, str]) -> None:
+    text = Page(pages["sample"]).text
+    for answer in (
+        "1 language and version of clients.",
+        "1 broker group used up the error budget.",
+        "The worst loss is that of zone east: it leaves 3 user topics without a write queue.",
+        "1 storm. The largest: 8 registrations at n2.",
+        "The write queues of 1 topic changed, which moves keys.",
+        "The registration of a broker reaches 16 MiB about 2026-09-13 15:00:00.",
+    ):
+        assert answer in text
