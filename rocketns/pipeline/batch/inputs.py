@@ -16,6 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import Job
+from rocketns.pipeline.jobs.fleet.census import asked
+from rocketns.pipeline.jobs.fleet.growth import sizes
 from rocketns.pipeline.jobs.history.clocks import corrected
 from rocketns.pipeline.jobs.history.state import Base, base
 from rocketns.pipeline.jobs.history.strays import late_days, steadied, suspects
@@ -70,6 +72,12 @@ class Inputs:
     def lookups(self) -> DataFrame:
         return self._results.cut(self["events"].where("ev = 'lookup'"))
 
+    def asked(self) -> DataFrame:
+        return self._results.cut(asked(self["lookups"], self._observation))
+
+    def sizes(self) -> DataFrame:
+        return self._results.cut(sizes(self["topic_intervals"], self._observation))
+
     def system_topics(self) -> DataFrame:
         return system_topics(self["broker_intervals"])
 
@@ -82,6 +90,8 @@ MAKERS: Mapping[str, Callable[[Inputs], Any]] = {
     "events": Inputs.events,
     "base": Inputs.base,
     "lookups": Inputs.lookups,
+    "asked": Inputs.asked,
+    "sizes": Inputs.sizes,
     "system_topics": Inputs.system_topics,
     "read_segments": Inputs.read_segments,
 }

@@ -25,9 +25,9 @@ from rocketns.pipeline.batch.observing import (
     reach_of,
     too_short,
 )
-from rocketns.pipeline.batch.reporting import notes, outcome_of, page_of, summarise
+from rocketns.pipeline.batch.reporting import notes, outcome_of, pages_of, report_input, summarise, told_shortly
 from rocketns.pipeline.contract.catalogue import JOBS
-from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
+from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import PHASES, STAGES
 from rocketns.pipeline.contract.times import moment
@@ -54,6 +54,7 @@ class Request(NamedTuple):
     groups: Sequence[int] = GROUP_SIZES
     dead_days: int = DEAD_DAYS
     csv: bool = False
+    target: float = TARGET_PERCENT
 
 
 def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
@@ -70,7 +71,8 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     options = shown(request, observation, str(spark.sparkContext.master))
     told = notes(results, request.dead_days, came)
     summary = summarise(results, observation, [*faults, *unread(came.foreign)], options, told, came)
-    results.publish(summary, page_of(results, summary))
+    data = report_input(results, summary)
+    results.publish(summary | told_shortly(data), pages_of(data))
     return outcome_of(summary, request.out)
 
 
@@ -110,7 +112,10 @@ def computed(
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     events = read_events(spark, stored, needed).unionByName(tail.events)
-    given = {"min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days}
+    given = {
+        "min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days,
+        "target_percent": request.target,
+    }  # fmt: skip
     clocks, *phases = PHASES
     run_phase(clocks, Inputs(results, events, files, own, given), results, say)
     observation = observed(request.t0, request.t1, known.first, common_end(corrected_reaches(reached, known, results)))
@@ -153,11 +158,11 @@ def together(*works: Callable[[], None]) -> None:
 
 
 def report_again(spark: SparkSession, out: str) -> Outcome:
-    """The page again, from the tables that the last run left below ``out``. BadInput if there was none."""
+    """The pages again, from the tables that the last run left below ``out``. BadInput if there was none."""
     folder = Folder(spark, out)
     summary = current(folder)
     results = Results(spark, folder, summary["run"])
-    results.show(page_of(results, summary))
+    results.show(pages_of(report_input(results, summary)))
     return outcome_of(summary, out)
 
 
@@ -170,5 +175,6 @@ def shown(request: Request, observation: Observation, master: str) -> dict[str, 
         "min_window": f"{request.min_window / 1e6:g} s",
         "groups": ", ".join(map(str, request.groups)),
         "dead_days": str(request.dead_days),
+        "target": f"{request.target:g} %",
         "master": master,
     }

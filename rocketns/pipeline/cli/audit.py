@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace, say: Progress) -> int:
 
     request = Request(
         options.journal, options.out, options.t0, options.t1, options.min_window, options.groups, options.dead_days,
-        options.csv,
+        options.csv, options.target,
     )  # fmt: skip
     outcome = audit(spark, request, say)
     print("\n".join(outcome.lines))
@@ -88,8 +88,9 @@ def _stream(options: argparse.Namespace, say: Progress) -> int:
 
     limits = Limits(options.min_window, options.grace, options.silent_after)
     following = Following(
-        options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once
-    )
+        options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once,
+        options.alertmanager,
+    )  # fmt: skip
     follow(spark, following, say)
     return 0
 

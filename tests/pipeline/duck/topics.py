@@ -14,7 +14,7 @@ def kind(topic: str) -> str:
       else 'user' end"""
 
 
-_COMMON = (
+COMMON = (
     """
 with names as (
   select topic, """
@@ -30,7 +30,7 @@ with names as (
 )
 
 DAYS = (
-    _COMMON
+    COMMON
     + """
 , days as (
   select topic, broker, r, unnest(generate_series(t1 // 86400000000, (t2 - 1) // 86400000000)) as day
@@ -42,7 +42,7 @@ from queues join names using (topic) group by all
 )
 
 INVENTORY = (
-    _COMMON
+    COMMON
     + """
 , last as (
   select *, rank() over (partition by topic order by t2 desc) as back from topic_intervals
@@ -58,7 +58,7 @@ from names left join removed using (topic) where created is not null
 )
 
 DEAD = (
-    _COMMON
+    COMMON
     + """
 , days as (select unnest(generate_series(0, {days} - 1)) as ago
 ), span as (select ago, {t1} - (ago + 1) * 86400000000 as d1, {t1} - ago * 86400000000 as d2 from days
@@ -81,7 +81,7 @@ where all_days and queues > 0 and created <= {t1} - {days} * 86400000000
 )
 
 HOT = (
-    _COMMON
+    COMMON
     + """
 , summed as (select topic, sum(n)::long as n, sum(coalesce(miss, 0))::long as miss from asked group by topic)
 select topic, kind, rank() over (partition by kind order by n desc, topic), n, miss, n / sum(n) over (),
@@ -91,7 +91,7 @@ from summed join names using (topic)
 )
 
 SKEW = (
-    _COMMON
+    COMMON
     + """
 select topic, kind, count(*), min(r), max(r), avg(r), max(r) / nullif(avg(r), 0)
 from now join names using (topic) group by all
@@ -99,7 +99,7 @@ from now join names using (topic) group by all
 )
 
 UNCOVERED = (
-    _COMMON
+    COMMON
     + """
 , days as (select unnest(generate_series(0, {days} - 1)) as ago
 ), span as (select ago, {t1} - (ago + 1) * 86400000000 as d1, {t1} - ago * 86400000000 as d2 from days
