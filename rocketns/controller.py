@@ -20,6 +20,7 @@ from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
@@ -50,6 +51,7 @@ from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
 if TYPE_CHECKING:
     from rocketns.journal.journal import Journal
+    from rocketns.journal.restore.reading import Restored
 
 log = logging.getLogger("rocketns.controller")
 
@@ -58,6 +60,8 @@ FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # The shortest interval. The balance of the reactors has the same, so that both jobs cost one wake-up.
 IDLE_CHECK_INTERVAL_MS = 1_000
+# Brokers that went since the journal ended have expired at a name server that ran on: it knows more.
+JOURNAL_OLD_MS = 120_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
@@ -195,7 +199,7 @@ class NamesrvController:
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
         self._wait_for_jobs()
-        filled = await self._restore() or await self._seed()
+        filled = await self._fill_tables()
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, restored=filled)
         if self.reactor_transport is None:
@@ -206,20 +210,27 @@ class NamesrvController:
         self.stalls.begin(self._transports)
         self.confirming.tick()
 
-    async def _seed(self) -> bool:
-        """Fill the tables from another name server. Whether they were filled."""
-        config, serialize_type = self.configuration.restore, SerializeType[self.configuration.serialize_type]
-        seeds = await seeds_of(config, self.client, serialize_type, self._listening.address[1])
-        if not seeds:
-            return False
-        known = await seeded_routes(seeds, config.seed_seconds, self.clock.now().epoch_ms)
+    async def _fill_tables(self) -> bool:
+        """From the journal, or if there is none or an old one, from another name server. Whether they were filled."""
+        restored, known, reason = await self._restored(), None, Reason.SEEDED
+        if restored is None or self.clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS:
+            known = await self._seeded()
+        if known is None and restored is not None:
+            known, reason = restored.routes, Reason.RESTORED
         if known is None:
             return False
-        fill(self.context.tables, known, Reason.SEEDED, self.clock.now().ms, config.confirm_seconds * 1000)
-        for piece in topic_pieces(self.context.tables):
+        tables, confirm_ms = self.context.tables, self.configuration.restore.confirm_seconds * 1000
+        fill(tables, known, reason, self.clock.now().ms, confirm_ms)
+        for piece in topic_pieces(tables):
             self.publisher.publish(list(piece))
             await asyncio.sleep(0)
         return True
+
+    async def _seeded(self) -> KnownRoutes | None:
+        """The routes of another name server."""
+        config, serialize_type = self.configuration.restore, SerializeType[self.configuration.serialize_type]
+        seeds = await seeds_of(config, self.client, serialize_type, self._listening.address[1])
+        return await seeded_routes(seeds, config.seed_seconds, self.clock.now().epoch_ms) if seeds else None
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
@@ -246,25 +257,18 @@ class NamesrvController:
             self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
 
-    async def _restore(self) -> bool:
-        """Fill the tables from the journal before anybody is answered. Whether they were filled."""
+    async def _restored(self) -> Restored | None:
+        """The routes of the journal. None if there are none."""
         config, now = self.configuration, self.clock.now()
         if self.journal is None or not config.restore.restore:
-            return False
+            return None
         from rocketns.journal.restore.restoring import restore
 
         ns = self._journal_ns()
         restored = await asyncio.to_thread(
             restore, Path(config.journal.journal_path), ns, now.epoch_ms, config.restore.restore_max_seconds
         )
-        if restored is None or not restored.brokers:
-            return False
-        tables = self.context.tables
-        fill(tables, restored.routes, Reason.RESTORED, now.ms, config.restore.confirm_seconds * 1000)
-        for piece in topic_pieces(tables):
-            self.publisher.publish(list(piece))
-            await asyncio.sleep(0)
-        return True
+        return restored if restored is not None and restored.brokers else None
 
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:

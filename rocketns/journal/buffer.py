@@ -165,11 +165,13 @@ class Buffer:
             self._writer.push(Chunk(self._segment, self._front, ends), sync=sync)
             self._front = bytearray()
 
-    def hand_over_soon(self) -> None:
-        """Let the writer write what there is, unless it is behind. The next `flush` syncs it."""
-        if not self._writer.is_behind:
-            self._hand_over(sync=False)
-            self._measure_room()
+    def hand_over_soon(self) -> bool:
+        """Let the writer write what there is; the next `flush` syncs it. False if the writer is too far behind."""
+        if not self._writer.takes_more:
+            return False
+        self._hand_over(sync=False)
+        self._measure_room()
+        return True
 
     def flush(self, epoch_ms: int) -> None:
         """Hand the buffer to the writer unless it is behind, record a loss, and end a file that is due."""

@@ -109,19 +109,16 @@ class Journal:
     def record(self, events: list[Event], now_ms: int, epoch_ms: int) -> bool:
         """Write the records of one request or batch. The tables are read as it left them.
 
-        Whether routes changed. Then the answer should wait for `Written.when_written`, so that the change outlives the
-        process.
+        Whether a change of routes is being written. Then the answer should wait for `Written.when_written`, so that the
+        change outlives the process.
         """
         self._epoch_ms = epoch_ms
         try:
             self.buffer.at(epoch_ms)
-            changed = self._effects.write(events, now_ms)
-            if changed:
-                self.buffer.hand_over_soon()
+            return self._effects.write(events, now_ms) and self.buffer.hand_over_soon()
         except Exception:
             self._note_failure()
             return False
-        return changed
 
     def _note_failure(self) -> None:
         """Log the first failure. The record counts as lost."""

@@ -84,7 +84,10 @@ class Store:
         return descriptor
 
     def repair(self) -> list[Path]:
-        """Remove the torn last line of files that a crash left open, and close them. Returns the closed files."""
+        """Remove the torn last line of files that a crash left open, and close them. Returns the closed files.
+
+        `RepairedFiles.sync` brings that to the disk.
+        """
         return [closed for path in sorted(self._left_open()) if (closed := _close_left(path)) is not None]
 
     def _left_open(self) -> Iterator[Path]:
@@ -135,14 +138,26 @@ def _close_left(path: Path) -> Path | None:
     with path.open("r+b") as file:
         whole = _whole_lines_bytes(file.fileno())
         file.truncate(whole)
-        os.fsync(file.fileno())
     if not whole:
         path.unlink()
         return None
     closed = path.with_name(path.name.removeprefix(OPEN_PREFIX) + ".jsonl")
     path.rename(closed)
-    sync_folder(closed.parent)
     return closed
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedFiles:
+    """Files that a crash left open."""
+
+    paths: list[Path]
+
+    def sync(self) -> None:
+        """Bring them and their names to the disk. Any thread."""
+        for path in self.paths:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            sync_folder(path.parent)
 
 
 def _whole_lines_bytes(descriptor: int) -> int:

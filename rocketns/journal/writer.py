@@ -16,12 +16,14 @@ from dataclasses import dataclass
 
 from rocketns.files import make_folder, sync_folder
 from rocketns.journal.durable.syncer import Syncer
-from rocketns.journal.segments import Segment, Store
+from rocketns.journal.segments import RepairedFiles, Segment, Store
 
 log = logging.getLogger("rocketns.journal")
 
 # Old files are looked for when a sixteenth of the allowed bytes is new, and when a day begins.
 RETENTION_SHARE = 16
+# Chunks that wait. Beyond it records wait in the buffer for the next flush.
+SMALL_CHUNKS_MAX = 1_000
 
 
 @dataclass(slots=True)
@@ -124,6 +126,11 @@ class Writer:
         """Whether something is not even written."""
         return bool(self._chunks) and self._chunks[-1].end is None
 
+    @property
+    def takes_more(self) -> bool:
+        """Whether small chunks may come at any time: the disk works, and not many wait for it."""
+        return not self._failing and len(self._chunks) < SMALL_CHUNKS_MAX
+
     def start(self, after_attempt: Callable[[], None] = lambda: None) -> None:
         """``after_attempt`` is called on this thread whenever it has tried to write everything."""
         self._after_attempt = after_attempt
@@ -200,8 +207,11 @@ class Writer:
             return
         descriptor = self._store.lock()
         try:
-            for path in self._store.repair():
+            repaired = self._store.repair()
+            for path in repaired:
                 log.warning("the journal's file %s was left open by a crash and is closed now", path.name)
+            if repaired:  # the first records do not wait for it
+                self._syncer.begin(RepairedFiles(repaired))
         except BaseException:
             os.close(descriptor)
             raise

@@ -13,7 +13,8 @@ PIPELINE = "rocketns.pipeline"
 # A room may import the rooms of the tuples before its own, and not those beside it.
 ORDER = (
     ("contract",),
-    ("storage", "jobs", "report", "synthetic"),
+    ("storage", "jobs", "incidents", "synthetic"),
+    ("report",),
     ("batch", "stream"),
     ("cli",),
     ("submit",),

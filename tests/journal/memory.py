@@ -29,6 +29,10 @@ class MemoryWriter(Writer):
     def start(self, after_attempt: Callable[[], None] = lambda: None) -> None: ...
 
     @property
+    def takes_more(self) -> bool:
+        return not self.stuck
+
+    @property
     def is_behind(self) -> bool:
         return self.pending_bytes > 0
 

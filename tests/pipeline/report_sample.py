@@ -41,6 +41,7 @@ def sample() -> ReportInput:
             "incidents": Table.of(incident_rows(), path="tables/incidents.parquet"),
             "impact": Table.of(impact(), path="tables/impact.parquet"),
             "imbalance": Table.of(imbalance(), path="tables/imbalance.parquet"),
+            "broker_load": Table.of(load()),
             "broker_stats": Table.of(stats(), path="tables/broker_stats.parquet"),
             "topic_inventory": Table.of([topic(i) for i in range(30)], 5_000, "tables/topic_inventory.parquet"),
             "topic_days": Table.of([{"day": "2026-08-03", "kind": "user", "topics": 4_200, "queues": 134_400}]),
@@ -55,6 +56,21 @@ def sample() -> ReportInput:
         }
         | fleet_tables(),
     )  # fmt: skip
+
+
+def going_on() -> ReportInput:
+    """The same with the partition at the end, where it is not over."""
+    at = T1 - 39 * MINUTE
+    open_rows = [row for row in intervals() if (row["ns"], row["broker"]) != ("n2", "broker-b")]
+    before = {**intervals()[0], "ns": "n2", "broker": "broker-b", "addr": "10.0.0.2:10911", "t2": at, "gap": 123_000}
+    partition = incident_rows()[0] | {"t1": at, "t2": T1}
+    return with_tables(
+        sample(),
+        broker_intervals=Table.of([*open_rows, before | {"end_cause": "expired"}]),
+        incidents=Table.of([partition, *incident_rows()[1:]]),
+        key_windows=Table.of([row | {"t1": at, "t2": T1} for row in windows()]),
+        departures=Table.of([row for row in departures() if row["kind"] != "partition"]),
+    )
 
 
 def clean() -> ReportInput:
@@ -173,16 +189,19 @@ def incident_rows() -> Rows:
     """The partition, the crash as n1 saw it first, and n3's start without any broker."""
     partition = {
         "cause": "expired", "broker": "broker-b", "t1": T0 + 9 * HOUR, "t2": T0 + 9 * HOUR + 39 * MINUTE,
-        "windows": 1_250, "topics": 1_250, "topic_sample": ["audit_topic", "cart_topic", "click_topic"],
+        "windows": 1_250, "topics": 1_250, "user_topics": 1_248, "queues": 4_992,
+        "topic_sample": ["audit_topic", "cart_topic", "click_topic"],
         "ns_without": ["n2"], "opened_by": ["n2"], "longest": 39 * MINUTE, "gap_max": 123_000,
     }  # fmt: skip
     crash = partition | {
         "cause": "channel_close", "broker": "broker-c", "t1": T0 + 13 * HOUR, "t2": T0 + 13 * HOUR + 6_500_000,
-        "windows": 640, "topics": 640, "ns_without": ["n1", "n3"], "opened_by": ["n1"], "gap_max": 11_200,
+        "windows": 640, "topics": 640, "user_topics": 640, "queues": 2_560,
+        "ns_without": ["n1", "n3"], "opened_by": ["n1"], "gap_max": 11_200,
     }  # fmt: skip
     at = T0 + 18 * HOUR + 25 * MINUTE
     start = partition | {"cause": "start", "t1": at, "t2": at + 28_000_000, "ns_without": ["n3"], "opened_by": ["n3"],
-                         "gap_max": None, "windows": 700, "topics": 700}  # fmt: skip
+                         "gap_max": None, "windows": 700, "topics": 700,
+                         "user_topics": 698, "queues": 2_792}  # fmt: skip
     return [partition, crash, *(start | {"broker": broker} for broker in BROKERS)]
 
 
@@ -228,6 +247,13 @@ def stats() -> Rows:
             "gap_p99": 30_450.0, "gap_max": 61_200.0 if failures else 31_050.0, "gaps": 2_871,
         })  # fmt: skip
     return sorted(rows, key=lambda row: float(row["availability"]))
+
+
+def load() -> Rows:
+    """Every broker has 640 user topics."""
+    sample = ["audit_topic", "cart_topic", "click_topic"]
+    return [{"broker": broker, "topics": 645, "user_topics": 640, "queues": 2_560, "topic_sample": sample}
+            for broker in BROKERS]  # fmt: skip
 
 
 def missing() -> Rows:

@@ -36,7 +36,7 @@ def test_windows_that_begin_close_to_each_other_are_one_incident(spark: SparkSes
     first, second = found(spark, rows)
     assert first == {
         "cause": "expired", "broker": "b1", "t1": 100 * S, "t2": 300 * S, "windows": 3, "topics": 3, "user_topics": 3,
-        "topic_sample": ["a", "b", "c"], "ns_without": ["n2"], "opened_by": ["n2"], "longest": 190 * S,
+        "topic_sample": ["a", "b", "c"], "queues": 12, "ns_without": ["n2"], "opened_by": ["n2"], "longest": 190 * S,
         "gap_max": 123_000, "stalled": [], "doubt": None,
     }  # fmt: skip
     assert (second["t1"], second["windows"]) == (121 * S, 1)
@@ -118,4 +118,11 @@ def test_system_topics_are_counted_apart_and_named_last(spark: SparkSession) -> 
 
 
 def test_no_window_is_no_incident(spark: SparkSession) -> None:
-    assert incidents(spark.createDataFrame([], KEY_WINDOWS)).count() == 0
+    assert found(spark, []) == []
+
+
+def test_hidden_queues_are_those_that_one_name_server_shows_and_another_does_not(spark: SparkSession) -> None:
+    """A topic with two windows in an incident counts once, with its larger number."""
+    fewer = [{"ns": ns, "present": True, "r": r, "w": r, "p": 6} for ns, r in (("n1", 8), ("n2", 5))]
+    (row,) = found(spark, [window("a", "b1", 100, 200, values=fewer), window("a", "b1", 105, 200)])
+    assert (row["windows"], row["topics"], row["queues"]) == (2, 1, 4)

@@ -10,11 +10,10 @@ import pytest
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.drawing.spans import BINS, broker_rows, down_spans, merged
-from rocketns.pipeline.report.folding import folded
 from rocketns.pipeline.report.grid import CELL_MAX, Column, grid
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.topics import topics_section
+from rocketns.pipeline.report.spans import BINS, broker_rows, down_spans, merged
 from tests.pipeline.report_sample import with_tables
 
 S = 1_000_000
@@ -138,32 +137,6 @@ def test_stretches_are_cut_widened_and_joined_but_never_more_than_can_be_seen() 
     assert merged([(500, 501)], 0, 10_000) == [(500, 500 + least)]
     assert merged([(0, 100), (100 + least - 1, 200)], 0, 10_000) == [(0, 200)]
     assert len(merged([(i, i + 1) for i in range(0, 10_000, 2)], 0, 10_000)) <= BINS
-
-
-def incident(broker: str, t1: int, **more: Any) -> dict[str, Any]:
-    return {
-        "cause": "start", "broker": broker, "t1": t1 * S, "t2": (t1 + 30) * S, "windows": 2, "topics": 2,
-        "topic_sample": [f"of-{broker}"], "ns_without": ["n3"], "opened_by": ["n3"], "longest": 30 * S, "gap_max": None,
-        **more,
-    }  # fmt: skip
-
-
-def test_incidents_of_one_cause_and_time_are_one_line() -> None:
-    lines = folded(
-        [incident("b", 5), incident("a", 0), incident("c", 100), incident("d", 3, cause="expired", gap_max=9)]
-    )
-    assert [(line["cause"], line["brokers"]) for line in lines] == [
-        ("start", ["a", "b"]), ("expired", ["d"]), ("start", ["c"]),
-    ]  # fmt: skip
-    assert (lines[0]["t1"], lines[0]["t2"], lines[0]["windows"]) == (0, 35 * S, 4)
-    assert (lines[0]["topic_sample"], lines[0]["ns_without"], lines[0]["gap_max"]) == (["of-a", "of-b"], ["n3"], None)
-    # two brokers may have a topic in common, so their topics cannot be added
-    assert [line["topics"] for line in lines] == [None, 2, 2]
-
-
-def test_a_restless_fleet_does_not_become_one_line() -> None:
-    lines = folded([incident(f"b{i}", i * 6) for i in range(6)])
-    assert [len(line["brokers"]) for line in lines] == [2, 2, 2]
 
 
 def test_only_uneven_topics_count_as_skewed() -> None:

@@ -22,7 +22,8 @@ def run_of(spark: SparkSession, out: Path, name: str) -> Results:
 
 
 def publish(results: Results, page: bytes = b"") -> None:
-    results.publish({"run": results.run, "results": results.place}, page or results.run.encode())
+    pages = dict.fromkeys(storing.PAGES, page or results.run.encode())
+    results.publish({"run": results.run, "results": results.place}, pages)
 
 
 def shown(out: Path) -> tuple[str, str]:
@@ -42,14 +43,14 @@ def test_two_runs_at_once_show_the_page_of_the_one_that_counts(
 ) -> None:
     """The second one finishes between the summary and the page of the first."""
     first, second = run_of(spark, tmp_path, "1"), run_of(spark, tmp_path, "2")
-    show = storing.show_page
+    show = storing.show_pages
 
     def late(out: Folder) -> None:
-        monkeypatch.setattr(storing, "show_page", show)
+        monkeypatch.setattr(storing, "show_pages", show)
         publish(second)
         show(out)
 
-    monkeypatch.setattr(storing, "show_page", late)
+    monkeypatch.setattr(storing, "show_pages", late)
     publish(first)
     assert shown(tmp_path) == (second.run, second.run)
 

@@ -127,6 +127,18 @@ def test_the_summary_says_what_was_found(folder: Path) -> None:
 def test_the_page_and_csv_tables_are_there(folder: Path) -> None:
     page = (folder / "out" / "report.html").read_text("utf-8")
     assert "order_topic" in page
+    (line,) = (folder / "out" / "incidents.jsonl").read_text("utf-8").splitlines()
+    told = json.loads(line)
+    assert (told["kind"], told["brokers"], told["ns"], told["since"]) == (
+        "missing", ["broker-b"], ["n2"], "1970-01-01T00:03:05.000Z",
+    )  # fmt: skip
+    assert (told["topics"], told["queues"], told["orphaned"], told["records"][0]["cause"]) == (1, 4, 5, "expired")
+    title = "broker-b was missing at n2 for 1 min 57 s, from 00:03 on"
+    assert (
+        (folder / "out" / "report.md")
+        .read_text("utf-8")
+        .startswith(f"# Nothing goes on now. The worst that was: {title}")
+    )
     (windows,) = (place(folder) / "csv" / "key_windows").glob("*.csv")
     assert windows.read_text("utf-8").startswith("topic,broker,t1,t2,cause,")
 

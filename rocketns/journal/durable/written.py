@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 # An answer waits no longer: the journal may lose records, and must not hold anybody up.
-WITHIN_S = 1.0
+WITHIN_S = 0.3
 
 Later = Callable[[float, Callable[[], None]], object]
 

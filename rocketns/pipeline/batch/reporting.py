@@ -15,12 +15,33 @@ from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.jobs.history.clocks import REFERENCE, VERSIONS
+from rocketns.pipeline.report.beside.lines import json_lines
+from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
+from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.storage.events.stored import Delivered
-from rocketns.pipeline.storage.results import REPORT, Results
+from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
+# The keys of summary.json. docs/tables.md is made from this.
+SUMMARY_KEYS = {
+    "version": f"version of this format: {SUMMARY_VERSION}",
+    "run": "id of the run that counts",
+    "results": "folder of its tables, below `--out`",
+    "verdict": "nothing, findings or incomplete",
+    "exit_status": "0, 1 or 3: that of the run",
+    "observation": "t0 and t1, epoch us: the time that was looked at is [t0, t1)",
+    "findings": "how many of each finding; the table of result tables in audit.md names them",
+    "incomplete": "why the input is incomplete, one sentence each",
+    "input": "records and files that were delivered more than once, files of another version",
+    "figures": "sizes of the fleet, of user topics and windows; queue-seconds of consumers by strategy",
+    "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
+    "headline": "what is wrong, in a sentence: the first of report.html",
+    "notes": "sentences for sections of the page",
+    "options": "options of the run, as texts",
+    "report": "name of the page; report.md and incidents.jsonl are beside it",
+}
 HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.
 SIZES = {
@@ -80,7 +101,7 @@ def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, l
             "record counts once."
         ]
     if unsure := unsure_clocks(results):
-        told["incidents"] = list(map(clock_note, unsure))
+        told["divergence"] = list(map(clock_note, unsure))
     return told
 
 
@@ -133,9 +154,9 @@ def summarise(
     }
 
 
-def page_of(results: Results, summary: Mapping[str, Any]) -> bytes:
-    """report.html from the tables and the summary."""
-    data = ReportInput(
+def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
+    """The input of the report, from the tables and the summary."""
+    return ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],
         verdict=Verdict(summary["verdict"]),
@@ -145,7 +166,20 @@ def page_of(results: Results, summary: Mapping[str, Any]) -> bytes:
         notes=summary["notes"],
         tables=results.tables(LISTED),
     )
-    return render(data).encode()
+
+
+def told_shortly(data: ReportInput) -> dict[str, Any]:
+    """The part of summary.json that needs the list of incidents."""
+    return {"headline": headline(data), "incidents": numbers(data.incidents)}
+
+
+def pages_of(data: ReportInput) -> dict[str, bytes]:
+    """The page, and what is beside it, by file name."""
+    return {
+        REPORT: render(data).encode(),
+        MARKDOWN: markdown(data).encode(),
+        LINES: json_lines(data).encode(),
+    }
 
 
 def outcome_of(summary: Mapping[str, Any], out: str) -> Outcome:

@@ -25,7 +25,7 @@ from rocketns.pipeline.batch.observing import (
     reach_of,
     too_short,
 )
-from rocketns.pipeline.batch.reporting import notes, outcome_of, page_of, summarise
+from rocketns.pipeline.batch.reporting import notes, outcome_of, pages_of, report_input, summarise, told_shortly
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
 from rocketns.pipeline.contract.frames import Observation
@@ -71,7 +71,8 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     options = shown(request, observation, str(spark.sparkContext.master))
     told = notes(results, request.dead_days, came)
     summary = summarise(results, observation, [*faults, *unread(came.foreign)], options, told, came)
-    results.publish(summary, page_of(results, summary))
+    data = report_input(results, summary)
+    results.publish(summary | told_shortly(data), pages_of(data))
     return outcome_of(summary, request.out)
 
 
@@ -157,11 +158,11 @@ def together(*works: Callable[[], None]) -> None:
 
 
 def report_again(spark: SparkSession, out: str) -> Outcome:
-    """The page again, from the tables that the last run left below ``out``. BadInput if there was none."""
+    """The pages again, from the tables that the last run left below ``out``. BadInput if there was none."""
     folder = Folder(spark, out)
     summary = current(folder)
     results = Results(spark, folder, summary["run"])
-    results.show(page_of(results, summary))
+    results.show(pages_of(report_input(results, summary)))
     return outcome_of(summary, out)
 
 

@@ -88,8 +88,9 @@ def _stream(options: argparse.Namespace, say: Progress) -> int:
 
     limits = Limits(options.min_window, options.grace, options.silent_after)
     following = Following(
-        options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once
-    )
+        options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once,
+        options.alertmanager,
+    )  # fmt: skip
     follow(spark, following, say)
     return 0
 

@@ -24,19 +24,19 @@ JOBS = (
             "topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep", "topic_doubts",
             "clock_offsets", "system_topics",
         ),
-        "divergence", "incidents", meanings.WINDOWS, (LOST_LAST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
+        "divergence", "divergence", meanings.WINDOWS, (LOST_LAST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
     ),
     Job(
         "incidents", "windows with the same broker and cause that begin close to each other",
         schema.INCIDENTS, "incidents.incidents", ("key_windows", "events"),
-        "divergence", "incidents", meanings.INCIDENTS, (LOST_LAST, LONGEST_FIRST, "broker", "cause", "t1"),
+        "divergence", "divergence", meanings.INCIDENTS, (LOST_LAST, LONGEST_FIRST, "broker", "cause", "t1"),
         Finding("incidents", f"count_if({CERTAIN})", "incidents in which name servers disagreed about routes"),
     ),
     Job(
         "topic_segments", "a stretch of a topic's windows in which no view changes",
         schema.TOPIC_SEGMENTS, "divergence.topic_segments",
         ("topic_intervals", "ns_uptime", "key_windows", "observation", "keep"),
-        "divergence", "incidents", meanings.SEGMENTS,
+        "divergence", "divergence", meanings.SEGMENTS,
     ),
     Job(
         "group_members", "a consumer of a group at a name server",
@@ -53,6 +53,11 @@ JOBS = (
         "imbalance", "a broker in a segment",
         schema.IMBALANCE, "queues.imbalance.imbalance", ("read_segments", "broker_intervals"),
         "impact", "imbalance", meanings.IMBALANCE, ("tvd desc_nulls_last", "topic", "t1", "broker"),
+    ),
+    Job(
+        "broker_load", "a broker, with what it holds",
+        schema.BROKER_LOAD, "load.broker_load", ("topic_intervals", "system_topics", "observation"),
+        "brokers", "brokers", meanings.LOAD, ("queues desc", "broker"),
     ),
     Job(
         "departures", "a broker's departure, as all name servers saw it",

@@ -21,12 +21,13 @@ ROTATE_US = 600_000_000
 # How far clocks are taken to differ at most where nothing shows their offset for certain.
 CLOCK_DOUBT_US = 600_000_000
 
-# How often the stream looks for new files.
-EVERY_US = 5_000_000
+# How often the stream looks for new records.
+EVERY_US = 3_000_000
 # How late a heartbeat may be at one name server before the stream alerts a partition.
 GRACE_US = 8_000_000
-# How far a journal may lag behind the others before the stream calls its name server silent.
-STREAM_SILENT_AFTER_US = 60_000_000
+# How far a journal may lag behind the others before the stream calls its name server silent: a name server writes at
+# least a record a minute.
+STREAM_SILENT_AFTER_US = 90_000_000
 
 # RocketMQ's heartbeat timeout and scan interval, for brokers that name no timeout of their own.
 TIMEOUT_MS = 120_000

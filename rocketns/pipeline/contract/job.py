@@ -27,8 +27,8 @@ PHASES = (
 
 # Sections of the page, in their order, with their titles.
 SECTIONS = {
-    "incidents": "Incidents",
-    "timeline": "Name servers",
+    "divergence": "Divergence",
+    "timeline": "Timeline and name servers",
     "impact": "Consumer impact",
     "imbalance": "Producer imbalance",
     "availability": "Error budgets",

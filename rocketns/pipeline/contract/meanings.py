@@ -19,9 +19,9 @@ class Meaning:
 
 INCIDENTS = Meaning(
     "A window is a stretch of time in which the running name servers disagreed about one topic on one broker. Windows "
-    "with the same broker and cause that begin within 10 s of each other are one incident. Incidents of several "
-    "brokers with the same cause that begin within 10 s are one line. “Without the route” names the name servers that "
-    "did not have the broker. If it is empty, all had the broker, but with different queue counts or permissions. "
+    "with the same broker and cause that begin within 10 s of each other are one row. “Without the route” names the "
+    "name servers that did not have the broker. If it is empty, all had the broker, but with different queue counts or "
+    "permissions. “Hidden queues”: read queues of user topics that one name server showed and another did not. "
     "“Stalled” names those that did not run themselves when a window began, or up to 30 s before. Their view was late.",
     (
         "A fault begins before its window. A name server notices a lost broker only when the connection closes or the "
@@ -64,10 +64,9 @@ SERVERS = Meaning(
     ("If the journal does not hold the start, the state is known from the first whole snapshot on.",),
 )
 TIMELINE = Meaning(
-    "Full bar: the broker is registered at this name server. Thin bar: the broker is gone, after a failure or without "
-    "one. Strip below a row: name servers disagreed about topics of that broker. Grey background: the name server was "
-    "down or wrote nothing.",
-    ("Stretches too short to draw are widened, and close ones are joined. Read exact times in the tables.",),
+    "Above: the whole observation. Below: a part of it. Drag over the overview to choose the part, or use the buttons, "
+    "or the keys: arrows move, + and - zoom, Home shows everything. What is not drawn was as it should be.",
+    ("In the overview, stretches too short to draw are widened, and close ones are joined.",),
 )
 TOPIC_INTERVALS = Meaning(
     "When each name server had a topic on a broker, with its queues and permission, and how that ended.",
@@ -123,6 +122,11 @@ BROKERS = Meaning(
         "A stop or start of the name server itself is neither a failure nor graceful. Its down time does not count.",
         "A broker that first registers in the middle of the observation counts as unavailable before.",
     ),
+)
+LOAD = Meaning(
+    "What is at stake if a broker goes: its user topics and their read queues, each topic with the largest number that "
+    "it had in the observation.",
+    ("A topic may have queues on other brokers too, which go on. Topics that were removed in the meantime count.",),
 )
 GAPS = Meaning(
     "Time between two heartbeats of one broker address at one name server. Brokers send a heartbeat every 30 s. The "

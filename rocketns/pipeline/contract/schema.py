@@ -116,6 +116,10 @@ BROKER_STATS = columns(
     "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long"
 )
 
+# What a broker had at any time of the observation. topics: all; user_topics: those of users; queues: their read queues,
+# each topic with its largest number; topic_sample: their first names.
+BROKER_LOAD = columns("broker:string topics:long user_topics:long queues:long topic_sample:strings")
+
 # kind: graceful | crash | silent | partition | unclear (no other kind fits); ns: the name servers that lost it;
 # stalled: those of them that did not run themselves at that time, or had just not run.
 DEPARTURES = columns(
@@ -124,12 +128,13 @@ DEPARTURES = columns(
 )
 
 # windows: how many; topics: distinct ones; user_topics: those of users; topic_sample: the first names, users' topics
-# before others; ns_without: name servers that lacked the broker for one of them (none if all had it with different
-# queues or permissions); longest: us; gap_max: ms, null if none was noted; stalled: the name servers compared that did
-# not run themselves when a window began, or just before; doubt: that of all its windows.
+# before others; queues: read queues of user topics that one name server showed and another did not; ns_without: name
+# servers that lacked the broker for one of them (none if all had it with different queues or permissions); longest: us;
+# gap_max: ms, null if none was noted; stalled: the name servers compared that did not run themselves when a window
+# began, or just before; doubt: that of all its windows.
 INCIDENTS = columns(
     "cause:string broker:string t1:long t2:long windows:long topics:long user_topics:long topic_sample:strings "
-    "ns_without:strings opened_by:strings longest:long gap_max:long stalled:strings doubt:string"
+    "queues:long ns_without:strings opened_by:strings longest:long gap_max:long stalled:strings doubt:string"
 )
 
 # client: ip:port at the name server; [t1, t2): from its first lookup's interval until 30 s after its last lookup.

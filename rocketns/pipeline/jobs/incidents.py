@@ -33,28 +33,36 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         .withColumn("first", first.cast("long"))
         .withColumn("incident", F.sum("first").over(up_to_here))
     )
-    by_importance = F.array_sort(F.collect_set(F.struct((~F.col("user")).alias("other"), "topic")))
-    found = numbered.groupBy(*KEYS).agg(
+    topics = numbered.groupBy(*KEYS, "topic", "user").agg(
         F.min("t1").alias("t1"),
         F.max("t2").alias("t2"),
         F.count("*").alias("windows"),
-        by_importance.alias("names"),
-        F.collect_set(_without()).alias("without"),
-        F.array_sort(F.collect_set("opened_by")).alias("opened_by"),
+        F.count("doubt").alias("doubted"),
+        F.min("doubt").alias("doubt"),
+        F.max(_hidden()).alias("hidden"),
+        F.flatten(F.collect_list(_without())).alias("without"),
+        F.collect_set("opened_by").alias("opened_by"),
         F.max(F.col("t2") - F.col("t1")).alias("longest"),
         F.max("gap").alias("gap_max"),
+    )
+    by_importance = F.array_sort(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
+    found = topics.groupBy(*KEYS).agg(
+        F.min("t1").alias("t1"),
+        F.max("t2").alias("t2"),
+        F.sum("windows").alias("windows"),
+        F.count("*").alias("topics"),
+        F.count_if("user").alias("user_topics"),
+        F.slice(by_importance, 1, SAMPLE_MAX)["topic"].alias("topic_sample"),
+        F.coalesce(F.sum(F.when(F.col("user"), F.col("hidden"))), F.lit(0)).alias("queues"),
+        _names("without").alias("ns_without"),
+        _names("opened_by").alias("opened_by"),
+        F.max("longest").alias("longest"),
+        F.max("gap_max").alias("gap_max"),
         # every window's, or none's
-        F.when(F.count("doubt") == F.count("*"), F.min("doubt")).alias("doubt"),
+        F.when(F.sum("doubted") == F.sum("windows"), F.min("doubt")).alias("doubt"),
     )
     explained = found.withColumn("stalled", nobody()) if events is None else _explained(found, numbered, events)
-    named = explained.select(
-        "*",
-        F.size("names").alias("topics"),
-        F.size(F.filter("names", lambda name: ~name["other"])).alias("user_topics"),
-        F.slice(F.col("names.topic"), 1, SAMPLE_MAX).alias("topic_sample"),
-        F.array_sort(F.array_distinct(F.flatten("without"))).alias("ns_without"),
-    )
-    return conform(named, INCIDENTS)
+    return conform(explained, INCIDENTS)
 
 
 def _explained(found: DataFrame, numbered: DataFrame, events: DataFrame) -> DataFrame:
@@ -70,3 +78,13 @@ def _without() -> Column:
     """The name servers of a window's values where the broker was absent."""
     absent = F.filter("values", lambda value: ~value["present"])
     return F.transform(absent, lambda value: value["ns"])
+
+
+def _hidden() -> Column:
+    """How many read queues of a window one name server showed and another did not."""
+    shown = F.transform("values", lambda value: F.when(value["present"], value["r"]).otherwise(0))
+    return F.array_max(shown) - F.array_min(shown)
+
+
+def _names(lists: str) -> Column:
+    return F.array_sort(F.array_distinct(F.flatten(F.collect_list(lists))))

@@ -12,6 +12,7 @@ from rocketns.pipeline.contract.meanings import Meaning
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column, Grid, grid
+from rocketns.pipeline.report.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Block:
     grids: Sequence[Grid] = ()
     empty: str = ""
     remarks: Sequence[str] = ()
+    timeline: Timeline | None = None
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from rocketns.pipeline.contract.tables import Row, Table
-from rocketns.pipeline.report.text import plain
+from rocketns.pipeline.report.text import moment, plain, visible
 
-ROWS_OPEN = 10  # the rest is folded
-ROWS_MAX = 200  # the page ends here; the whole table is beside the page
+ROWS_OPEN = 10  # in the page as HTML; the rest is data that the page's script shows
+ROWS_MAX = 2_000  # the page ends here; the whole table is beside the page
+TOPICS_MAX = 10_000
 CELL_MAX = 600  # characters of one cell
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its key in a row, its heading, how a value is shown. ``wide`` columns may wrap; numbers are aligned
-    to the right. ``whole`` passes the row to ``show`` instead of the value."""
+    """One column: its key in a row, its heading with its unit, how a value is shown. ``wide`` columns may wrap; numbers
+    are aligned to the right. ``whole`` passes the row to ``show`` instead of the value. ``sort``: what rows are sorted
+    by, by default the value if it is a number, else the text."""
 
     key: str
     label: str
@@ -25,31 +29,74 @@ class Column:
     number: bool = False
     wide: bool = False
     whole: bool = False
+    unit: str = ""
+    sort: Callable[[Row], float | None] | None = None
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table ready for the page: texts only."""
+    """A table ready for the page. ``name`` is its anchor; ``missing``: rows that are not in the page."""
 
     caption: str
+    name: str
     columns: Sequence[Column]
-    open_rows: Sequence[Sequence[str]]
-    folded_rows: Sequence[Sequence[str]]
+    rows: Sequence[Row]
+    texts: Sequence[Sequence[str]]
     missing: int
     path: str
 
+    @property
+    def open_rows(self) -> Sequence[Sequence[str]]:
+        return self.texts[:ROWS_OPEN]
 
-def grid(caption: str, columns: Sequence[Column], table: Table) -> Grid:
+
+def grid(caption: str, columns: Sequence[Column], table: Table, rows_max: int = ROWS_MAX) -> Grid:
     """The first rows of a table as text, without the columns that no row has."""
-    rows = table.rows[:ROWS_MAX]
+    rows = table.rows[:rows_max]
     kept = [c for c in columns if c.whole or any(row.get(c.key) is not None for row in rows)]
     texts = [[cell(column, row) for column in kept] for row in rows]
-    return Grid(
-        caption, kept, texts[:ROWS_OPEN], texts[ROWS_OPEN:], max(table.total, len(table.rows)) - len(rows), table.path
-    )
+    missing = max(table.total, len(table.rows)) - len(rows)
+    return Grid(caption, slug(caption), kept, rows, texts, missing, table.path)
 
 
 def cell(column: Column, row: Row) -> str:
     """One value as text, cut at CELL_MAX."""
-    text = column.show(row) if column.whole else column.show(row.get(column.key))
+    text = visible(column.show(row) if column.whole else column.show(row.get(column.key)))
     return text if len(text) <= CELL_MAX else text[: CELL_MAX - 1] + "…"
+
+
+def slug(caption: str) -> str:
+    """``Topics, most uneven first`` → ``t-topics-most-uneven-first``."""
+    return "t-" + "-".join(islice(re.findall(r"[a-z0-9]+", caption.lower()), 6))
+
+
+def packed(grid: Grid, refs: Sequence[str]) -> dict[str, Any]:
+    """The table as data for the page's script: of each column its distinct values, and which of them each row has.
+    A value is its text, or [text, number] if rows are sorted by the number. ``refs``: the anchor of each row's
+    incident, or ''."""
+    return {
+        "name": grid.name,
+        "columns": [_packed(column, place, grid) for place, column in enumerate(grid.columns)],
+        "refs": list(refs) if any(refs) else [],
+    }
+
+
+def _packed(column: Column, place: int, grid: Grid) -> dict[str, Any]:
+    known: dict[tuple[str, float | None], int] = {}
+    each = [
+        known.setdefault((texts[place], _sort(column, row)), len(known))
+        for texts, row in zip(grid.texts, grid.rows, strict=True)
+    ]
+    return {
+        "label": column.label,
+        "style": "n" if column.number else "w" if column.wide else "",
+        "values": [text if number is None else [text, number] for text, number in known],
+        "rows": each,
+    }
+
+
+def _sort(column: Column, row: Row) -> float | None:
+    if column.show is moment:  # its text sorts by time
+        return None
+    value = column.sort(row) if column.sort else row.get(column.key)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

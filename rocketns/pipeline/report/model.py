@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.incidents.listing import incidents_of
+from rocketns.pipeline.incidents.model import Incident
 
 NO_ROWS = Table()
 
@@ -40,6 +43,11 @@ class ReportInput:
         unknown = self.tables.keys() - BY_NAME.keys()
         if unknown:
             raise KeyError(f"no job of the catalogue makes {', '.join(sorted(unknown))}")
+
+    @cached_property
+    def incidents(self) -> Sequence[Incident]:
+        """Everything that went wrong, worst and latest first."""
+        return incidents_of(self.tables, self.t0, self.t1)
 
     def __getitem__(self, name: str) -> Table:
         return self.tables.get(BY_NAME[name].name, NO_ROWS)

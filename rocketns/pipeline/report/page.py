@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.job import SECTIONS
-from rocketns.pipeline.report.blocks import Section
-from rocketns.pipeline.report.grid import ROWS_MAX
+from rocketns.pipeline.report.blocks import Block, Section
+from rocketns.pipeline.report.cards import cards
+from rocketns.pipeline.report.grid import Grid, packed
+from rocketns.pipeline.report.links import Links
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.brokers import brokers_section
 from rocketns.pipeline.report.sections.departures import departures_section
+from rocketns.pipeline.report.sections.divergence import divergence_section
 from rocketns.pipeline.report.sections.fleet import (
     availability_section,
     blast_section,
@@ -28,16 +35,19 @@ from rocketns.pipeline.report.sections.fleet import (
 )
 from rocketns.pipeline.report.sections.imbalance import imbalance_section
 from rocketns.pipeline.report.sections.impact import impact_section
-from rocketns.pipeline.report.sections.incidents import incidents_section
 from rocketns.pipeline.report.sections.lookups import lookups_section
 from rocketns.pipeline.report.sections.quality import quality_section
 from rocketns.pipeline.report.sections.timeline import timeline_section
 from rocketns.pipeline.report.sections.topics import topics_section
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.words.marking import marked
 
+TEMPLATES = Path(__file__).parent / "templates"
+SCRIPT = ("base", "cards", "tables", "timeline", "start")
+CARDS_SHOWN = 20  # where the page's script does not run
 BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
-    "incidents": incidents_section,
+    "divergence": divergence_section,
     "timeline": timeline_section,
     "impact": impact_section,
     "imbalance": imbalance_section,
@@ -57,10 +67,46 @@ BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
 
 def render(data: ReportInput) -> str:
     """The whole page; the same input gives the same text."""
-    sections = [_noted(BUILDERS[name](data), data) for name in SECTIONS]
+    shown = cards(data)
+    sections = _with_own_names([_noted(BUILDERS[name](data), data) for name in SECTIONS])
+    grids = [grid for section in sections for block in section.blocks for grid in block.grids]
+    links = Links(data, grids)
     return _template().render(
-        summary=summary(data, sections), sections=sections, options=data.options, rows_max=ROWS_MAX
+        summary=summary(data),
+        cards=shown,
+        card_rows=links.rows(grids),
+        captions={grid.name: grid.caption for grid in grids},
+        links=links,
+        packed=packed,
+        json=htmlsafe_json_dumps,
+        cards_shown=CARDS_SHOWN,
+        cards_missing=len(data.incidents) - len(shown),
+        card_kinds=sorted({(card.code, card.kind) for card in shown}),
+        sections=sections,
+        options=data.options,
+        script=Markup(script()),
+        script_hash=Markup(b64encode(sha256(script().encode()).digest()).decode()),
     )
+
+
+@cache
+def script() -> str:
+    """The page's own script. It reads the page and no more; the page's policy allows this one text only."""
+    return "\n".join((TEMPLATES / f"{part}.js").read_text("utf-8") for part in SCRIPT)
+
+
+def _with_own_names(sections: Sequence[Section]) -> list[Section]:
+    """The sections with a name of its own for each table."""
+    seen: Counter[str] = Counter()
+
+    def renamed(grid: Grid) -> Grid:
+        seen[grid.name] += 1
+        return grid if seen[grid.name] == 1 else replace(grid, name=f"{grid.name}-{seen[grid.name]}")
+
+    def told(block: Block) -> Block:
+        return replace(block, grids=[renamed(grid) for grid in block.grids])
+
+    return [replace(section, blocks=[told(block) for block in section.blocks]) for section in sections]
 
 
 def write_report(data: ReportInput, path: Path) -> None:
@@ -88,6 +134,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["marked"] = marked
     return environment.get_template("page.html")
 
 

@@ -1,32 +1,36 @@
-"""The top of the page: the verdict in words, the figures of the run, and one line per section."""
+"""The beginning of the page: what is wrong, whom it hurts, what to do first; then the figures of the run."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from rocketns.pipeline.contract.exits import Verdict
+from rocketns.pipeline.contract.exits import STATUS, Verdict
+from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Section, plural
+from rocketns.pipeline.report.blocks import plural
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.words.advice import first
+from rocketns.pipeline.report.words.harms import whom
+from rocketns.pipeline.report.words.names import LEVELS, identities
+from rocketns.pipeline.report.words.shell import command
+from rocketns.pipeline.report.words.titles import title
 
 VERDICTS = {
-    Verdict.NOTHING: ("Nothing found", "The journals are complete, and no job found anything."),
-    Verdict.FINDINGS: ("Findings", "The journals are complete. The findings are below."),
-    Verdict.INCOMPLETE: (
-        "Incomplete input",
-        "Records are missing. The findings are below, but absence of a finding proves nothing.",
-    ),
+    Verdict.NOTHING: "Complete input, nothing found",
+    Verdict.FINDINGS: "Complete input, findings",
+    Verdict.INCOMPLETE: "Incomplete input",
 }
 TILES = (
     ("events", "events read"),
     ("name_servers", "name servers"),
     ("brokers", "brokers"),
     ("topics", "user topics"),
+    ("windows", "windows of user topics in which routes differed"),
+    ("lost_windows", "windows that may be lost records, not counted"),
 )
-# A figure without windows that rest on lost records and without system topics, and the table that has all.
-COUNTED = (("incidents", "incidents"), ("windows", "key_windows"))
-STRATEGIES = ("averagely", "circle")
 
 
 @dataclass(frozen=True)
@@ -39,39 +43,77 @@ class Tile:
 
 @dataclass(frozen=True)
 class Summary:
-    """``verdict`` is the code for the style sheet; ``found`` are (anchor, title, answer)."""
+    """``state``: severe, major, minor, none or incomplete, for the style sheet. ``anchor``: the card of the incident
+    that the headline is about, '' if there is none."""
 
-    verdict: str
+    state: str
     headline: str
-    sentence: str
+    names: Sequence[str]
+    whom: str
+    first: str
+    command: str
+    anchor: str
+    counts: str
+    verdict: str
     incomplete: Sequence[str]
     tiles: Sequence[Tile]
-    found: Sequence[tuple[str, str, str]]
     period: str
 
 
-def summary(data: ReportInput, sections: Sequence[Section]) -> Summary:
-    """The summary of a page with these sections."""
-    headline, sentence = VERDICTS[data.verdict]
+def summary(data: ReportInput) -> Summary:
+    """The summary of a page."""
+    worst = data.incidents[0] if data.incidents else None
+    journal = data.options.get("journal", "JOURNAL")
     return Summary(
-        data.verdict.value,
-        headline,
-        sentence,
-        data.incomplete,
-        _tiles(data),
-        [(section.name, section.title, section.answer) for section in sections],
-        f"{text.moment(data.t0)} to {text.moment(data.t1)} UTC, {text.microseconds(data.t1 - data.t0)}",
+        state=_state(data, worst),
+        headline=headline(data),
+        names=(*worst.brokers, *worst.ns, worst.topic) if worst else (),
+        whom=whom(worst) if worst else "",
+        first=first(worst) if worst else "",
+        command=command(worst, journal) if worst else "",
+        anchor=identities([worst])[0] if worst else "",
+        counts=counts(data.incidents),
+        verdict=f"{VERDICTS[data.verdict]} · exit status {STATUS[data.verdict]}",
+        incomplete=data.incomplete,
+        tiles=[Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures],
+        period=f"{text.moment(data.t0)} to {text.moment(data.t1)} UTC, {text.microseconds(data.t1 - data.t0)}",
     )
 
 
-def _tiles(data: ReportInput) -> list[Tile]:
-    incidents, windows = (data.figures.get(name, data[of].total) for name, of in COUNTED)
-    tiles = [Tile(plural(incidents, "incident"), plural(windows, "window"))]
-    lost = data.figures.get("lost_windows")
-    tiles += [Tile(text.number(lost), "windows that may be lost records, not counted")] if lost else []
-    tiles += [Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures]
-    for strategy in STRATEGIES:
-        most = data.figures.get(f"orphaned_qs_max_{strategy}")
-        if most:
-            tiles.append(Tile(text.number(most), f"queue-seconds orphaned at most, {strategy}"))
-    return tiles
+def headline(data: ReportInput) -> str:
+    """What is wrong, in a sentence."""
+    if not data.incidents:
+        if data.verdict is Verdict.INCOMPLETE:
+            return "Nothing was found, but records are missing: something may be wrong."
+        return "Nothing is wrong: the name servers agreed, and no broker was lost."
+    worst = data.incidents[0]
+    if worst.going_on:
+        return f"{title(worst, data.t1)}."
+    return f"Nothing goes on now. The worst that was: {title(worst, data.t1)}."
+
+
+def counts(incidents: Sequence[Incident]) -> str:
+    """How many incidents there are, how many go on, how bad they are; '' without any."""
+    if not incidents:
+        return ""
+    going_on = sum(one.going_on for one in incidents)
+    levels = Counter(one.level for one in incidents)
+    bad = ", ".join(f"{levels[level]:,} {LEVELS[level].lower()}" for level in reversed(Level) if levels[level])
+    over = len(incidents) - going_on
+    on = f"{going_on:,} {'goes' if going_on == 1 else 'go'} on"
+    return f"{plural(len(incidents), 'incident')}: {on}, {over:,} {'is' if over == 1 else 'are'} over ({bad})."
+
+
+def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
+    """For programs: how many go on, and of each level and kind how many there are."""
+    return {
+        "going_on": sum(one.going_on for one in incidents),
+        "levels": {level.name.lower(): sum(one.level is level for one in incidents) for level in reversed(Level)},
+        "kinds": dict(sorted(Counter(one.kind.value for one in incidents).items())),
+    }
+
+
+def _state(data: ReportInput, worst: Incident | None) -> str:
+    if worst is None:
+        return "incomplete" if data.verdict is Verdict.INCOMPLETE else "none"
+    return worst.level.name.lower() if worst.going_on else "minor"

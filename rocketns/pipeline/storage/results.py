@@ -28,7 +28,8 @@ from rocketns.pipeline.storage.paths import Folder
 RESULTS = "results"
 WORK = "work"
 CSV = "csv"
-REPORT, SUMMARY = "report.html", "summary.json"
+REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl", "summary.json"
+PAGES = (REPORT, MARKDOWN, LINES)
 ASKED_AT_ONCE = 4
 RUNS_KEPT = 3
 # A run that is not published may still be going on.
@@ -98,19 +99,24 @@ class Results:
         total = len(shown) if len(shown) <= ROWS_COLLECTED_MAX else frame.count()
         return Table(tuple(shown[:ROWS_COLLECTED_MAX]), total, f"{self.place}/{name}")
 
-    def publish(self, summary: Mapping[str, Any], page: bytes) -> None:
-        """Make this run the one that counts, show its page, and remove old runs. ``summary`` has its ``run``."""
+    def publish(self, summary: Mapping[str, Any], pages: Mapping[str, bytes]) -> None:
+        """Make this run the one that counts, show its pages, and remove old runs. ``summary`` has its ``run``;
+        ``pages``: the content of each of PAGES."""
         text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-        self._out.write(f"{self.place}/{REPORT}", page)
+        self._keep_pages(pages)
         for place in (f"{self.place}/{SUMMARY}", SUMMARY):
             self._out.write(place, text.encode())
-        show_page(self._out)
+        show_pages(self._out)
         remove_old(self._out)
 
-    def show(self, page: bytes) -> None:
-        """Replace the page of this run, which is published."""
-        self._out.write(f"{self.place}/{REPORT}", page)
-        show_page(self._out)
+    def show(self, pages: Mapping[str, bytes]) -> None:
+        """Replace the pages of this run, which is published."""
+        self._keep_pages(pages)
+        show_pages(self._out)
+
+    def _keep_pages(self, pages: Mapping[str, bytes]) -> None:
+        for name in PAGES:
+            self._out.write(f"{self.place}/{name}", pages[name])
 
     def _written(self, place: str, frame: DataFrame) -> DataFrame:
         path = self._out.path(place)
@@ -127,11 +133,12 @@ def current(out: Folder) -> dict[str, Any]:
     return summary
 
 
-def show_page(out: Folder) -> None:
-    """report.html of the run that counts. If another run is published meanwhile, its page is shown."""
+def show_pages(out: Folder) -> None:
+    """The pages of the run that counts. If another run is published meanwhile, its pages are shown."""
     shown = None
     while (run := current(out)["run"]) != shown:
-        out.write(REPORT, out.read(f"{RESULTS}/{run}/{REPORT}"))
+        for name in PAGES:
+            out.write(name, out.read(f"{RESULTS}/{run}/{name}"))
         shown = run
 
 

@@ -14,7 +14,7 @@ from rocketns.server.publishing.publisher import Publisher
 
 log = logging.getLogger("rocketns.control")
 
-# The events, and the two clocks of the instant at which they happened: see `Now`. Returns whether routes changed.
+# The events, and the two clocks of their instant: see `Now`. Returns whether a change of routes is being written.
 Recorder = Callable[[list[Event], int, int], bool]
 
 

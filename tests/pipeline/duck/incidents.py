@@ -13,6 +13,14 @@ with told as (
   select *, (select count(*) from marked m where m.broker = o.broker and m.why is not distinct from o.why
     and m.begins and m.t1 <= o.t1) as incident
   from marked o
+), shown as (
+  select broker, why, incident, topic, i, case when value.present then value.r else 0 end as r
+  from (select broker, why, incident, topic, i, unnest("values") as value from numbered
+    where coalesce(kind, 'user') = 'user')
+), hidden as (
+  select broker, why, incident, topic, max(missing) as missing
+  from (select broker, why, incident, topic, i, max(r) - min(r) as missing from shown group by all)
+  group by broker, why, incident, topic
 ), absent as (
   select broker, why, incident, value.ns as ns
   from (select broker, why, incident, unnest("values") as value from numbered) where not value.present
@@ -22,6 +30,8 @@ select n.cause, n.broker, min(n.t1), max(n.t2), count(*),
   list_transform(
     list_slice(list_sort(list(distinct {'o': coalesce(kind, 'user') <> 'user', 't': n.topic})), 1, 5), lambda x: x.t
   ),
+  coalesce((select sum(missing) from hidden h where h.broker = n.broker and h.why is not distinct from n.why
+    and h.incident = n.incident), 0)::long,
   coalesce((select list_sort(list(distinct a.ns)) from absent a where a.broker = n.broker
     and a.why is not distinct from n.why and a.incident = n.incident), []),
   list_sort(list(distinct n.opened_by)), max(n.t2 - n.t1), max(n.gap),

@@ -87,6 +87,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     ) -> Any:
         return await self._process.open_connection(factory, host, port, self)  # type: ignore[attr-defined]
 
+    async def sock_connect(self, _sock: Any, address: Any) -> None:
+        """Only whether it is accepted: the connection is closed at once."""
+        socket = await self._process.connect(*address[:2])  # type: ignore[attr-defined]
+        socket.close()
+
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         raise Violation(f"{self._process.name}: nobody handles {context}") from context.get("exception")
 

@@ -32,7 +32,17 @@ def brokers_section(data: ReportInput) -> Section:
         *(Column(f"gap_{q}", q, text.milliseconds, number=True) for q in ("p50", "p95", "p99", "max")),
         Column("gaps", "Gaps", text.number, number=True),
     )
-    blocks = [listed("Availability", meaning("broker_stats"), columns, data["broker_stats"], "No broker registered.")]
+    held = (
+        Column("broker", "Broker", wide=True),
+        Column("user_topics", "User topics", text.number, number=True),
+        Column("queues", "Read queues", text.number, number=True),
+        Column("topics", "All topics", text.number, number=True),
+        Column("topic_sample", "Such as", lambda names: text.names(names, 3), wide=True),
+    )
+    blocks = [
+        listed("Availability", meaning("broker_stats"), columns, data["broker_stats"], "No broker registered."),
+        listed("What each broker holds", meaning("broker_load"), held, data["broker_load"], "No broker had a topic."),
+    ]
     if data["broker_stats"]:
         figures = [("Heartbeat gaps, the longest first", _gap_chart(data))]
         table = grid("Heartbeat gaps, quantiles", gaps, _longest_gaps(data))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.grid import Column, Grid, grid
+from rocketns.pipeline.report.grid import TOPICS_MAX, Column, Grid, grid
 from rocketns.pipeline.report.model import ReportInput
 
-WHEN = (Column("t1", "From (UTC)", text.moment),)
+WHEN = (Column("t1", "From", text.moment, unit="UTC"),)
 
 
 TOPIC = Column("topic", "Topic", wide=True)
@@ -25,7 +25,7 @@ def lasted(data: ReportInput) -> Column:
         length = text.microseconds(row["t2"] - row["t1"])
         return f"{length}, open at the end" if row["t2"] >= data.t1 else length
 
-    return Column("t2", "Lasted", show, number=True, whole=True)
+    return Column("t2", "Lasted", show, number=True, whole=True, sort=lambda row: row["t2"] - row["t1"])
 
 
 def by_kind(what: str, columns: Sequence[Column], table: Table) -> list[Grid]:
@@ -38,6 +38,6 @@ def by_kind(what: str, columns: Sequence[Column], table: Table) -> list[Grid]:
     beyond = table.total - len(table.rows)
     users = Table(parts[0], len(parts[0]) + beyond, table.path)
     others = Table(parts[1], len(parts[1]), table.path)
-    grids = [grid(f"Topics, {what}", columns, users)] if users else []
+    grids = [grid(f"Topics, {what}", columns, users, TOPICS_MAX)] if users else []
     apart = f"System topics and those of consumer groups (%RETRY%, %DLQ%), {what}"
     return [*grids, *([grid(apart, (KIND, *columns), others)] if others else [])]

@@ -13,8 +13,8 @@ from rocketns.pipeline.report.model import ReportInput
 def departures_section(data: ReportInput) -> Section:
     """How brokers left."""
     columns = (
-        Column("t1", "From (UTC)", text.moment),
-        Column("t2", "To (UTC)", text.moment),
+        Column("t1", "From", text.moment, unit="UTC"),
+        Column("t2", "To", text.moment, unit="UTC"),
         Column("broker", "Broker", wide=True),
         Column("cluster", "Cluster", wide=True),
         Column("kind", "Kind", text.kind, wide=True),

@@ -15,7 +15,7 @@ from rocketns.pipeline.report.sections.common import KIND, TOPIC, by_kind
 def lookups_section(data: ReportInput) -> Section:
     """Which topics clients look up, and which of these do not exist."""
     missing = (
-        Column("hour", "Hour (UTC)", text.moment),
+        Column("hour", "Hour", text.moment, unit="UTC"),
         TOPIC,
         Column("miss", "Answered “not exist”", text.number, number=True),
         Column("n", "Of lookups", text.number, number=True),

@@ -37,8 +37,8 @@ def _dead(data: ReportInput) -> list[Grid]:
     columns = (
         TOPIC,
         Column("queues", "Queues", text.number, number=True),
-        Column("created", "First seen (UTC)", text.moment),
-        Column("last_lookup", "Last lookup (UTC)", text.moment),
+        Column("created", "First seen", text.moment, unit="UTC"),
+        Column("last_lookup", "Last lookup", text.moment, unit="UTC"),
         Column("days", "Days without", text.number, number=True),
     )
     return by_kind("dead", columns, data["dead_topics"])
@@ -61,11 +61,11 @@ def _inventory(data: ReportInput) -> list[Grid]:
         TOPIC,
         Column("brokers", "Brokers", text.number, number=True),
         Column("queues", "Queues", text.number, number=True),
-        Column("created", "First seen (UTC)", text.moment),
-        Column("removed", "Removed (UTC)", text.moment),
+        Column("created", "First seen", text.moment, unit="UTC"),
+        Column("removed", "Removed", text.moment, unit="UTC"),
     )
     days = (
-        Column("day", "Day (UTC)"),
+        Column("day", "Day", unit="UTC"),
         KIND,
         Column("topics", "Topics", text.number, number=True),
         Column("queues", "Queues", text.number, number=True),

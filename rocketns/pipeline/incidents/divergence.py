@@ -1,0 +1,107 @@
+"""Incidents in which name servers disagree: rows of INCIDENTS, put together over brokers.
+
+A name server that is cut off loses its brokers one after another, each at its own timeout. That is one incident.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from rocketns.pipeline.contract.causes import CLOCKS, FAILURES, NOTICED_LATE
+from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.incidents.facts import Facts
+from rocketns.pipeline.incidents.harm import harm_of_rows
+from rocketns.pipeline.incidents.model import Incident, Kind
+
+# Counted from the first row of an incident. An expiry comes up to a heartbeat and a scan after that of another broker.
+TOGETHER_US = 10 * SECOND_US
+EXPIRIES_TOGETHER_US = 45 * SECOND_US
+# The broker went from the name server, or never came; other causes change single topics of a listed broker.
+BROKER_WENT = (*FAILURES, "unregister", "conflict", "start", "snapshot")
+
+Signature = tuple[Kind, str, tuple[str, ...], bool]
+
+
+def disagreements(rows: Iterable[Row], facts: Facts) -> list[Incident]:
+    """Incidents from rows of INCIDENTS."""
+    return [_incident(signature, group, facts) for signature, group in _together(rows, facts)]
+
+
+def kind_of(row: Row, facts: Facts) -> Kind:
+    """MISSING, STALE_ROUTES or STALE_PERMISSIONS."""
+    without = row.get("ns_without") or ()
+    if not without:
+        return Kind.STALE_PERMISSIONS if _only_permissions(row, facts) else Kind.STALE_ROUTES
+    broker, then = str(row["broker"]), int(row["t1"]) + int(row.get("longest") or row["t2"] - row["t1"]) // 2
+    if broker in facts.intervals:
+        return Kind.STALE_ROUTES if all(facts.lists(ns, broker, then) for ns in without) else Kind.MISSING
+    return Kind.MISSING if row.get("cause") in BROKER_WENT else Kind.STALE_ROUTES
+
+
+def windows_of(row: Row, facts: Facts) -> list[Row]:
+    """The key windows of a row of INCIDENTS, as far as they are here."""
+    return [
+        window
+        for window in facts.windows.get(str(row["broker"]), ())
+        if window.get("cause") == row.get("cause") and row["t1"] <= window["t1"] < row["t2"]
+    ]
+
+
+def odd_ones(windows: Iterable[Row]) -> tuple[str, ...]:
+    """The name servers whose view most of the others do not share; all of them if no view has a majority."""
+    votes: Counter[str] = Counter()
+    everyone: set[str] = set()
+    for window in windows:
+        groups: defaultdict[tuple[object, ...], list[str]] = defaultdict(list)
+        for value in window.get("values") or ():
+            groups[value["present"], value.get("r"), value.get("w"), value.get("p")].append(str(value["ns"]))
+        sizes = sorted((len(names) for names in groups.values()), reverse=True)
+        everyone |= {ns for names in groups.values() for ns in names}
+        if len(sizes) > 1 and sizes[0] > sizes[1]:
+            votes.update(ns for names in groups.values() if len(names) < sizes[0] for ns in names)
+    return tuple(sorted(votes or everyone))
+
+
+def _only_permissions(row: Row, facts: Facts) -> bool:
+    windows = windows_of(row, facts)
+    if not windows:
+        return row.get("cause") == "perm"
+    return all(
+        len({(value.get("r"), value.get("w")) for value in window.get("values") or ()}) == 1 for window in windows
+    )
+
+
+def _together(rows: Iterable[Row], facts: Facts) -> list[tuple[Signature, list[Row]]]:
+    open_groups: dict[Signature, list[Row]] = {}
+    found: list[tuple[Signature, list[Row]]] = []
+    for row in sorted(rows, key=lambda row: (int(row["t1"]), str(row["broker"]))):
+        signature = _signature(row, facts)
+        group = open_groups.get(signature)
+        near = EXPIRIES_TOGETHER_US if signature[1] in NOTICED_LATE else TOGETHER_US
+        if group is None or row["t1"] - group[0]["t1"] > near:
+            group = open_groups[signature] = []
+            found.append((signature, group))
+        group.append(row)
+    return found
+
+
+def _signature(row: Row, facts: Facts) -> Signature:
+    kind = kind_of(row, facts)
+    ns = tuple(row.get("ns_without") or ()) if kind is Kind.MISSING else odd_ones(windows_of(row, facts))
+    return kind, str(row.get("cause") or ""), ns or tuple(row.get("opened_by") or ()), row["t2"] >= facts.t1
+
+
+def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incident:
+    kind, cause, ns, going_on = signature
+    brokers = tuple(sorted({str(row["broker"]) for row in group}))
+    t1, t2 = min(int(row["t1"]) for row in group), max(int(row["t2"]) for row in group)
+    harm = harm_of_rows(group, facts)
+    return Incident(
+        kind, max(t1, facts.t0), min(t2, facts.t1), going_on, ns=ns, brokers=brokers, cause=cause,
+        silent_ms=max((int(row["gap_max"]) for row in group if row.get("gap_max") is not None), default=None),
+        stalled=tuple(sorted({str(ns) for row in group for ns in row.get("stalled") or ()})),
+        clocks=all(row.get("doubt") == CLOCKS for row in group),
+        topic=next(iter(harm.sample), ""), harm=harm, away_us=min(t2, facts.t1) - max(t1, facts.t0),
+    )  # fmt: skip

@@ -1,0 +1,93 @@
+"""The result tables of a run, indexed for questions about one broker, name server or topic."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from rocketns.pipeline.contract.causes import LOST_RECORDS, NAME_SERVER_ENDED, STILL_OPEN
+from rocketns.pipeline.contract.tables import Row, Table
+
+NO_ROWS = Table()
+
+
+class Facts:
+    """``tables`` by the names of the catalogue; a missing one counts as empty. [t0, t1) is the observation."""
+
+    def __init__(self, tables: Mapping[str, Table], t0: int, t1: int) -> None:
+        self._tables, self.t0, self.t1 = tables, t0, t1
+
+    def rows(self, name: str) -> Sequence[Row]:
+        return self._tables.get(name, NO_ROWS).rows
+
+    def whole(self, name: str) -> bool:
+        """Whether the table is here with all its rows."""
+        table = self._tables.get(name, NO_ROWS)
+        return name in self._tables and len(table.rows) >= table.total
+
+    @cached_property
+    def intervals(self) -> Mapping[str, Sequence[Row]]:
+        """BROKER_INTERVALS by broker, in the order of t1."""
+        return _grouped(self.rows("broker_intervals"), "broker")
+
+    @cached_property
+    def boots(self) -> Mapping[str, Sequence[Row]]:
+        """NS_UPTIME by name server, in the order of t1."""
+        return _grouped(self.rows("ns_uptime"), "ns")
+
+    @cached_property
+    def windows(self) -> Mapping[str, Sequence[Row]]:
+        """KEY_WINDOWS by broker, in the order of t1, without those that may be lost records."""
+        return _grouped((row for row in self.rows("key_windows") if row.get("doubt") != LOST_RECORDS), "broker")
+
+    @cached_property
+    def impact(self) -> Mapping[str, Sequence[Row]]:
+        """IMPACT by topic, in the order of t1."""
+        return _grouped(self.rows("impact"), "topic")
+
+    @cached_property
+    def load(self) -> Mapping[str, Row]:
+        """BROKER_LOAD by broker."""
+        return {str(row["broker"]): row for row in self.rows("broker_load")}
+
+    @cached_property
+    def kinds(self) -> Mapping[str, str]:
+        """user, system, retry or dlq, by topic."""
+        rows = (*self.rows("topic_inventory"), *self.rows("key_windows"))
+        return {str(row["topic"]): str(row["kind"]) for row in rows if row.get("kind")}
+
+    @cached_property
+    def offsets(self) -> Mapping[str, int]:
+        """How far each name server's clock is ahead, us."""
+        return {str(row["ns"]): int(row.get("offset_us") or 0) for row in self.rows("sources")}
+
+    @cached_property
+    def name_servers(self) -> Sequence[str]:
+        tables = ("ns_uptime", "sources", "broker_intervals")
+        return sorted({str(row["ns"]) for name in tables for row in self.rows(name) if row.get("ns") is not None})
+
+    def is_user(self, topic: str) -> bool:
+        """Whether a topic belongs to users; one that no table knows counts as such unless its name says otherwise."""
+        return self.kinds.get(topic, "retry" if topic.startswith(("%RETRY%", "%DLQ%")) else "user") == "user"
+
+    def boot_at(self, ns: str, at: int) -> Row | None:
+        """The start of the name server whose state is known then."""
+        return next((row for row in self.boots.get(ns, ()) if row["t1"] <= at <= row["t2"]), None)
+
+    def lists(self, ns: str, broker: str, at: int) -> bool:
+        """Whether a name server lists any member of the broker at a moment."""
+        return any(row["ns"] == ns and row["t1"] <= at < row["t2"] for row in self.intervals.get(broker, ()))
+
+
+def still_listed(end_cause: str | None) -> bool:
+    """Whether an interval ended with its name server or with the observation, so that the broker may be well."""
+    return end_cause == STILL_OPEN or end_cause in NAME_SERVER_ENDED
+
+
+def _grouped(rows: Iterable[Row], by: str) -> dict[str, list[Row]]:
+    groups: defaultdict[str, list[Any]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: int(row["t1"])):
+        groups[str(row[by])].append(row)
+    return groups

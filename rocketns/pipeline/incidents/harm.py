@@ -1,0 +1,114 @@
+"""What an incident does to user topics, and how bad that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.incidents.facts import Facts
+from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
+
+SAMPLE_MAX = 12
+# Clients ask for routes every 30 s, and keep going on an old route for a while.
+BARELY_FELT_US = 60 * SECOND_US
+NAME_SERVER = (Kind.RESTARTED, Kind.KILLED, Kind.STOPPED, Kind.SILENT)
+
+
+def harm_of_rows(rows: Sequence[Row], facts: Facts) -> Harm:
+    """Harm of rows of INCIDENTS. Several brokers may have a topic in common, so their topics are counted from the key
+    windows where all of these are here; else the largest number of one row is taken, which is too low."""
+    named = _user_topics(rows, facts)
+    counts = [int(row.get("user_topics", row.get("topics")) or 0) for row in rows]
+    topics = len(named) if len(rows) > 1 and facts.whole("key_windows") else max(counts, default=0)
+    said = [name for row in rows for name in row.get("topic_sample") or () if facts.is_user(name)]
+    sample = tuple(dict.fromkeys([*said, *sorted(named)]))[:SAMPLE_MAX]
+    orphaned, twice = _consumers(named or set(said), min(r["t1"] for r in rows), max(r["t2"] for r in rows), facts)
+    return Harm(topics, sample, sum(int(row.get("queues") or 0) for row in rows), orphaned, twice)
+
+
+def harm_of_loss(broker: str, bids: Iterable[int], facts: Facts) -> Harm:
+    """Harm of a broker that is nowhere. Without its master (id 0) nobody can send; without a slave nothing is lost."""
+    ids = set(bids)
+    if ids and 0 not in ids:
+        return Harm()
+    row = facts.load.get(broker)
+    if row is None:
+        return Harm(known=False)
+    sample = tuple(str(name) for name in row.get("topic_sample") or ())
+    return Harm(int(row.get("user_topics") or 0), sample, int(row.get("queues") or 0))
+
+
+def joined(harms: Sequence[Harm]) -> Harm:
+    """Of incidents that are parts of one: the largest of each figure."""
+    return Harm(
+        max(harm.topics for harm in harms),
+        tuple(dict.fromkeys(name for harm in harms for name in harm.sample))[:SAMPLE_MAX],
+        max(harm.queues for harm in harms),
+        max(harm.orphaned for harm in harms),
+        max(harm.twice for harm in harms),
+        sum(harm.misses for harm in harms),
+        all(harm.known for harm in harms),
+    )
+
+
+def judged(incident: Incident) -> Incident:
+    """The incident with its level and its score. Score: queues off the routes times seconds; a name server or a broker
+    with unknown topics counts as one queue; of a topic that does not exist its misses."""
+    away, felt = incident.away_us / SECOND_US, _felt_us(incident) / SECOND_US
+    unknown = incident.kind in NAME_SERVER or not incident.harm.known
+    score = felt * incident.harm.queues + (away if unknown else 0) + incident.harm.misses
+    return replace(incident, score=round(score, 3), level=_level(incident))
+
+
+def order(incident: Incident) -> tuple[object, ...]:
+    """Worst and latest first: what goes on, then by level, then by the power of ten of the score, then by time."""
+    magnitude = len(str(int(incident.score)))
+    return (
+        not incident.going_on, -incident.level, -magnitude, -incident.t1, incident.kind, incident.brokers, incident.ns,
+    )  # fmt: skip
+
+
+def _level(incident: Incident) -> Level:
+    hurts = incident.harm.queues > 0 or not incident.harm.known
+    if incident.going_on:
+        return Level.SEVERE if hurts else Level.MAJOR
+    if incident.kind is Kind.KILLED and incident.away_us >= BARELY_FELT_US:
+        return Level.MAJOR
+    return Level.MAJOR if hurts and _felt_us(incident) >= BARELY_FELT_US else Level.MINOR
+
+
+def _felt_us(incident: Incident) -> int:
+    """How long routes were wrong. While a name server is away, clients ask another; what it shows after its start is
+    felt."""
+    if incident.kind in (Kind.RESTARTED, Kind.KILLED):
+        return incident.lasted_us - incident.away_us
+    return incident.away_us
+
+
+def _user_topics(rows: Iterable[Row], facts: Facts) -> set[str]:
+    return {
+        str(window["topic"])
+        for row in rows
+        for window in facts.windows.get(str(row["broker"]), ())
+        if window.get("cause") == row.get("cause")
+        and row["t1"] <= window["t1"] < row["t2"]
+        and facts.is_user(str(window["topic"]))
+    }
+
+
+def _consumers(topics: Iterable[str], t1: int, t2: int, facts: Facts) -> tuple[int, int]:
+    """Queues without a consumer and with several: of each topic the worst result that lies in this time."""
+    orphaned: dict[str, float] = {}
+    twice: dict[str, float] = {}
+    for topic in topics:
+        for row in facts.impact.get(topic, ()):
+            if row["t1"] < t2 and row["t2"] > t1:
+                _raise(orphaned, topic, row, "orphaned_max")
+                _raise(twice, topic, row, "dup_max")
+    return round(sum(orphaned.values())), round(sum(twice.values()))
+
+
+def _raise(worst: dict[str, float], topic: str, row: Mapping[str, float], name: str) -> None:
+    worst[topic] = max(worst.get(topic, 0), row.get(name) or 0)

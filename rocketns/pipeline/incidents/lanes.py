@@ -1,0 +1,143 @@
+"""The name servers side by side during an incident: what each showed, in words and over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.incidents.facts import Facts
+from rocketns.pipeline.incidents.harm import NAME_SERVER
+from rocketns.pipeline.incidents.model import Incident, Kind, Lane, State
+
+LANES_MAX = 12
+BROKERS_MAX = 64
+SPANS_MAX = 400
+PAD_MIN_US = 30 * SECOND_US
+
+Span = tuple[int, int]
+
+
+def around(incident: Incident, facts: Facts) -> Span:
+    """The time of the incident and a quarter of it on both sides, within the observation."""
+    pad = max(PAD_MIN_US, (incident.t2 - incident.t1) // 4)
+    return max(facts.t0, incident.t1 - pad), min(facts.t1, incident.t2 + pad)
+
+
+def lanes(incident: Incident, facts: Facts) -> tuple[Lane, ...]:
+    """Of LANES_MAX name servers at most, those concerned first."""
+    others = [ns for ns in facts.name_servers if ns not in incident.ns]
+    names = sorted([*incident.ns, *others][:LANES_MAX])
+    return tuple(_lane(incident, ns, facts) for ns in names)
+
+
+def _lane(incident: Incident, ns: str, facts: Facts) -> Lane:
+    begin, end = around(incident, facts)
+    wrong = _wrong(incident, ns, facts, (begin, end))
+    state = State.DIFFERS if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS) else State.GONE
+    spans = painted((begin, end), _away(ns, facts, (begin, end)), wrong, state)
+    return Lane(ns, _says(incident, ns, facts, spans), spans[:SPANS_MAX])
+
+
+def painted(
+    whole: Span, away: Sequence[Span], wrong: Sequence[Span], state: State
+) -> tuple[tuple[int, int, State], ...]:
+    """``whole`` cut into stretches: DOWN where the name server is away, else ``state`` where it is wrong, else UP."""
+    edges = sorted({edge for span in (whole, *away, *wrong) for edge in span if whole[0] <= edge <= whole[1]})
+    found: list[tuple[int, int, State]] = []
+    for a, b in pairwise(edges):
+        now = State.DOWN if _within(a, away) else state if _within(a, wrong) else State.UP
+        if found and found[-1][2] is now:
+            found[-1] = (found[-1][0], b, now)
+        else:
+            found.append((a, b, now))
+    return tuple(found)
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, overlapping ones as one."""
+    found: list[Span] = []
+    for start, end in sorted(span for span in spans if span[1] > span[0]):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def gaps(spans: Iterable[Span], whole: Span) -> list[Span]:
+    """What the spans leave of ``whole``."""
+    edges = [whole[0], *(edge for span in merged(spans) for edge in span), whole[1]]
+    return [(max(a, whole[0]), min(b, whole[1])) for a, b in zip(edges[::2], edges[1::2], strict=True) if b > a]
+
+
+def _within(at: int, spans: Iterable[Span]) -> bool:
+    return any(start <= at < end for start, end in spans)
+
+
+def _away(ns: str, facts: Facts, whole: Span) -> list[Span]:
+    """When the name server's state is not known. One without any known start may have been up."""
+    boots = facts.boots.get(ns)
+    return gaps([(int(row["t1"]), int(row["t2"])) for row in boots], whole) if boots else []
+
+
+def _wrong(incident: Incident, ns: str, facts: Facts, whole: Span) -> list[Span]:
+    mine = [(incident.t1, incident.t2)] if ns in incident.ns else []
+    if incident.kind in NAME_SERVER and not incident.brokers:
+        return []
+    if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS, Kind.MISSING_TOPIC):
+        return mine
+    known = [broker for broker in incident.brokers[:BROKERS_MAX] if broker in facts.intervals]
+    if not known:
+        return mine
+    return merged(span for broker in known for span in gaps(_listed(incident, ns, broker, facts), whole))
+
+
+def _listed(incident: Incident, ns: str, broker: str, facts: Facts) -> list[Span]:
+    ids = set(incident.bids)
+    return [
+        (int(row["t1"]), int(row["t2"]))
+        for row in facts.intervals[broker]
+        if row["ns"] == ns and (not ids or row.get("bid") in ids)
+    ]
+
+
+def _says(incident: Incident, ns: str, facts: Facts, spans: Sequence[tuple[int, int, State]]) -> str:
+    if incident.kind is Kind.MISSING_TOPIC:
+        return "asked for it" if ns in incident.ns else "not asked"
+    if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS):
+        return _view(incident, ns, facts)
+    states = {state for a, b, state in spans if a < incident.t2 and b > incident.t1}
+    if State.GONE in states:
+        return "does not list it" if len(incident.brokers) == 1 else _lacks(incident, ns, facts)
+    if State.DOWN in states:
+        return "was away" if ns in incident.ns else "away, or its state is not known"
+    if incident.kind in NAME_SERVER:
+        return "up"
+    return "lists it" if len(incident.brokers) == 1 else f"lists all {len(incident.brokers)}"
+
+
+def _lacks(incident: Incident, ns: str, facts: Facts) -> str:
+    then = incident.t2 - 1 if incident.going_on else (incident.t1 + incident.t2) // 2
+    if incident.kind in NAME_SERVER:
+        return f"had no route to {len(incident.brokers)} brokers at first"
+    count = sum(not facts.lists(ns, broker, then) for broker in incident.brokers)
+    return f"lacks {count} of {len(incident.brokers)}"
+
+
+def _view(incident: Incident, ns: str, facts: Facts) -> str:
+    """The values of the first window of this incident."""
+    for broker in incident.brokers:
+        for row in facts.windows.get(broker, ()):
+            if row.get("cause") == incident.cause and incident.t1 <= row["t1"] <= incident.t2:
+                value = next((value for value in row.get("values") or () if value["ns"] == ns), None)
+                return "not compared" if value is None else _value(value)
+    return "differs" if ns in incident.ns else "as most"
+
+
+def _value(value: Row) -> str:
+    if not value["present"]:
+        return "no route"
+    permission = ("r" if value["p"] & 4 else "-") + ("w" if value["p"] & 2 else "-")
+    return f"{value['r']} read queues, {value['w']} write queues, permission {permission}"

@@ -1,0 +1,112 @@
+"""The one list: from result tables to incidents of all kinds, each thing once, worst and latest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from rocketns.pipeline.contract.causes import FAILURES, LOST_RECORDS
+from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.incidents.departures import losses, partitions
+from rocketns.pipeline.incidents.divergence import disagreements
+from rocketns.pipeline.incidents.evidence import records
+from rocketns.pipeline.incidents.facts import Facts
+from rocketns.pipeline.incidents.flaps import with_flaps
+from rocketns.pipeline.incidents.harm import NAME_SERVER, harm_of_rows, judged, order
+from rocketns.pipeline.incidents.lanes import lanes
+from rocketns.pipeline.incidents.lookups import missing_topics
+from rocketns.pipeline.incidents.model import Incident, Kind
+from rocketns.pipeline.incidents.servers import outages
+
+NEAR_US = 10 * SECOND_US
+# A name server has its brokers again a heartbeat or two after its start; what is missing for longer is another fault.
+SETTLED_US = 120 * SECOND_US
+# Name servers learn of a return within a heartbeat of each other.
+RETURN_US = 60 * SECOND_US
+# A partition's departure is found by the heartbeats after it, so it may begin before the window of its topics.
+ONE_TIMEOUT_US = 130 * SECOND_US
+LOSS_SHOWS = (*FAILURES, "unregister", "register", "heartbeat")
+
+
+def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident]:
+    """Incidents of the observation [t0, t1) from tables of the catalogue. The same tables give the same list."""
+    facts = Facts(tables, t0, t1)
+    servers, lost = outages(facts), losses(facts)
+    counted = [row for row in facts.rows("incidents") if row.get("doubt") != LOST_RECORDS]
+    servers, unexplained = _after_starts(servers, counted, facts)
+    unexplained = [row for row in unexplained if not any(_shows(row, loss) for loss in lost)]
+    differ = disagreements(unexplained, facts)
+    parted = [one for one in partitions(facts) if not any(_same(one, other) for other in differ)]
+    found = [*servers, *with_flaps([*lost, *differ, *parted]), *missing_topics(facts)]
+    return sorted((judged(_told(one, facts)) for one in found), key=order)
+
+
+def _after_starts(servers: Iterable[Incident], rows: Sequence[Row], facts: Facts) -> tuple[list[Incident], list[Row]]:
+    """Outages with what a name server lacked after its start, and the rows that none of them explains."""
+    explained: set[int] = set()
+    found = []
+    for one in servers:
+        mine = [i for i, row in enumerate(rows) if i not in explained and _follows(row, one)]
+        explained.update(mine)
+        found.append(_settled(one, [rows[i] for i in mine], facts))
+    return found, [row for i, row in enumerate(rows) if i not in explained]
+
+
+def _follows(row: Row, outage: Incident) -> bool:
+    return (
+        outage.kind in (Kind.RESTARTED, Kind.KILLED)
+        and row.get("cause") == "start"
+        and abs(row["t1"] - outage.t2) <= NEAR_US
+        and row["t2"] - outage.t2 <= SETTLED_US
+        and outage.ns[0] in (row.get("ns_without") or ())
+    )
+
+
+def _settled(outage: Incident, rows: Sequence[Row], facts: Facts) -> Incident:
+    if not rows:
+        return outage
+    harm = harm_of_rows(rows, facts)
+    until = min(facts.t1, max(outage.t2, *(int(row["t2"]) for row in rows)))
+    brokers = tuple(sorted({str(row["broker"]) for row in rows}))
+    topic = next(iter(harm.sample), "")
+    return replace(outage, t2=until, going_on=until >= facts.t1, brokers=brokers, harm=harm, topic=topic)
+
+
+def _shows(row: Row, loss: Incident) -> bool:
+    """Whether a divergence is only that name servers noticed the loss, or the return, one after another."""
+    return bool(
+        row["broker"] == loss.brokers[0]
+        and row.get("cause") in LOSS_SHOWS
+        and loss.t1 - NEAR_US <= row["t1"] <= loss.t2 + NEAR_US
+        and row["t2"] <= loss.t2 + RETURN_US
+    )
+
+
+def _same(parted: Incident, other: Incident) -> bool:
+    return bool(
+        other.kind is Kind.MISSING
+        and parted.brokers[0] in other.brokers
+        and set(parted.ns) & set(other.ns)
+        and other.t1 - ONE_TIMEOUT_US <= parted.t1 <= other.t2
+    )
+
+
+def _told(incident: Incident, facts: Facts) -> Incident:
+    """With name servers' views, records and addresses."""
+    named = {str(row["addr"]) for broker in incident.brokers for row in _members(incident, broker, facts)}
+    every = incident.kind not in NAME_SERVER and len(incident.brokers) > 1
+    return replace(
+        incident,
+        addrs=tuple(sorted(named)) if len(incident.brokers) == 1 else (),
+        all_brokers=every and facts.whole("broker_intervals") and set(facts.intervals) == set(incident.brokers),
+        lanes=lanes(incident, facts),
+        records=records(incident, facts),
+    )
+
+
+def _members(incident: Incident, broker: str, facts: Facts) -> list[Row]:
+    """Intervals of the broker that ended with the incident."""
+    rows = facts.intervals.get(broker, ())
+    ended = [row for row in rows if row.get("addr") and incident.t1 - SECOND_US <= row["t2"] <= incident.t2]
+    return ended or [row for row in rows if row.get("addr") and row["t1"] <= incident.t2]

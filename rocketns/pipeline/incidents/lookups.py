@@ -1,0 +1,34 @@
+"""Incidents of topics that clients ask for and no broker has: hours of MISSING_TOPICS that follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.times import HOUR_US
+from rocketns.pipeline.incidents.facts import Facts
+from rocketns.pipeline.incidents.model import Harm, Incident, Kind
+
+
+def missing_topics(facts: Facts) -> list[Incident]:
+    """One incident for the hours of a topic that follow each other."""
+    groups: list[list[Row]] = []
+    for row in sorted(facts.rows("missing_topics"), key=lambda row: (str(row["topic"]), int(row["hour"]))):
+        last = groups[-1][-1] if groups else None
+        if last is not None and last["topic"] == row["topic"] and row["hour"] - last["hour"] <= HOUR_US:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return [_incident(group, facts) for group in groups]
+
+
+def _incident(hours: Sequence[Row], facts: Facts) -> Incident:
+    topic = str(hours[0]["topic"])
+    begin, end = int(hours[0]["hour"]), int(hours[-1]["hour"]) + HOUR_US
+    t1, t2 = max(begin, facts.t0), min(end, facts.t1)
+    misses = sum(int(row.get("miss") or 0) for row in hours)
+    asked = sorted({str(ns) for row in hours for ns in row.get("ns") or ()})
+    return Incident(
+        Kind.MISSING_TOPIC, t1, t2, end >= facts.t1, ns=tuple(asked), cause=str(hours[0].get("kind") or ""),
+        times=len(hours), away_us=t2 - t1, topic=topic, harm=Harm(1, (topic,), misses=misses),
+    )  # fmt: skip

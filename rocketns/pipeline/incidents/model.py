@@ -1,0 +1,115 @@
+"""What an incident is: one thing that went wrong, whichever tables show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+
+class Kind(StrEnum):
+    """What went wrong."""
+
+    MISSING = "missing"  # some name servers lack a broker that others list
+    STALE_ROUTES = "stale_routes"  # all list the broker, but not with the same topics or queues
+    STALE_PERMISSIONS = "stale_permissions"  # the same, and only permissions differ
+    CRASH = "crash"  # a broker's connections ended at every name server
+    DEAD = "dead"  # a broker's heartbeats stopped at every name server
+    LOST = "lost"  # a broker went everywhere, and name servers saw different endings
+    FLAP = "flap"  # a broker that went and came back again and again
+    RESTARTED = "restarted"  # a name server stopped and started again
+    KILLED = "killed"  # a name server ended without a stop record, and started again
+    STOPPED = "stopped"  # a name server stopped and did not start again
+    SILENT = "silent"  # a name server writes nothing any more
+    MISSING_TOPIC = "missing_topic"  # clients ask for a topic that no broker has
+
+
+class Level(IntEnum):
+    """SEVERE: it hurts user topics and goes on. MAJOR: it hurt them for a minute or more, or goes on without hurting
+    them. MINOR: the rest."""
+
+    MINOR = 1
+    MAJOR = 2
+    SEVERE = 3
+
+
+class State(StrEnum):
+    """What a name server shows of the incident's subject for a while."""
+
+    UP = "up"
+    GONE = "gone"
+    DIFFERS = "differs"
+    DOWN = "down"  # the name server itself is down, or its state is not known
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One name server during the incident: what it showed at the worst moment in words, and in time, (t1, t2, state) in
+    epoch us."""
+
+    ns: str
+    says: str
+    spans: tuple[tuple[int, int, State], ...] = ()
+
+
+class Record(NamedTuple):
+    """A journal record that proves a step. ``ts``: epoch us by the name server's own clock, as in its journal.
+    ``boot``: epoch ms, None if it is not known."""
+
+    ns: str
+    boot: int | None
+    ts: int
+    ev: str
+    cause: str = ""
+    broker: str = ""
+
+
+@dataclass(frozen=True)
+class Harm:
+    """What user topics suffer. ``topics``: how many; ``sample``: some of them. ``queues``: read queues that are on no
+    route of the name servers concerned. orphaned and twice: queues without a consumer and with several, in the worst
+    group of consumers of each topic. ``known``: False if no table says which topics are concerned."""
+
+    topics: int = 0
+    sample: tuple[str, ...] = ()
+    queues: int = 0
+    orphaned: int = 0
+    twice: int = 0
+    misses: int = 0
+    known: bool = True
+
+
+@dataclass(frozen=True)
+class Incident:
+    """[t1, t2) in epoch us on corrected clocks; ``going_on``: not over at the end of the observation, which is ``t2``.
+
+    ``brokers`` and ``bids``: who is concerned (``bids`` without 0: only slaves). ``ns``: the name servers at which it
+    shows. ``cause``: of the journal. ``times``: how often; ``away_us``: how long in all. ``silent_ms``: since the last
+    heartbeat when it began. ``clocks``: it may be only that clocks differ. ``stalled``: name servers that did not run
+    themselves when it began. ``topic``: one to ask about."""
+
+    kind: Kind
+    t1: int
+    t2: int
+    going_on: bool
+    ns: tuple[str, ...] = ()
+    brokers: tuple[str, ...] = ()
+    bids: tuple[int, ...] = ()
+    addrs: tuple[str, ...] = ()
+    cause: str = ""
+    times: int = 1
+    away_us: int = 0
+    silent_ms: int | None = None
+    stalled: tuple[str, ...] = ()
+    clocks: bool = False
+    topic: str = ""
+    all_brokers: bool = False
+    harm: Harm = field(default_factory=Harm)
+    lanes: tuple[Lane, ...] = ()
+    records: tuple[Record, ...] = ()
+    level: Level = Level.MINOR
+    score: float = 0.0
+
+    @property
+    def lasted_us(self) -> int:
+        return self.t2 - self.t1

@@ -1,0 +1,94 @@
+"""incidents.jsonl: one incident a line, for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.incidents.model import Incident
+from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.words.advice import first
+from rocketns.pipeline.report.words.harms import whom
+from rocketns.pipeline.report.words.names import identities
+from rocketns.pipeline.report.words.shell import command
+from rocketns.pipeline.report.words.titles import title
+
+VERSION = 1
+
+
+class Field(NamedTuple):
+    """A key of a line: what it means, and its value. ``value`` takes the incident and the input of the report."""
+
+    meaning: str
+    value: Callable[[Incident, ReportInput], Any]
+
+
+FIELDS: Mapping[str, Field] = {
+    "v": Field(f"version of this format: {VERSION}", lambda _one, _data: VERSION),
+    "id": Field(
+        "the same for the same incident in another run of the same time; its anchor in report.html", lambda *_: ""
+    ),
+    "kind": Field(
+        "missing, stale_routes, stale_permissions, crash, dead, lost, flap, restarted, killed, stopped, silent or "
+        "missing_topic",
+        lambda one, _data: one.kind.value,
+    ),
+    "level": Field("severe, major or minor", lambda one, _data: one.level.name.lower()),
+    "score": Field("queues off the routes times seconds, or misses; only for sorting", lambda one, _data: one.score),
+    "going_on": Field("whether it was not over at the end of the observation", lambda one, _data: one.going_on),
+    "since": Field("its beginning in UTC, on corrected clocks", lambda one, _data: exact_text(one.t1)),
+    "until": Field("its end; null if it goes on", lambda one, _data: None if one.going_on else exact_text(one.t2)),
+    "t1": Field("its beginning, epoch us", lambda one, _data: one.t1),
+    "t2": Field("its end, epoch us; the end of the observation if it goes on", lambda one, _data: one.t2),
+    "title": Field("what is wrong, where, since when", lambda one, data: title(one, data.t1)),
+    "whom": Field("whom it hurts", lambda one, _data: whom(one)),
+    "first": Field("what to do first", lambda one, _data: first(one)),
+    "command": Field(
+        "a command for bash that shows the routes of then; empty if no topic is known",
+        lambda one, data: command(one, data.options.get("journal", "JOURNAL")),
+    ),
+    "cause": Field("cause in the journal, or new and anomaly of a missing topic", lambda one, _data: one.cause),
+    "ns": Field("name servers at which it shows", lambda one, _data: list(one.ns)),
+    "brokers": Field("brokers concerned", lambda one, _data: list(one.brokers)),
+    "bids": Field("broker ids that went; without 0 only slaves; empty if not known", lambda one, _data: list(one.bids)),
+    "addrs": Field("addresses of the broker, if it is one", lambda one, _data: list(one.addrs)),
+    "times": Field("how often: absences of a flapping broker, hours of a missing topic", lambda one, _data: one.times),
+    "away_s": Field("seconds of absence in all", lambda one, _data: one.away_us / 1e6),
+    "silent_ms": Field("ms since the last heartbeat when it began, or null", lambda one, _data: one.silent_ms),
+    "stalled": Field("name servers that did not run at its beginning or just before", lambda one, _: list(one.stalled)),
+    "clocks": Field("whether it may be only that clocks differ", lambda one, _data: one.clocks),
+    "topics": Field("how many user topics are concerned", lambda one, _data: one.harm.topics),
+    "topic_sample": Field("some of them", lambda one, _data: list(one.harm.sample)),
+    "topics_known": Field("false if no table says which topics are concerned", lambda one, _data: one.harm.known),
+    "queues": Field("read queues of user topics off the routes", lambda one, _data: one.harm.queues),
+    "orphaned": Field(
+        "queues without a consumer in the worst group of each topic, of the listed results of impact",
+        lambda one, _data: one.harm.orphaned,
+    ),
+    "twice": Field("queues with two or more consumers, likewise", lambda one, _data: one.harm.twice),
+    "misses": Field("lookups answered “topic not exist”", lambda one, _data: one.harm.misses),
+    "records": Field(
+        "journal records that prove it, the first 24: ns, boot (epoch ms or null), ts (epoch us by that name server's "
+        "own clock), ev, cause, broker",
+        lambda one, _data: [record._asdict() for record in one.records],
+    ),
+    "views": Field(
+        "the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | down]",
+        lambda one, _data: [
+            {"ns": lane.ns, "says": lane.says, "spans": [[a, b, state.value] for a, b, state in lane.spans]}
+            for lane in one.lanes
+        ],
+    ),
+}
+
+
+def json_lines(data: ReportInput) -> str:
+    """All incidents, worst and latest first. ASCII only, so that no name from the network can disturb a terminal."""
+    told = zip(identities(data.incidents), data.incidents, strict=True)
+    return "".join(json.dumps(_line(identity, one, data)) + "\n" for identity, one in told)
+
+
+def _line(identity: str, one: Incident, data: ReportInput) -> dict[str, Any]:
+    return {name: field.value(one, data) for name, field in FIELDS.items()} | {"id": identity}

@@ -1,0 +1,67 @@
+"""report.md: the beginning of the page as Markdown, for a chat or a ticket."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocketns.pipeline.report.cards import when
+from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.summary import summary
+from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.words.harms import whom
+from rocketns.pipeline.report.words.names import LEVELS
+from rocketns.pipeline.report.words.titles import title
+
+INCIDENTS_MAX = 20
+# Everything that may begin a mark of Markdown, an HTML tag, a table's cell, or a mention of people.
+MARKS = re.compile(r"([\\`*_{}\[\]()#|~!^$])")
+
+
+def markdown(data: ReportInput) -> str:
+    """The headline, and the worst INCIDENTS_MAX incidents as a table."""
+    return "\n".join(_lines(data)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text from the network as Markdown that shows it as it is: no mark, no tag, no link, no mention."""
+    plain = MARKS.sub(r"\\\1", visible(text).replace("&", "&amp;"))
+    for sign, entity in (("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"), ("://", "&#58;//"), ("www.", "www&#46;")):
+        plain = plain.replace(sign, entity)
+    return plain
+
+
+def _lines(data: ReportInput) -> Iterator[str]:
+    top = summary(data)
+    yield f"# {escaped(top.headline)}"
+    yield ""
+    if top.whom:
+        yield escaped(top.whom)
+        yield ""
+        yield f"**First:** {escaped(top.first)}"
+        yield ""
+    if top.command:
+        # a code block by indentation: no name can end it, since none has a line break
+        yield f"    {top.command}"
+        yield ""
+    for reason in top.incomplete:
+        yield f"- **Records are missing:** {escaped(reason)}"
+    if top.incomplete:
+        yield ""
+    yield escaped(" ".join(word for word in (top.counts, f"Observation: {top.period}.") if word))
+    if data.incidents:
+        yield from _table(data)
+
+
+def _table(data: ReportInput) -> Iterator[str]:
+    yield ""
+    yield "| Level | What | When | Whom it hurts |"
+    yield "|---|---|---|---|"
+    for one in data.incidents[:INCIDENTS_MAX]:
+        level = LEVELS[one.level] + (", goes on" if one.going_on else "")
+        cells = (level, title(one, data.t1), when(one), whom(one))
+        yield f"| {' | '.join(map(escaped, cells))} |"
+    more = len(data.incidents) - INCIDENTS_MAX
+    if more > 0:
+        yield ""
+        yield f"{more:,} more are in incidents.jsonl."

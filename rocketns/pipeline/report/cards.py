@@ -1,0 +1,166 @@
+"""Incidents as cards: texts and places in per cent, ready for the template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from rocketns.pipeline.contract import times
+from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Level, Record, State
+from rocketns.pipeline.report import text
+from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.words.advice import first, silent_before
+from rocketns.pipeline.report.words.harms import whom
+from rocketns.pipeline.report.words.names import LEVELS, NAMES, identities
+from rocketns.pipeline.report.words.shell import command
+from rocketns.pipeline.report.words.titles import title
+
+CARDS_MAX = 1_000  # the rest is in incidents.jsonl
+OPEN_AT_FIRST = 3
+RECORDS_SHOWN = 8
+STATES = {
+    State.UP: "as it should be",
+    State.GONE: "missing",
+    State.DIFFERS: "differs",
+    State.DOWN: "name server away or not known",
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A stretch of a lane: left edge and width in per cent, its state, what a tooltip says."""
+
+    left: float
+    width: float
+    state: str
+    tip: str
+
+
+@dataclass(frozen=True)
+class LaneView:
+    """One name server side by side with the others."""
+
+    ns: str
+    says: str
+    concerned: bool
+    bars: Sequence[Bar]
+
+
+@dataclass(frozen=True)
+class Card:
+    """One incident. ``marks``: the places of its beginning and end; ``legend``: the states that its lanes have."""
+
+    identity: str
+    kind: str
+    code: str
+    level: str
+    level_name: str
+    going_on: bool
+    open: bool
+    title: str
+    names: Sequence[str]
+    when: str
+    whom: str
+    first: str
+    command: str
+    cause: str
+    topics: str
+    impact: str
+    lanes: Sequence[LaneView]
+    marks: tuple[float, float]
+    begins: str
+    ends: str
+    legend: Sequence[tuple[str, str]]
+    records: Sequence[str]
+    more_records: int
+
+
+def cards(data: ReportInput) -> list[Card]:
+    """The worst CARDS_MAX incidents; the first few are open."""
+    named = zip(identities(data.incidents), data.incidents, strict=True)
+    return [_card(name, one, data, place < OPEN_AT_FIRST) for place, (name, one) in enumerate(islice(named, CARDS_MAX))]
+
+
+def _card(identity: str, one: Incident, data: ReportInput, opened: bool) -> Card:
+    begin, end = _edges(one)
+    lanes = [_lane(lane, one, begin, end) for lane in one.lanes]
+    states = sorted({span[2] for lane in one.lanes for span in lane.spans}, key=list(State).index)
+    return Card(
+        identity, NAMES[one.kind], one.kind.value, one.level.name.lower(), LEVELS[one.level], one.going_on,
+        opened and one.level is not Level.MINOR, title(one, data.t1), (*one.brokers, *one.ns, one.topic),
+        when(one), whom(one), first(one),
+        command(one, data.options.get("journal", "JOURNAL")), _cause(one), _topics(one), _impact(one), lanes,
+        (_percent(one.t1, begin, end), _percent(one.t2, begin, end)), _clock(one.t1),
+        "still" if one.going_on else _clock(one.t2), [(state.value, STATES[state]) for state in states],
+        [record_text(record) for record in one.records[:RECORDS_SHOWN]],
+        max(0, len(one.records) - RECORDS_SHOWN),
+    )  # fmt: skip
+
+
+def when(one: Incident) -> str:
+    """The exact time in UTC, and how long it lasted."""
+    until = "still" if one.going_on else times.moment(one.t2)
+    return f"{times.moment(one.t1)} to {until} UTC, {text.microseconds(one.lasted_us)}"
+
+
+def record_text(record: Record) -> str:
+    """A record as it can be found in the journal: its name server's id, boot and own clock."""
+    boot = "boot unknown" if record.boot is None else f"boot {record.boot}"
+    return " ".join(
+        word for word in (record.ns, boot, times.exact_text(record.ts), record.ev, record.cause, record.broker) if word
+    )
+
+
+def _edges(one: Incident) -> tuple[int, int]:
+    spans = [span for lane in one.lanes for span in lane.spans]
+    begin = min((span[0] for span in spans), default=one.t1)
+    return begin, max(begin + 1, *(span[1] for span in spans), one.t2) if spans else max(one.t2, begin + 1)
+
+
+def _lane(lane: Lane, one: Incident, begin: int, end: int) -> LaneView:
+    bars = [
+        Bar(
+            _percent(a, begin, end),
+            round(_percent(b, begin, end) - _percent(a, begin, end), 2),
+            state.value,
+            f"{lane.ns}: {STATES[state]}, {_clock(a)} to {_clock(b)}, {text.microseconds(b - a)}",
+        )
+        for a, b, state in lane.spans
+    ]
+    return LaneView(lane.ns, lane.says, lane.ns in one.ns, bars)
+
+
+def _percent(at: int, begin: int, end: int) -> float:
+    return round(100 * (min(max(at, begin), end) - begin) / (end - begin), 2)
+
+
+def _clock(us: int) -> str:
+    return times.moment(us)[11:]
+
+
+def _cause(one: Incident) -> str:
+    if one.kind is Kind.MISSING_TOPIC:
+        return {"new": "no lookup of it was usual before", "anomaly": "more lookups than usual"}.get(one.cause, "")
+    stalled = f"{text.names(one.stalled)} did not run at its beginning, or just before." if one.stalled else ""
+    clocks = "It may be a change that reached all at once: clocks are not known well enough." if one.clocks else ""
+    words = (f"{text.cause(one.cause)}." if one.cause else "", silent_before(one), stalled, clocks)
+    return " ".join(word for word in words if word)
+
+
+def _topics(one: Incident) -> str:
+    if not one.harm.topics or one.kind is Kind.MISSING_TOPIC:
+        return ""
+    sample = [text.short(name) for name in one.harm.sample]
+    more = one.harm.topics - len(sample)
+    named = ", ".join(sample) + (f" and {more:,} more" if more > 0 and sample else "")
+    return f"{one.harm.topics:,} user topics with {one.harm.queues:,} queues{': ' if named else ''}{named}"
+
+
+def _impact(one: Incident) -> str:
+    if not one.harm.orphaned and not one.harm.twice:
+        return ""
+    return (
+        f"In the worst group of consumers that is spread over the name servers, {one.harm.orphaned:,} queues have no "
+        f"consumer and {one.harm.twice:,} have two or more."
+    )

@@ -1,0 +1,86 @@
+"""The section about divergence: when name servers disagreed, about which broker, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocketns.pipeline.contract.causes import LOST_RECORDS
+from rocketns.pipeline.contract.meanings import LOST, Meaning
+from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.report import text
+from rocketns.pipeline.report.blocks import Block, Section, listed, meaning, plural
+from rocketns.pipeline.report.grid import Column
+from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.sections.common import WHEN, lasted
+
+DOUBT = Column("doubt", "Doubt", text.doubt)
+
+
+def divergence_section(data: ReportInput) -> Section:
+    """When did which name servers disagree, about which broker, and why."""
+    rows = data["incidents"].rows
+    lost = [row for row in rows if row.get("doubt") == LOST_RECORDS]
+    certain = [row for row in rows if row.get("doubt") != LOST_RECORDS]
+    total = int(data.figures.get("incidents", data["incidents"].total - len(lost)))
+    answer = "The name servers agreed on every route, apart from differences shorter than min_window."
+    if total:
+        windows = plural(data.figures.get("windows", data["key_windows"].total), "window")
+        answer = (
+            f"{plural(total, 'divergence')} with {windows} of user topics in which name servers disagreed about a "
+            f"route.{_longest(certain)}"
+        )
+    blocks = [_brokers("Divergence of brokers", meaning("incidents"), certain, total, data)]
+    doubtful = data["incidents"].total - total
+    if doubtful > 0:
+        answer += f" Not counted, because they may be lost records: {doubtful:,}."
+        blocks.append(_brokers("May be lost records", LOST, lost, doubtful, data))
+    return Section("divergence", answer, [*blocks, _windows(data)])
+
+
+def _brokers(title: str, meant: Meaning, rows: Sequence[Row], total: int, data: ReportInput) -> Block:
+    columns = (
+        *WHEN,
+        lasted(data),
+        Column("cause", "Cause", text.cause, wide=True),
+        Column("broker", "Broker", wide=True),
+        Column("ns_without", "Without the route", text.names, wide=True),
+        Column("stalled", "Stalled", _or_nothing, wide=True),
+        Column("windows", "Windows", text.number, number=True),
+        Column("user_topics", "User topics", text.number, number=True),
+        Column("topics", "All topics", text.number, number=True),
+        Column("queues", "Hidden queues", text.number, number=True),
+        Column("topic_sample", "Such as", lambda names: text.names(names, 3), wide=True),
+        Column("gap_max", "Silent before", text.milliseconds, number=True),
+        DOUBT,
+    )
+    table = Table(rows, max(total, len(rows)), data["incidents"].path)
+    return listed(title, meant, columns, table, "No divergence.")
+
+
+def _windows(data: ReportInput) -> Block:
+    columns = (
+        *WHEN,
+        lasted(data),
+        Column("topic", "Topic", wide=True),
+        Column("broker", "Broker", wide=True),
+        Column("cause", "Cause", text.cause, wide=True),
+        Column("opened_by", "Opened by"),
+        Column("gap", "Silent before", text.milliseconds, number=True),
+        Column("values", "What they said", text.views, wide=True),
+        DOUBT,
+    )
+    return listed("Windows", meaning("key_windows"), columns, data["key_windows"], "No window.")
+
+
+def _or_nothing(names: Sequence[str] | None) -> str:
+    return text.names(names) if names else text.NONE
+
+
+def _longest(rows: Sequence[Row]) -> str:
+    if not rows:
+        return ""
+    worst = max(rows, key=lambda row: (row["t2"] - row["t1"], -row["t1"]))
+    return (
+        f" The longest: {text.microseconds(worst['t2'] - worst['t1'])} from {text.moment(worst['t1'])}, "
+        f"{text.short(worst['broker'])}, {text.cause(worst['cause'])}."
+    )

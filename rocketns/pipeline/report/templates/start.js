@@ -1,0 +1,25 @@
+const cards = one("[data-cards]") ? cardList(one("[data-cards]")) : () => false;
+const rows = new Map(all("[data-table]").filter((place) => one("script", place)).map((place) => [place.id, sortable(place)]));
+all("[data-timeline]").forEach(timeline);
+
+// An anchor may be of a card or of a row that is on another page of its list.
+const follow = () => {
+  const anchor = decodeURIComponent(location.hash.slice(1));
+  const [, table, number] = anchor.match(/^(t-.*)-(\d+)$/) ?? [];
+  return cards(anchor) || (rows.has(table) && rows.get(table)(Number(number) - 1));
+};
+addEventListener("hashchange", follow);
+document.addEventListener("click", (event) => {
+  // a second click on the same link, after the list was turned
+  const link = event.target.closest?.("a[href^='#']");
+  if (link && link.hash === location.hash) follow();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+  const search = one("[data-search]");
+  if (search) {
+    event.preventDefault();
+    search.focus();
+  }
+});
+follow();

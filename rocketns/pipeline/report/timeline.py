@@ -1,0 +1,133 @@
+"""The timeline: an overview of the whole observation as bars, and everything in it as data for the page's script, which
+shows any part of it in detail, to the second."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rocketns.pipeline.incidents.model import Incident
+from rocketns.pipeline.report import text
+from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.spans import BrokerRow, Span, broker_rows, down_spans, merged
+from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.words.names import identities
+from rocketns.pipeline.report.words.titles import title
+
+NAME_SERVERS_MAX = 12
+ROWS_MAX = 400  # of one name server
+SPANS_MAX = 400  # of one row; closer ones are joined
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A stretch: left edge and width in per cent, its state for the style sheet, what a tooltip says."""
+
+    left: float
+    width: float
+    state: str
+    tip: str
+
+
+@dataclass(frozen=True)
+class OverviewLane:
+    """A row of the overview."""
+
+    label: str
+    bars: Sequence[Bar]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """``data``: t0 and t1 in ms, and groups of rows, each with spans [from, to, state, tip, anchor], ms since t0."""
+
+    lanes: Sequence[OverviewLane]
+    begins: str
+    ends: str
+    data: Mapping[str, Any]
+
+
+def timeline(data: ReportInput, servers: Sequence[str]) -> Timeline:
+    """Of the first NAME_SERVERS_MAX name servers, and of all incidents."""
+    shown = servers[:NAME_SERVERS_MAX]
+    lanes = [_lane("incidents", [(one.t1, one.t2) for one in data.incidents], "gone", data)]
+    lanes += [_lane(ns, down_spans(data, ns), "down", data) for ns in shown]
+    groups = [_incidents(data), *(_server(data, ns) for ns in shown)]
+    told = {"t0": data.t0 // 1000, "t1": data.t1 // 1000, "groups": groups}
+    return Timeline(lanes, text.moment(data.t0), text.moment(data.t1), told)
+
+
+def _lane(label: str, spans: Iterable[Span], state: str, data: ReportInput) -> OverviewLane:
+    whole = max(1, data.t1 - data.t0)
+    bars = [
+        Bar(
+            round(100 * (a - data.t0) / whole, 3),
+            round(100 * (b - a) / whole, 3),
+            state,
+            f"{text.moment(a)} to {text.moment(b)}",
+        )
+        for a, b in merged(spans, data.t0, data.t1)
+    ]
+    return OverviewLane(label, bars)
+
+
+def _incidents(data: ReportInput) -> dict[str, Any]:
+    """A row for each broker, name server or topic, those of the worst incident first."""
+    rows: defaultdict[str, list[list[Any]]] = defaultdict(list)
+    for anchor, one in zip(identities(data.incidents), data.incidents, strict=True):
+        rows[_subject(one)].append(
+            [*_ms((one.t1, one.t2), data), one.level.name.lower(), visible(title(one, data.t1)), anchor]
+        )
+    named = [{"label": visible(label), "spans": spans} for label, spans in rows.items()]
+    return {"name": "all incidents", "rows": named, "steady": ""}
+
+
+def _subject(one: Incident) -> str:
+    if len(one.brokers) == 1:
+        return one.brokers[0]
+    return one.topic if one.harm.misses else ", ".join(one.ns)
+
+
+def _server(data: ReportInput, ns: str) -> dict[str, Any]:
+    """Rows of the brokers that were not always listed; what is not drawn is up."""
+    known = broker_rows(data, ns)
+    rows = [row for row in known if row.failed or row.down or row.differ or _late(row, data)]
+    away = [_told(span, "down", "name server away or not known", data) for span in down_spans(data, ns)]
+    shown = [{"label": visible(row.label), "spans": _spans(row, data)} for row in rows[:ROWS_MAX]]
+    steady, more = len(known) - len(rows), max(0, len(rows) - ROWS_MAX)
+    words = [f"{steady:,} brokers were listed all the time."] if steady else []
+    words += [f"{more:,} more brokers are not drawn."] if more else []
+    itself = {"label": "the name server itself", "spans": away}
+    return {"name": visible(ns), "rows": [itself, *shown], "steady": " ".join(words)}
+
+
+def _late(row: BrokerRow, data: ReportInput) -> bool:
+    return bool(row.up) and row.up[0][0] > data.t0
+
+
+def _spans(row: BrokerRow, data: ReportInput) -> list[list[Any]]:
+    before = [(data.t0, row.up[0][0])] if _late(row, data) else []
+    kinds = (
+        (row.differ, "differs", "name servers disagree about its topics"),
+        (row.failed, "gone", "gone after a failure"),
+        (row.down, "left", "gone without a failure"),
+        (before, "left", "not registered yet"),
+    )
+    found = [_told(span, state, words, data) for spans, state, words in kinds for span in _bounded(spans, data)]
+    return sorted(found, key=lambda span: int(span[0]))
+
+
+def _bounded(spans: Sequence[Span], data: ReportInput) -> Sequence[Span]:
+    """The spans as they are, unless there are very many."""
+    return spans if len(spans) <= SPANS_MAX else merged(spans, data.t0, data.t1, SPANS_MAX)
+
+
+def _told(span: Span, state: str, words: str, data: ReportInput) -> list[Any]:
+    return [*_ms(span, data), state, words, ""]
+
+
+def _ms(span: Span, data: ReportInput) -> tuple[int, int]:
+    start, end = max(span[0], data.t0), min(span[1], data.t1)
+    return (start - data.t0) // 1000, (end - data.t0) // 1000

@@ -1,0 +1,60 @@
+"""What to do first."""
+
+from __future__ import annotations
+
+from rocketns.pipeline.incidents.model import Incident, Kind
+from rocketns.pipeline.report.text import milliseconds, short, visible
+from rocketns.pipeline.report.words.names import brokers, servers
+
+STALLED = (
+    "Look why {ns} did not run for a while: it was stopped, suspended or without CPU, and learned late what changed."
+)
+CONNECTION = "Look at the connection from {broker}{addr} to {ns}: it ended, and no registration followed."
+
+
+def first(one: Incident) -> str:
+    """What to do first."""
+    broker = brokers(one)
+    address = f" ({visible(one.addrs[0])})" if len(one.addrs) == 1 else ""
+    if one.stalled and set(one.stalled) >= set(one.ns):
+        return STALLED.format(ns=servers(one.ns))
+    by_cause = ADVICE.get((one.kind, one.cause)) or ADVICE[one.kind, ""]
+    return by_cause.format(broker=broker, addr=address, ns=servers(one.ns), topic=short(visible(one.topic)))
+
+
+def silent_before(one: Incident) -> str:
+    """How long a broker had been silent when it was dropped; '' if that is not known."""
+    if one.silent_ms is None:
+        return ""
+    return f"The last heartbeat was {milliseconds(one.silent_ms)} before."
+
+
+# By kind and cause; the empty cause stands for all others.
+ADVICE = {
+    (Kind.MISSING, "expired"): "Look at the network between {broker}{addr} and {ns}: heartbeats do not arrive there, "
+    "and other name servers get them.",
+    (Kind.MISSING, "channel_close"): CONNECTION,
+    (Kind.MISSING, "channel_exception"): CONNECTION,
+    (Kind.MISSING, "channel_idle"): CONNECTION,
+    (Kind.MISSING, "start"): "Look whether namesrvAddr of {broker}{addr} names {ns}: it has not registered there since "
+    "that name server started.",
+    (Kind.MISSING, "register"): "Look whether namesrvAddr of {broker}{addr} names {ns}: it registered elsewhere only.",
+    (Kind.MISSING, ""): "Look at the log of {broker}{addr} for its registration at {ns}.",
+    (Kind.STALE_ROUTES, "admin"): "Delete the topic again at every name server (mqadmin deleteTopic).",
+    (Kind.STALE_ROUTES, ""): "Look at the log of {broker}{addr} for failed registrations at {ns}. A restart of the "
+    "broker sends everything again.",
+    (Kind.STALE_PERMISSIONS, ""): "Repeat the change at every name server (mqadmin wipeWritePerm or addWritePerm).",
+    (Kind.CRASH, ""): "Look at the process and the host of {broker}{addr}: all its connections ended at once.",
+    (Kind.DEAD, ""): "Look at the host and the network of {broker}{addr}: heartbeats stopped everywhere, and no "
+    "connection was closed.",
+    (Kind.LOST, ""): "Look at the log of {broker}{addr}: name servers saw different endings.",
+    (Kind.FLAP, "expired"): "Look at load, garbage collection and network of {broker}{addr}: its heartbeats come too "
+    "late.",
+    (Kind.FLAP, ""): "Look at the process and the network of {broker}{addr}: its connections end again and again.",
+    (Kind.RESTARTED, ""): "Nothing, if the restart was planned.",
+    (Kind.KILLED, ""): "Look at the host of {ns}: killed processes are in the kernel's log. It left no stop record.",
+    (Kind.STOPPED, ""): "Start {ns}, or take it out of namesrvAddr of brokers and clients.",
+    (Kind.SILENT, ""): "Look whether {ns} runs. If it does, look at its disk and at what copies its journal.",
+    (Kind.MISSING_TOPIC, ""): "Find the client (journalLookupClients=true shows its address). Then correct the name, "
+    "or create topic {topic}.",
+}  # fmt: skip

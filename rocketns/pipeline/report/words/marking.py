@@ -1,0 +1,20 @@
+"""Names within a sentence of the page, marked so that they stand out and do not break at a hyphen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+from rocketns.pipeline.report.text import short, visible
+
+
+def marked(sentence: str, names: Iterable[str]) -> Markup:
+    """The sentence as HTML with each of these names in a ``span`` of class ``name``."""
+    shown = sorted({short(visible(name)) for name in names if name}, key=len, reverse=True)
+    if not shown:
+        return escape(sentence)
+    parts = re.split(f"((?<![\\w-])(?:{'|'.join(map(re.escape, shown))})(?![\\w-]))", sentence)
+    span = Markup('<span class="name">{}</span>')
+    return Markup("").join(span.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))

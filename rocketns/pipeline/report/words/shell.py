@@ -1,0 +1,34 @@
+"""The command to copy. Names come from the network, so each is quoted for bash."""
+
+from __future__ import annotations
+
+import shlex
+
+from rocketns.pipeline.contract import times
+from rocketns.pipeline.incidents.model import Incident, Kind
+
+SOON_US = 60_000_000  # long enough after the beginning for clocks that differ a little
+PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:%@+,=")
+
+
+def command(one: Incident, journal: str) -> str:
+    """What to paste into a shell to see the routes of then; '' if no topic shows the incident."""
+    if not one.topic:
+        return ""
+    words = ["rocketns", "audit", "explain", "--journal", quoted(journal), "--at", times.exact_text(_then(one))]
+    return " ".join([*words, "--", quoted(one.topic)])
+
+
+def _then(one: Incident) -> int:
+    """Soon after the beginning; of a name server's outage soon after its start."""
+    begin = one.t1 + one.away_us if one.kind in (Kind.RESTARTED, Kind.KILLED) else one.t1
+    return min(begin + SOON_US, (begin + one.t2) // 2)
+
+
+def quoted(word: str) -> str:
+    """A word for bash. Names come from the network: what cannot be seen is written as escapes, and a line break does
+    not end the command."""
+    if word.isprintable():
+        return shlex.quote(word)
+    octets = word.encode("utf-8", "backslashreplace")
+    return "$'" + "".join(chr(octet) if octet in PLAIN else f"\\x{octet:02x}" for octet in octets) + "'"

@@ -1,0 +1,24 @@
+"""What each broker holds: user topics and their queues."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import TOPIC_INTERVALS
+from rocketns.pipeline.jobs.load import broker_load
+
+
+def test_each_topic_counts_once_with_its_largest_number_of_queues(spark: SparkSession) -> None:
+    rows = [
+        ("n1", "t", "b1", 4, 4, 6, 0, 100, "register", "open"),
+        ("n2", "t", "b1", 8, 8, 6, 50, 100, "register", "open"),
+        ("n1", "u", "b1", 2, 2, 6, 0, 100, "register", "open"),
+        ("n1", "b1", "b1", 1, 1, 6, 0, 100, "register", "open"),
+        ("n1", "%RETRY%g", "b1", 1, 1, 6, 0, 100, "register", "open"),
+        ("n1", "before", "b1", 9, 9, 6, 0, 10, "register", "admin"),
+        ("n1", "TBW102", "b2", 8, 8, 6, 0, 100, "register", "open"),
+    ]
+    system = spark.createDataFrame([("b1",)], "topic string")
+    found = broker_load(spark.createDataFrame(rows, TOPIC_INTERVALS), system, Observation(10, 100))
+    assert sorted(tuple(row) for row in found.collect()) == [("b1", 4, 2, 10, ["t", "u"]), ("b2", 1, 0, 0, [])]
