@@ -97,8 +97,10 @@ class Reader:
 
 def _comparable(state: State) -> tuple[object, ...]:
     """Without what a reader keeps of groups that are gone."""
-    members = {key: one["addr"] for key, one in state.members.items()}
-    return state.topics, state.kv, members, {name: state.switches[name] for name, _ in members}
+    members = {key: one.addr for key, one in state.members.items()}
+    groups = state.replay.routes.groups
+    switches = {name: (groups[name].zone_name, groups[name].enable_acting_master) for name, _ in members}
+    return state.topics, state.kv, members, switches
 
 
 def check_files(server: NameServer, process: NameServerProcess) -> None:
