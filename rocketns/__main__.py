@@ -123,7 +123,7 @@ def _reread(controller: NamesrvController, log_writer: LogWriter, supervisor: Su
     supervisor.reloading()
     log_writer.reopen()
     controller.reread()
-    supervisor.ready(controller.boot_line())
+    supervisor.reloaded()
 
 
 def _spare_the_collector() -> None:

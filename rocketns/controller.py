@@ -20,6 +20,7 @@ from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
@@ -50,6 +51,7 @@ from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
 if TYPE_CHECKING:
     from rocketns.journal.journal import Journal
+    from rocketns.journal.restore.reading import Restored
 
 log = logging.getLogger("rocketns.controller")
 
@@ -58,9 +60,17 @@ FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # The shortest interval. The balance of the reactors has the same, so that both jobs cost one wake-up.
 IDLE_CHECK_INTERVAL_MS = 1_000
+# Brokers that went since the journal ended have expired at a name server that ran on: it knows more.
+JOURNAL_OLD_MS = 120_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
+# The journal's last snapshot, and how long it waits for the writer where that is behind.
+LAST_SNAPSHOT_WITHIN_S = 1.0
+WRITER_PAUSE_S = 0.005
+# At the start: how long connections wait for the restored routes without an answer, and the brokers that the log names.
+RESTORE_UNHEARD_S = 1.0
+UNCONFIRMED_LINES_MAX = 100
 
 
 class NamesrvController:
@@ -113,7 +123,8 @@ class NamesrvController:
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, record)
 
         product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type)
-        answering = Answering(self.context, self.clock, self.delivery, product, serialize_type)
+        when_written = None if self.journal is None else self.journal.written.when_written
+        answering = Answering(self.context, self.clock, self.delivery, product, serialize_type, when_written)
         self.jobs = Jobs()
         self.stalls = StallWatch(self.clock, self.jobs, tables, self.delivery)
         silence = MassSilence(self.context, self.clock, self.delivery)
@@ -133,7 +144,9 @@ class NamesrvController:
 
         self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
         self.refusals = Refusals()
-        self.confirming = Confirming(configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses)
+        self.confirming = Confirming(
+            configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses, self.delivery.deliver
+        )
         self._add_jobs()
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
@@ -145,11 +158,14 @@ class NamesrvController:
         from rocketns.journal.journal import Journal
         from rocketns.journal.record import OVERFLOW
 
-        ns = config.ns(self.configuration.netty.bind_address, self._listening.address[1])
+        ns = self._journal_ns()
         sources = [] if reactors is None else [partial(drain_counts, reactors, OVERFLOW)]
         kv = kv_config.config_table
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
         return Journal(config, ns, tables, kv, self.clock.now().epoch_ms, _call_later, sources)
+
+    def _journal_ns(self) -> str:
+        return self.configuration.journal.ns(self.configuration.netty.bind_address, self._listening.address[1])
 
     def _add_jobs(self) -> None:
         """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
@@ -185,32 +201,49 @@ class NamesrvController:
         await self.tls.start()
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
-        if self.journal is None:
-            await self._seed()
+        self._wait_for_jobs()
+        filled = await self._fill_tables()
+        if self.journal is not None:
+            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, restored=filled)
+        if self.context.restoring:
+            self.context.note_restoring(restoring=False)
+            self.control.release()
         else:
-            self.journal.start()
+            await self._accept()
+        self.lookup_switch.update(self.clock.now())
+        self.stalls.begin(self._transports)
+        self.confirming.tick()
+
+    async def _accept(self) -> None:
         if self.reactor_transport is None:
             await self.asyncio_transport.accept(self._listening)
         else:
             self.reactor_transport.accept(self._listening.socket)
-            self.lookup_switch.update(self.clock.now())
-        self.stalls.begin(self._transports)
-        self._wait_for_jobs()
 
-    async def _seed(self) -> bool:
-        """Fill the tables from another name server. Whether they were filled."""
-        config, serialize_type = self.configuration.restore, SerializeType[self.configuration.serialize_type]
-        seeds = await seeds_of(config, self.client, serialize_type, self._listening.address[1])
-        if not seeds:
-            return False
-        known = await seeded_routes(seeds, config.seed_seconds, self.clock.now().epoch_ms)
+    async def _fill_tables(self) -> bool:
+        """From the journal, or if there is none or an old one, from another name server. Whether they were filled."""
+        restored, known, reason = await self._restored_while_peers_wait(), None, Reason.SEEDED
+        if restored is None or self.clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS:
+            known = await self._seeded()
+        if known is None and restored is not None:
+            known, reason = restored.routes, Reason.RESTORED
         if known is None:
             return False
-        fill(self.context.tables, known, Reason.SEEDED, self.clock.now().ms, config.confirm_seconds * 1000)
-        for piece in topic_pieces(self.context.tables):
+        tables, confirm_s = self.context.tables, self.configuration.restore.confirm_seconds
+        fill(tables, known, reason, self.clock.now().ms, confirm_s * 1000)
+        log.info("%d brokers are not confirmed yet (%s): they have %d s", len(tables.unconfirmed), reason, confirm_s)
+        for key in list(tables.unconfirmed)[:UNCONFIRMED_LINES_MAX]:
+            log.info("broker not confirmed yet (%s): %s", reason, key)
+        for piece in topic_pieces(tables):
             self.publisher.publish(list(piece))
             await asyncio.sleep(0)
         return True
+
+    async def _seeded(self) -> KnownRoutes | None:
+        """The routes of another name server."""
+        config, serialize_type = self.configuration.restore, SerializeType[self.configuration.serialize_type]
+        seeds = await seeds_of(config, self.client, serialize_type, self._listening.address[1])
+        return await seeded_routes(seeds, config.seed_seconds, self.clock.now().epoch_ms) if seeds else None
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
@@ -237,14 +270,53 @@ class NamesrvController:
             self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
 
+    async def _restored_while_peers_wait(self) -> Restored | None:
+        """`_restored`. Connections wait; where it takes long, look-ups are answered and everything else waits."""
+        restoring = asyncio.ensure_future(self._restored())
+        done, _ = await asyncio.wait({restoring}, timeout=RESTORE_UNHEARD_S)
+        if not done:
+            log.warning("restoring the routes takes long: until it ends, look-ups are answered SYSTEM_ERROR")
+            self.context.note_restoring(restoring=True)
+            self.control.hold()
+            await self._accept()
+        return await restoring
+
+    async def _restored(self) -> Restored | None:
+        """The routes of the journal. None if there are none, or if reading them fails."""
+        config, now = self.configuration, self.clock.now()
+        if self.journal is None or not config.restore.restore:
+            return None
+        from rocketns.journal.restore.restoring import restore
+
+        folder, ns = Path(config.journal.journal_path), self._journal_ns()
+        try:
+            restored = await asyncio.to_thread(restore, folder, ns, now.epoch_ms, config.restore.restore_max_seconds)
+        except Exception:
+            log.exception("no routes are restored, because reading the journal failed")
+            return None
+        if restored is None or not restored.brokers:
+            return None
+        log.info("%s", restored)
+        return restored
+
     def _tick_journal(self) -> None:
-        if self.journal is not None:
+        if self.journal is not None and self.journal.is_started:
             self.journal.tick(self.clock.now().epoch_ms)
 
     async def _stop_journal(self) -> None:
         if self.journal is not None:
+            if self.configuration.restore.restore:
+                await self._write_last_snapshot(self.journal)
             self.journal.stop(self.clock.now().epoch_ms)
             await asyncio.to_thread(self.journal.join)
+
+    async def _write_last_snapshot(self, journal: Journal) -> None:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + LAST_SNAPSHOT_WITHIN_S
+        for is_behind in journal.last_snapshot():
+            if loop.time() > ends:
+                break
+            await asyncio.sleep(WRITER_PAUSE_S if is_behind else 0)
 
     def _log_configuration(self) -> None:
         for config in (self.configuration.namesrv, self.configuration.netty):

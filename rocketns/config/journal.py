@@ -39,8 +39,8 @@ class JournalConfig:
         low=1, high=BYTES_MAX,
     )  # fmt: skip
     journal_rotation_seconds: int = prop(
-        600, "age of the open file; only closed files are read", START, unit="s", at_limit="a new file is begun",
-        low=1, high=86_400,
+        600, "age of the open file; where it is not visible, only closed files are read", START, unit="s",
+        at_limit="a new file is begun", low=1, high=86_400,
     )  # fmt: skip
     journal_fsync_ms: int = prop(
         1_000, "time between two writes with fdatasync; a crash loses at most as much", START, unit="ms",

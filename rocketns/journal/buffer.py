@@ -156,24 +156,32 @@ class Buffer:
         self._room = 0
 
     def _hand_over_early(self) -> None:
-        if len(self._front) * EARLY_SHARE >= self._limits.buffer_bytes and not self._writer.has_pending:
+        if len(self._front) * EARLY_SHARE >= self._limits.buffer_bytes and not self._writer.is_behind:
             self._hand_over()
 
-    def _hand_over(self, *, ends: bool = False) -> None:
+    def _hand_over(self, *, ends: bool = False, sync: bool = True) -> None:
         if self._segment is not None and (self._front or ends):
             self._handed_bytes += len(self._front)
-            self._writer.push(Chunk(self._segment, self._front, ends))
+            self._writer.push(Chunk(self._segment, self._front, ends), sync=sync)
             self._front = bytearray()
 
+    def hand_over_soon(self) -> bool:
+        """Let the writer write what there is; the next `flush` syncs it. False if the writer is too far behind."""
+        if not self._writer.takes_more:
+            return False
+        self._hand_over(sync=False)
+        self._measure_room()
+        return True
+
     def flush(self, epoch_ms: int) -> None:
-        """Hand the buffer to the writer unless it is still busy, record a loss, and end a file that is due."""
+        """Hand the buffer to the writer unless it is behind, record a loss, and end a file that is due."""
         self.at(epoch_ms)
         if self.lost:
             self._put_loss()
+        if not self._writer.is_behind:
+            self._hand_over()
         if self._writer.has_pending:
             self._writer.wake()
-        else:
-            self._hand_over()
         self._measure_room()
 
     def _put_loss(self) -> None:

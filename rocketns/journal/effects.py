@@ -20,12 +20,13 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     KvChanged,
+    MappingsPut,
     MinBrokerIdChanged,
     Stalled,
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 HEARTBEAT = "heartbeat"
 # The event of a registration comes after the events of its topics, and its record before theirs. An address that gave
@@ -49,15 +50,18 @@ class Effects:
         self._buffer = buffer
         self._now_ms = 0
         self._joined = False
+        self._routes_changed = False
 
-    def write(self, events: list[Event], now_ms: int) -> None:
-        """``now_ms`` is the clock by which brokers expire."""
+    def write(self, events: list[Event], now_ms: int) -> bool:
+        """``now_ms`` is the clock by which brokers expire. Whether routes changed."""
         self._now_ms = now_ms
+        self._routes_changed = False
         if len(events) > 1:
             self._joined = False
             events = sorted(events, key=_place)
         for event in events:
             self._write(event)
+        return self._routes_changed
 
     def _write(self, event: Event) -> None:
         match event:
@@ -67,10 +71,8 @@ class Effects:
                 self._heartbeat(event)
             case BrokerDoubted():
                 self._doubted(event)
-            case TopicsPut():
-                self._topics_put(event)
-            case TopicsDeleted():
-                self._topics_deleted(event)
+            case TopicsPut() | TopicsDeleted() | MappingsPut():
+                self._topics_changed(event)
             case BrokerDown():
                 self._down(event)
             case BrokerIdsLeft():
@@ -92,15 +94,21 @@ class Effects:
         if event.data_version != member.version:
             member.note_version(event.data_version)
         data = self._tables.broker_addr_table[event.broker_name]
-        if (
+        changed = (
             event.timeout_ms != member.timeout_ms
             or event.ha_server_addr != member.ha_addr
             or data.zone_name != group.zone
             or data.enable_acting_master != group.acting
-        ):
+        )
+        if changed or self._filter_servers(member) != member.filter_servers:
             self._write_attributes(event, member, group, data)
         else:
             self._beat(member, event.gap_ms)
+
+    def _filter_servers(self, member: Member) -> list[str | None]:
+        if not self._tables.filter_server_table:
+            return []
+        return self._tables.filter_server_table.get(BrokerAddrInfo(member.cluster, member.addr), [])
 
     def _beat(self, member: Member, gap_ms: int | None) -> None:
         if gap_ms is None:
@@ -109,9 +117,13 @@ class Effects:
             self._buffer.put(b'%b,"gap":%d%b' % (member.heartbeat, gap_ms, member.tail))
 
     def _write_attributes(self, event: BrokerRegistered, member: Member, group: Group, data: BrokerData) -> None:
+        servers = self._filter_servers(member)
+        changed_servers = None if servers == member.filter_servers else servers
         member.note_attributes(event.timeout_ms, event.ha_server_addr)
-        group.note_switches(data.zone_name, data.enable_acting_master)
-        self._buffer.put(encoding.columns("hb", member_columns(member, group) | {"gap": event.gap_ms}))
+        member.note_filter_servers(servers)
+        group.note(data)
+        columns = member_columns(member, group) | {"gap": event.gap_ms, "fs": changed_servers}
+        self._buffer.put(encoding.columns("hb", columns))
 
     def _heartbeat(self, event: BrokerHeartbeat) -> None:
         member = self.members.by_addr.get((event.cluster, event.addr))
@@ -138,11 +150,31 @@ class Effects:
             self._leave(same, Cause.REGISTER, self._gap_before(event, same))
         member = Member(event.cluster, name, event.broker_id, event.addr, event.timeout_ms, event.ha_server_addr,
                         event.data_version)  # fmt: skip
+        self._buffer.put(encoding.columns("reg", member_columns(member, self._add(member))))
+        self._joined = self._routes_changed = True
+
+    def _add(self, member: Member) -> Group:
+        member.note_filter_servers(self._filter_servers(member))
         self.members.add(member)
-        group, data = self.members.groups[name], self._tables.broker_addr_table[name]
-        group.note_switches(data.zone_name, data.enable_acting_master)
-        self._buffer.put(encoding.columns("reg", member_columns(member, group)))
-        self._joined = True
+        group = self.members.groups[member.broker]
+        group.note(self._tables.broker_addr_table[member.broker])
+        return group
+
+    def adopt(self) -> None:
+        """The tables were filled at the start: their members count as recorded. A snapshot records them."""
+        live: dict[str, list[BrokerAddrInfo]] = {}
+        for key in self._tables.broker_live_table:
+            live.setdefault(key.addr, []).append(key)
+        for group in self._tables.broker_addr_table.values():
+            for broker_id, addr in group.broker_addrs.items():
+                own_cluster_last = sorted(live.get(addr, ()), key=lambda key: key.cluster == group.cluster)
+                for key in own_cluster_last[-1:]:
+                    self._adopt_member(group, broker_id, key)
+
+    def _adopt_member(self, group: BrokerData, broker_id: int, key: BrokerAddrInfo) -> None:
+        entry = self._tables.broker_live_table[key]
+        self._add(Member(key.cluster, group.broker_name, broker_id, key.addr, entry.timeout_ms, entry.ha_server_addr,
+                         entry.data_version))  # fmt: skip
 
     def _missing(self, name: str) -> list[Member]:
         """The recorded members that are no longer in their group."""
@@ -151,6 +183,7 @@ class Effects:
         return [member for member in self.members.of_broker(name) if addrs.get(member.bid) != member.addr]
 
     def _leave(self, member: Member, cause: Cause, gap_ms: int | None) -> None:
+        self._routes_changed = True
         self.members.remove(member)
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause}
         self._buffer.put(encoding.columns("down", columns))
@@ -175,6 +208,16 @@ class Effects:
         """The gap before this registration, which replaced the live entry of its own cluster."""
         return event.gap_ms if event.cluster == member.cluster else self._gap_ms(member)
 
+    def _topics_changed(self, event: TopicsPut | TopicsDeleted | MappingsPut) -> None:
+        self._routes_changed = True
+        match event:
+            case TopicsPut():
+                self._topics_put(event)
+            case TopicsDeleted():
+                self._topics_deleted(event)
+            case MappingsPut():
+                self._mappings_put(event)
+
     def _topics_put(self, event: TopicsPut) -> None:
         known = event.cause is Cause.REGISTER and not self._joined
         given = {"broker": event.broker_name, "cause": HEARTBEAT if known else event.cause}
@@ -186,6 +229,10 @@ class Effects:
         given = {"broker": event.broker_name, "cause": event.cause}
         for some in encoding.topic_lists(event.topics, None):
             self._buffer.put(encoding.columns("tdel", given | {"topics": some}))
+
+    def _mappings_put(self, event: MappingsPut) -> None:
+        for some in encoding.mapping_lists(event.mappings):
+            self._buffer.put(encoding.columns("map", {"broker": event.broker_name, "maps": some}))
 
     def _beside_tables(self, event: KvChanged | ConfigChanged | Stalled) -> None:
         match event:
@@ -203,4 +250,5 @@ def member_columns(member: Member, group: Group) -> dict[str, Any]:
     """All columns of ``reg``."""
     return member.key_columns() | encoding.version_columns(member.version) | {
         "timeout_ms": member.timeout_ms, "ha": member.ha_addr, "zone": group.zone, "acting": group.acting,
+        "gcluster": None if group.cluster == member.cluster else group.cluster, "fs": member.filter_servers or None,
     }  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from rocketns.journal.record import TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
-from rocketns.protocol.body.route import DataVersion, QueueData
+from rocketns.journal.record import MAPPINGS_IN_RECORD_MAX, TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
+from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
 
 
@@ -44,6 +44,19 @@ def version_columns(version: DataVersion | None) -> dict[str, Any]:
 def doubt_columns(doubt: Doubt | None) -> dict[str, Any]:
     """doubt, seen."""
     return {} if doubt is None else {"doubt": doubt.reason, "seen": doubt.seen_epoch_ms}
+
+
+def mapping_lists(mappings: Sequence[tuple[str, TopicQueueMappingInfo]]) -> Iterator[list[dict[str, Any]]]:
+    """The column ``maps``, split into as many records as needed."""
+    for start in range(0, len(mappings), MAPPINGS_IN_RECORD_MAX):
+        yield [_mapping(topic, info) for topic, info in mappings[start : start + MAPPINGS_IN_RECORD_MAX]]
+
+
+def _mapping(topic: str, info: TopicQueueMappingInfo) -> dict[str, Any]:
+    ids = None if info.curr_id_map is None else [list(pair) for pair in info.curr_id_map.items()]
+    columns = {"t": topic, "n": info.topic, "b": info.bname, "ids": ids, "e": info.epoch, "q": info.total_queues,
+               "d": info.dirty, "sc": info.scope}  # fmt: skip
+    return {name: value for name, value in columns.items() if value is not None}
 
 
 def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[orjson.Fragment]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from rocketns.config.journal import JournalConfig
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer, BufferLimits
+from rocketns.journal.durable.written import Written
 from rocketns.journal.effects import Effects
 from rocketns.journal.lookups import LookupCounters, LookupRow
 from rocketns.journal.segments import Store
@@ -29,6 +32,8 @@ ALIVE = encoding.columns("alive", {})
 STEP_ENTRIES = 1_000
 STEP_PAUSE_S = 0.004
 STOP_WITHIN_S = 2.0
+# Topics of all brokers that are written in half a second.
+LAST_SNAPSHOT_ENTRIES_MAX = 500_000
 
 Rows = Iterable[tuple[str | None, str | None, str | None, int | None, int, int]]
 
@@ -52,6 +57,7 @@ class Journal:
         self.buffer = Buffer(self.writer, limits, ns, store.free_boot(epoch_ms))
         self.lookups = LookupCounters(config.journal_lookup_keys_max, by_client=config.journal_lookup_clients)
         self.counts_lookups = config.journal_lookup_seconds > 0
+        self.written = Written(self.writer, later)
         self._effects = Effects(tables, self.buffer)
         self._tables = tables
         self._kv = kv
@@ -68,28 +74,51 @@ class Journal:
         self._epoch_ms = epoch_ms
         self._failed = False
         self._ns = ns
+        self.is_started = False
 
-    def start(self) -> None:
-        """Start the thread and let it open the first file."""
-        self.writer.start()
+    def start(self, call_soon: Callable[[Callable[[], None]], object], *, restored: bool = False) -> None:
+        """Start the thread and let it open the first file. ``restored``: the tables are filled already.
+
+        ``call_soon`` may be called on any thread, and calls on control's. RuntimeError where control has ended.
+        """
+        self.is_started = True
+        self.writer.start(partial(self._note_written, call_soon))
         self.buffer.at(self._epoch_ms)
-        self.buffer.put(encoding.columns("start", {"ns": self._ns}))
+        self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": restored or None}))
         self._write_loaded_kv()
+        if restored:
+            self._effects.adopt()
+            self._work.append(iter(self._snapshot()))
+            self._want_step()
         self.buffer.flush(self._epoch_ms)
+
+    def _note_written(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
+        """The writer's thread."""
+        if self.written.is_wanted:
+            with suppress(RuntimeError):
+                call_soon(self.written.note)
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(self._tables, self._effects.members, self._kv, self.buffer)
 
     def _write_loaded_kv(self) -> None:
         for name, table in self._kv.items():
             for key, value in table.items():
                 self.buffer.put(encoding.columns("kv", {"ns_key": name, "key": key, "val": value}))
 
-    def record(self, events: list[Event], now_ms: int, epoch_ms: int) -> None:
-        """Write the records of one request or batch. The tables are read as it left them."""
+    def record(self, events: list[Event], now_ms: int, epoch_ms: int) -> bool:
+        """Write the records of one request or batch. The tables are read as it left them.
+
+        Whether a change of routes is being written. Then the answer should wait for `Written.when_written`, so that the
+        change outlives the process.
+        """
         self._epoch_ms = epoch_ms
         try:
             self.buffer.at(epoch_ms)
-            self._effects.write(events, now_ms)
+            return self._effects.write(events, now_ms) and self.buffer.hand_over_soon()
         except Exception:
             self._note_failure()
+            return False
 
     def _note_failure(self) -> None:
         """Log the first failure. The record counts as lost."""
@@ -127,7 +156,7 @@ class Journal:
         if epoch_ms // HOUR_MS != self._snapshot_ms // HOUR_MS or is_after_loss:
             self._snapshot_ms = epoch_ms
             self._losses_mended = self.buffer.losses
-            self._work.append(iter(Snapshot(self._tables, self._effects.members, self._kv, self.buffer)))
+            self._work.append(iter(self._snapshot()))
 
     def _want_step(self) -> None:
         if self._work and not self._step_is_due and not self.buffer.is_half_full:
@@ -169,6 +198,19 @@ class Journal:
             "lang": row.language, "cv": row.version,
         }  # fmt: skip
         self.buffer.put(encoding.columns("lookup", given))
+
+    def last_snapshot(self) -> Iterator[bool]:
+        """Write a snapshot before `stop`, in pieces, so that the next start reads little. Nothing for large tables.
+
+        Yields after each piece whether the writer is behind: then the next piece should wait. It may be left off.
+        """
+        self._work.clear()
+        topics = self._tables.topic_queue_table.values()
+        if not self.is_started or sum(map(len, topics)) > LAST_SNAPSHOT_ENTRIES_MAX:
+            return
+        self.buffer.at(self._epoch_ms)
+        for _ in self._snapshot():
+            yield self.buffer.is_half_full
 
     def stop(self, epoch_ms: int) -> None:
         """Write the look-ups since the last row and ``stop``, and hand everything over. Then call `join`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rocketns.journal import encoding
-from rocketns.protocol.body.route import DataVersion
+from rocketns.protocol.body.route import BrokerData, DataVersion
 
 
 @dataclass(slots=True)
@@ -22,6 +22,7 @@ class Member:
     timeout_ms: int
     ha_addr: str | None
     version: DataVersion | None = None
+    filter_servers: list[str | None] = field(default_factory=list)
     address: tuple[str, str] = ("", "")
     heartbeat: bytes = b""
     tail: bytes = b""
@@ -37,6 +38,9 @@ class Member:
     def note_attributes(self, timeout_ms: int, ha_addr: str | None) -> None:
         self.timeout_ms, self.ha_addr = timeout_ms, ha_addr
 
+    def note_filter_servers(self, servers: list[str | None]) -> None:
+        self.filter_servers = servers
+
     def note_version(self, version: DataVersion | None) -> None:
         self.version = version
         columns = {name: value for name, value in encoding.version_columns(version).items() if value is not None}
@@ -45,14 +49,15 @@ class Member:
 
 @dataclass(slots=True)
 class Group:
-    """The members of one broker name by id, and the group's switches as they were last recorded."""
+    """The members of one broker name by id, and the group's cluster and switches as they were last recorded."""
 
+    cluster: str | None = None
     zone: str | None = None
     acting: bool = False
     members: dict[int, Member] = field(default_factory=dict)
 
-    def note_switches(self, zone: str | None, acting: bool) -> None:
-        self.zone, self.acting = zone, acting
+    def note(self, data: BrokerData) -> None:
+        self.cluster, self.zone, self.acting = data.cluster, data.zone_name, data.enable_acting_master
 
 
 class Members:

@@ -15,8 +15,11 @@ All records
     1 ms; it may step back when somebody sets the clock. ``ev`` says what it is, one of `EVENTS`.
 
 start, stop
-    The first two records of a boot are ``open`` and ``start`` (with ``ns``). There is no broker and no topic then.
-    ``stop`` is the last record of a server that was stopped; one that was killed has none.
+    The first two records of a boot are ``open`` and ``start`` (with ``ns``). There is no broker and no topic then,
+    unless ``restored`` is true: the server began with the routes that the records of the boots before it give, less
+    brokers that were silent for too long, or with those of another name server. A snapshot of them begins at once.
+    ``stop`` is the last record of a server that was stopped; one that was killed has none. Before it is a snapshot
+    where that takes less than a second.
 
 open
     The first record of each file: ``ns``, ``file``, the file's number, and ``rotate_s``, after how many seconds the
@@ -36,10 +39,12 @@ reg, hb, down: members of broker groups, which are what routes show
     where the server had no live entry of the address. ``dvt``, ``dvc``, ``dvs`` are the data version (timestamp ms,
     counter, state version), null where the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force),
     ``ha`` (HA address), ``zone`` and ``acting`` (true: the group knows acting masters); ``hb`` has these four only
-    where one of them changed, and then all four. ``cause`` of ``down``: unregister, expired, channel_close,
-    channel_exception, channel_idle; unconfirmed, refused: see ``doubt``; conflict: another address has the broker id
-    now, or the registration lost against the one that has it; register: the same address registered under another id or
-    cluster, and its ``reg`` follows. Live entries of addresses that are not members have no records.
+    where one of them or ``fs`` changed, and then all four. ``fs`` has the broker's filter servers; in ``reg`` and
+    ``snap`` null is none, in ``hb`` no change. ``gcluster`` is the cluster of the group, if it is another. ``cause`` of
+    ``down``: unregister, expired, channel_close, channel_exception, channel_idle; unconfirmed, refused: see ``doubt``;
+    conflict: another address has the broker id now, or the registration lost against the one that has it; register: the
+    same address registered under another id or cluster, and its ``reg`` follows. Live entries of addresses that are not
+    members have no records.
 
 doubt: a member is kept without a sign of life
     From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was
@@ -60,6 +65,12 @@ tput, tdel: queue data of one broker, ``broker``, which has no cluster in the ta
     `TOPICS_IN_RECORD_MAX`, and names of `TOPIC_CHARS_IN_RECORD_MAX` characters together unless it has one topic only.
     Within one request ``reg`` or ``hb`` comes before its ``tput``, and ``down`` before its ``tdel``.
 
+map: queue mappings of static topics
+    ``maps``: these topics have these mappings now: ``t`` the key of the mapping, and the fields of Java's
+    TopicQueueMappingInfo: ``n`` topic, ``b`` bname, ``ids`` pairs of currIdMap, ``e`` epoch, ``q`` totalQueues,
+    ``d`` dirty, ``sc`` scope. A topic has one mapping for each ``b``. None is ever removed. ``broker`` registered them.
+    A record has at most `MAPPINGS_IN_RECORD_MAX`.
+
 kv
     ``ns_key``, ``key``, ``val``: the new value of a KV item, null if it was deleted. Only real changes have a record;
     after ``start`` each item of the server's file has one.
@@ -68,16 +79,15 @@ config
     ``key``, ``val``: a property that request 318 changed; null for one whose name says that it holds a password.
 
 snap: the whole state, at the first chance in each UTC hour, so also at the start of a day, and after a loss
-    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right
-    before it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing
-    else. A record is one of: a member, with the columns of ``reg``; up to `TOPICS_IN_RECORD_MAX` ``topics`` of one
-    ``broker``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come between, as the server goes
-    on meanwhile: each ``snap`` record is true at its own ``seq``. A reader that starts with an empty state at part 0,
-    sets what each ``snap`` names, and applies all other records, has exactly the state of the server at ``end``. It
-    ignores a ``down`` or ``tdel`` of something unknown. A reader that already has the state may skip ``snap``, or check
-    it. A snapshot without ``end``, or with a gap in its ``seq``, is not complete. Each hour has one, even of an empty
-    table. The one after a ``drop`` comes at least a minute after the snapshot before it. Filter servers and mappings of
-    static topics are not recorded.
+    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right before
+    it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A record is one of:
+    a member, with the columns of ``reg``, and of ``doubt`` if it is unconfirmed; up to `TOPICS_IN_RECORD_MAX`
+    ``topics`` of one ``broker``; ``maps``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come
+    between, as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. A reader that starts with
+    an empty state at part 0, sets what each ``snap`` names, and applies all other records, has exactly the state of the
+    server at ``end``. It ignores a ``down`` or ``tdel`` of something unknown. A reader that already has the state may
+    skip ``snap``, or check it. A snapshot without ``end``, or with a gap in its ``seq``, is not complete. Each hour has
+    one, even of an empty table. The one after a ``drop`` comes at least a minute after the snapshot before it.
 
 lookup: route look-ups in the interval that ended at ``ts``
     ``topic``, ``client`` (ip:port as the socket shows it; null unless ``journalLookupClients``), ``lang`` and ``cv``
@@ -99,8 +109,8 @@ from __future__ import annotations
 VERSION = 1
 
 EVENTS = (
-    "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "kv", "config", "snap", "lookup", "drop",
-    "alive", "stall",
+    "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "map", "kv", "config", "snap", "lookup",
+    "drop", "alive", "stall",
 )  # fmt: skip
 
 DOWN_CAUSES = (
@@ -151,16 +161,20 @@ COLUMNS = {
     "doubt": "string",
     "seen": "long",
     "ms": "long",
+    "restored": "boolean",
+    "gcluster": "string",
+    "fs": "array<string>",
+    "maps": "array<struct<t:string,n:string,b:string,ids:array<array<int>>,e:long,q:int,d:boolean,sc:string>>",
 }
 
 _MEMBER = ("cluster", "broker", "addr", "bid")
-_ATTRIBUTES = ("timeout_ms", "ha", "zone", "acting")
+_ATTRIBUTES = ("gcluster", "timeout_ms", "ha", "zone", "acting", "fs")
 _VERSION = ("dvt", "dvc", "dvs")
 _DOUBT = ("doubt", "seen")
-_CONTENT = ("topics", "ns_key", "key", "val")
+_CONTENT = ("topics", "maps", "ns_key", "key", "val")
 # Which columns a record of each kind may have beside boot, seq, ts and ev.
 COLUMNS_OF = {
-    "start": ("ns",),
+    "start": ("ns", "restored"),
     "stop": (),
     "open": ("ns", "file", "rotate_s"),
     "reg": (*_MEMBER, *_VERSION, *_ATTRIBUTES),
@@ -169,6 +183,7 @@ COLUMNS_OF = {
     "doubt": (*_MEMBER, "gap", *_DOUBT),
     "tput": ("broker", "cause", "topics"),
     "tdel": ("broker", "cause", "topics"),
+    "map": ("broker", "maps"),
     "kv": ("ns_key", "key", "val"),
     "config": ("key", "val"),
     "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, *_DOUBT, *_CONTENT),
@@ -180,5 +195,6 @@ COLUMNS_OF = {
 
 TOPICS_IN_RECORD_MAX = 500
 TOPIC_CHARS_IN_RECORD_MAX = 40_000
+MAPPINGS_IN_RECORD_MAX = 20
 
 OVERFLOW = "*"

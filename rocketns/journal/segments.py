@@ -18,8 +18,8 @@ from typing import NamedTuple
 from rocketns.files import make_folder, sync_folder
 from rocketns.journal.record import VERSION
 
-CLOSED_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
 OPEN_PREFIX = ".open-"
+NAME = re.compile(r"(?:\.open-(\d{1,18})-(\d{1,18})|(\d{1,18})-(\d{1,18})\.jsonl)")
 TAIL_BYTES = 64 * 1024
 
 
@@ -61,15 +61,16 @@ class Store:
         return self.folder(segment.day) / f"{segment.stem}.jsonl"
 
     def free_boot(self, epoch_ms: int) -> int:
-        """The first boot from this instant on that has no file; the instant itself if the folder cannot be read."""
-        boot = epoch_ms
+        """This instant, or the number after the last boot if the clock was set back; if unreadable, the instant."""
         with suppress(OSError):
-            while self._is_taken(Segment(day_of(epoch_ms), boot, 1)):
-                boot += 1
-        return boot
+            return max([epoch_ms, *(segment.boot + 1 for segment, _ in self.everything())])
+        return epoch_ms
 
-    def _is_taken(self, first: Segment) -> bool:
-        return self.open_path(first).exists() or self.closed_path(first).exists()
+    def everything(self) -> list[tuple[Segment, Path]]:
+        """Every file, closed or left open by a crash, in the order in which they were written."""
+        paths = self.base.glob(f"dt=*/ns={self.ns}/*")
+        found = [(segment, path) for path in paths if (segment := _segment(path)) is not None]
+        return sorted(found, key=lambda one: (one[0].boot, one[0].number))
 
     def lock(self) -> int:
         """Become the only writer for this id. Returns the lock's descriptor. OSError if another process has it."""
@@ -83,7 +84,10 @@ class Store:
         return descriptor
 
     def repair(self) -> list[Path]:
-        """Remove the torn last line of files that a crash left open, and close them. Returns the closed files."""
+        """Remove the torn last line of files that a crash left open, and close them. Returns the closed files.
+
+        `RepairedFiles.sync` brings that to the disk.
+        """
         return [closed for path in sorted(self._left_open()) if (closed := _close_left(path)) is not None]
 
     def _left_open(self) -> Iterator[Path]:
@@ -121,12 +125,12 @@ class Store:
 
 
 def _segment(path: Path) -> Segment | None:
-    match = CLOSED_NAME.fullmatch(path.name)
+    match = NAME.fullmatch(path.name)
     try:
         day = date.fromisoformat(path.parent.parent.name.removeprefix("dt="))
     except ValueError:
         return None
-    return Segment(day, int(match[1]), int(match[2])) if match else None
+    return Segment(day, int(match[1] or match[3]), int(match[2] or match[4])) if match else None
 
 
 def _close_left(path: Path) -> Path | None:
@@ -134,14 +138,26 @@ def _close_left(path: Path) -> Path | None:
     with path.open("r+b") as file:
         whole = _whole_lines_bytes(file.fileno())
         file.truncate(whole)
-        os.fsync(file.fileno())
     if not whole:
         path.unlink()
         return None
     closed = path.with_name(path.name.removeprefix(OPEN_PREFIX) + ".jsonl")
     path.rename(closed)
-    sync_folder(closed.parent)
     return closed
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedFiles:
+    """Files that a crash left open."""
+
+    paths: list[Path]
+
+    def sync(self) -> None:
+        """Bring them and their names to the disk. Any thread."""
+        for path in self.paths:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            sync_folder(path.parent)
 
 
 def _whole_lines_bytes(descriptor: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.effects import member_columns
-from rocketns.journal.members import Members
+from rocketns.journal.members import Member, Members
 from rocketns.journal.record import TOPICS_IN_RECORD_MAX
 from rocketns.routeinfo.tables import RouteTables
 
@@ -39,6 +39,7 @@ class Snapshot:
     def __iter__(self) -> Iterator[int]:
         yield from self._write_members()
         yield from self._write_topics()
+        yield from self._write_mappings()
         yield from self._write_kv()
         self._put({"end": True})
 
@@ -52,9 +53,13 @@ class Snapshot:
         for number, member in enumerate(self._members.everyone(), 1):
             group = self._members.groups.get(member.broker)
             if group is not None and group.members.get(member.bid) is member:
-                self._put(member_columns(member, group))
+                self._put(member_columns(member, group) | self._doubt_columns(member))
             if number % PIECE_ENTRIES == 0:
                 yield PIECE_ENTRIES
+
+    def _doubt_columns(self, member: Member) -> dict[str, Any]:
+        entry = self._tables.live(member.cluster, member.addr)
+        return {} if entry is None else encoding.doubt_columns(entry.doubt)
 
     def _write_topics(self) -> Iterator[int]:
         block: dict[str, list[str]] = {}
@@ -83,6 +88,13 @@ class Snapshot:
         names = [topic for topic in topics if broker in table.get(topic, ())]
         for listed in encoding.topic_lists(names, [table[topic][broker] for topic in names]):
             self._put({"broker": broker, "topics": listed})
+
+    def _write_mappings(self) -> Iterator[int]:
+        table = self._tables.topic_queue_mapping_info_table
+        for topic in list(table):
+            for some in encoding.mapping_lists([(topic, info) for info in table.get(topic, {}).values()]):
+                self._put({"maps": some})
+                yield len(some)
 
     def _write_kv(self) -> Iterator[int]:
         items = [(name, key) for name, table in self._kv.items() for key in table]

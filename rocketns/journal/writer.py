@@ -1,7 +1,8 @@
 """The journal's thread: writes chunks of whole records to disk in order, and retries until it succeeds.
 
-A chunk is pending until it is on disk. A failed write is repeated at the same place in the file, so nothing is lost and
-nothing is written twice. Meanwhile new records wait in the producer's bounded buffer.
+A chunk is written at once, so that it outlives the process, and synced when the producer asks for it, so that it
+outlives the machine. Until then it is pending. After a failure everything pending is written again at the same place in
+the file, so nothing is lost and nothing is there twice. Meanwhile new records wait in the producer's bounded buffer.
 """
 
 from __future__ import annotations
@@ -10,24 +11,29 @@ import logging
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rocketns.files import make_folder, sync_folder
-from rocketns.journal.segments import Segment, Store
+from rocketns.journal.durable.syncer import Syncer
+from rocketns.journal.segments import RepairedFiles, Segment, Store
 
 log = logging.getLogger("rocketns.journal")
 
 # Old files are looked for when a sixteenth of the allowed bytes is new, and when a day begins.
 RETENTION_SHARE = 16
+# Chunks that wait. Beyond it records wait in the buffer for the next flush.
+SMALL_CHUNKS_MAX = 1_000
 
 
 @dataclass(slots=True)
 class Chunk:
-    """Whole lines for one file; ``ends`` closes the file after them."""
+    """Whole lines for one file; ``ends`` closes the file after them. ``end`` is their end in the file once written."""
 
     segment: Segment
     data: bytearray
     ends: bool = False
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class Retention:
 
 
 class OpenFile:
-    """A file being written. ``size`` bytes of it are on disk."""
+    """A file being written. ``size`` bytes of it are written, ``synced`` of them are on disk."""
 
     def __init__(self, store: Store, segment: Segment) -> None:
         self.segment = segment
@@ -49,18 +55,29 @@ class OpenFile:
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         self._is_named = False
         self.size = 0
+        self.synced = 0
 
     def append(self, data: bytearray) -> None:
-        """Write and sync. After an OSError the next call overwrites what this one wrote."""
+        """Write. After an OSError call `rewind`."""
         with memoryview(data) as view:
             written = 0
             while written < len(data):
                 written += os.pwrite(self._descriptor, view[written:], self.size + written)
-        os.fdatasync(self._descriptor)
-        if not self._is_named:
-            sync_folder(self.path.parent)
-            self._is_named = True
         self.size += len(data)
+
+    def sync(self) -> None:
+        """Any thread. Bring what is written to the disk. After an OSError call `rewind`."""
+        size = self.size
+        if self.synced != size:
+            os.fdatasync(self._descriptor)
+            if not self._is_named:
+                sync_folder(self.path.parent)
+                self._is_named = True
+            self.synced = size
+
+    def rewind(self) -> None:
+        """The next `append` overwrites everything that is not on disk."""
+        self.size = self.synced
 
     def close(self) -> None:
         """Rename the file to its final name. FileNotFoundError if somebody removed it."""
@@ -84,11 +101,14 @@ class Writer:
         self._wake = threading.Event()
         self._settled = threading.Event()
         self._stopping = False
+        self._sync_is_wanted = False
         self._lock_descriptor: int | None = None
         self._file: OpenFile | None = None
         self._failing = False
+        self._after_attempt: Callable[[], None] = lambda: None
         self._closed_bytes = 0
         self._retained_on: Segment | None = None
+        self._syncer = Syncer(lambda: self.wake(sync=False))
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
 
     @property
@@ -96,19 +116,37 @@ class Writer:
         """Whether something waits for the disk or for its final name."""
         return bool(self._chunks)
 
-    def start(self) -> None:
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last attempt failed."""
+        return self._failing
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something is not even written."""
+        return bool(self._chunks) and self._chunks[-1].end is None
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether small chunks may come at any time: the disk works, and not many wait for it."""
+        return not self._failing and len(self._chunks) < SMALL_CHUNKS_MAX
+
+    def start(self, after_attempt: Callable[[], None] = lambda: None) -> None:
+        """``after_attempt`` is called on this thread whenever it has tried to write everything."""
+        self._after_attempt = after_attempt
         self._thread.start()
 
-    def push(self, chunk: Chunk) -> None:
-        """Take a chunk over. The caller must not touch its data afterwards."""
+    def push(self, chunk: Chunk, *, sync: bool = True) -> None:
+        """Take a chunk over. The caller must not touch its data afterwards. Without ``sync`` a later call syncs it."""
         with self._lock:
             self._chunks.append(chunk)
             self.pending_bytes += len(chunk.data)
-        self.wake()
+        self.wake(sync=sync)
 
-    def wake(self) -> None:
+    def wake(self, *, sync: bool = True) -> None:
         """Try (again) to write what is pending."""
         with self._lock:
+            self._sync_is_wanted |= sync
             self._settled.clear()
             self._wake.set()
 
@@ -128,9 +166,10 @@ class Writer:
             self._wake.wait()
             self._wake.clear()
             stopping = self._stopping
-            self._write_pending()
+            self._write_pending(stopping=stopping)
+            self._after_attempt()
             with self._lock:
-                if not self._wake.is_set():
+                if not self._wake.is_set() and not self._syncer.is_busy:
                     self._settled.set()
             if stopping:
                 break
@@ -144,14 +183,20 @@ class Writer:
         if self._lock_descriptor is not None:
             os.close(self._lock_descriptor)
 
-    def _write_pending(self) -> None:
+    def _write_pending(self, *, stopping: bool) -> None:
         try:
             self._prepare()
-            while self._chunks:
-                self._write(self._chunks[0])
-                with self._lock:
-                    self._chunks.popleft()
+            self._syncer.check()
+            for chunk in list(self._chunks):
+                file = self._write(chunk)
+                if chunk.ends:
+                    self._sync_now(file)
+                    self._close(file)
+                    self._release_ended()
+            if self._file is not None:
+                self._sync(self._file, at_once=stopping)
         except Exception as error:
+            self._rewind()
             self._note_failure(error)
         else:
             self._note_success()
@@ -162,27 +207,64 @@ class Writer:
             return
         descriptor = self._store.lock()
         try:
-            for path in self._store.repair():
+            repaired = self._store.repair()
+            for path in repaired:
                 log.warning("the journal's file %s was left open by a crash and is closed now", path.name)
+            if repaired:  # the first records do not wait for it
+                self._syncer.begin(RepairedFiles(repaired))
         except BaseException:
             os.close(descriptor)
             raise
         self._lock_descriptor = descriptor
 
-    def _write(self, chunk: Chunk) -> None:
-        """May be called again for the same chunk after an OSError."""
+    def _write(self, chunk: Chunk) -> OpenFile:
+        """May be called again for the same chunk after an OSError. Returns the chunk's file."""
         if self._file is None or self._file.segment != chunk.segment:
             self._file = OpenFile(self._store, chunk.segment)
-        if chunk.data:
+        if chunk.end is None:
             self._file.append(chunk.data)
-            self._release(chunk)
-        if chunk.ends:
-            self._close(self._file)
+            chunk.end = self._file.size
+        return self._file
 
-    def _release(self, chunk: Chunk) -> None:
+    def _sync(self, file: OpenFile, *, at_once: bool) -> None:
+        """Let the syncer sync what is written, if that is wanted and it is not busy: it wakes this thread later."""
+        self._release(file)
+        if at_once:
+            self._sync_now(file)
+        elif self._sync_is_wanted and not self._syncer.is_busy:
+            self._sync_is_wanted = False
+            if file.synced != file.size:
+                self._syncer.begin(file)
+
+    def _sync_now(self, file: OpenFile) -> None:
+        self._syncer.wait()
+        self._syncer.check()
+        file.sync()
+        self._release(file)
+
+    def _release(self, file: OpenFile) -> None:
+        """Forget the chunks that are on disk. The one that ends a file stays until it is closed."""
         with self._lock:
-            self.pending_bytes -= len(chunk.data)
-            chunk.data = bytearray()
+            while self._chunks and (end := self._chunks[0].end) is not None and end <= file.synced:
+                chunk = self._chunks[0]
+                self.pending_bytes -= len(chunk.data)
+                chunk.data = bytearray()
+                if chunk.ends:
+                    break
+                self._chunks.popleft()
+
+    def _release_ended(self) -> None:
+        with self._lock:
+            self._chunks.popleft()
+
+    def _rewind(self) -> None:
+        """Everything that is not on disk is to be written again."""
+        self._syncer.wait()
+        if self._file is not None:
+            self._file.rewind()
+            self._release(self._file)
+        for chunk in self._chunks:
+            chunk.end = None
 
     def _close(self, file: OpenFile) -> None:
         try:

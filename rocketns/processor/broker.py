@@ -104,11 +104,14 @@ def _registration_body(
 def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[..., RegisterBrokerBody]:
     """The decoder that leaves out known topics, where they have no effect.
 
-    They have one where the registration deletes the topics that it does not name, and where permissions are masked,
-    as a slave's may be.
+    They have one where the registration deletes the topics that it does not name, as the first one of a restored broker
+    does, and where permissions are masked, as a slave's may be.
     """
     deletes = context.configuration.namesrv.delete_topic_with_broker_registration
-    if context.registration_reader is None or header.broker_name is None or header.broker_id != MASTER_ID or deletes:
+    unheard = header.broker_name in context.tables.unheard
+    if context.registration_reader is None or header.broker_name is None or header.broker_id != MASTER_ID:
+        return decode_register_broker_body
+    if deletes or unheard:
         return decode_register_broker_body
     return partial(context.registration_reader.decode, header.broker_name)
 

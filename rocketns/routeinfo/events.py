@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from rocketns.protocol.body.route import DataVersion, QueueData
+from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
 
 
@@ -147,6 +147,14 @@ class TopicsDeleted:
 
 
 @dataclass(slots=True, frozen=True)
+class MappingsPut:
+    """The queue mappings of these static topics were added or changed by a broker."""
+
+    broker_name: str
+    mappings: list[tuple[str, TopicQueueMappingInfo]]
+
+
+@dataclass(slots=True, frozen=True)
 class MinBrokerIdChanged:
     """A broker group has another smallest id. ``receivers`` are the addresses to notify.
 
@@ -195,6 +203,7 @@ Event = (
     | BrokerDown
     | TopicsPut
     | TopicsDeleted
+    | MappingsPut
     | MinBrokerIdChanged
     | KvChanged
     | ConfigChanged

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from rocketns._fast.routes.queue_table import put_queues
 from rocketns.config import NamesrvConfig
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
-from rocketns.protocol.body.route import BrokerData, DataVersion, TopicTable
+from rocketns.protocol.body.route import BrokerData, DataVersion, TopicQueueMappingInfo, TopicTable
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
 from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
@@ -25,6 +25,7 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     Cause,
     Event,
+    MappingsPut,
     MinBrokerIdChanged,
     TopicChange,
     TopicsDeleted,
@@ -37,6 +38,7 @@ from rocketns.routeinfo.tables import (
     BrokerLiveInfo,
     RouteTables,
 )
+from rocketns.routeinfo.unconfirmed.replacing import is_whole, replace_topics
 
 
 @dataclass(slots=True)
@@ -95,6 +97,7 @@ class _Registration:
     name: str
     now_ms: int
     topics_applied: bool = False
+    is_part: bool = False
     result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
 
     def apply(self) -> RegisterBrokerResult:
@@ -189,13 +192,26 @@ class _Registration:
         self.topics_applied = True
         if self.config.delete_topic_with_broker_registration and not mappings:
             self.delete_missing_topics(table)
-        changed = first or self.is_changed(wrapper.data_version)
+        unheard = self.name in self.tables.unheard
+        if unheard:
+            self.is_part = not is_whole(self.tables, self.name, table)
+            self.result.events += replace_topics(self.tables, self.name, table, self.now_ms)
+        changed = first or unheard or self.is_changed(wrapper.data_version)
         wipe = self.asked.sender.is_prime_slave(group) and group.enable_acting_master
         self.put_topics(table, changed, ~PERM_WRITE if wipe else -1)
-        if changed:
-            for topic, info in mappings.items():
-                self.tables.topic_queue_mapping_info_table.setdefault(topic, {})[info.bname] = info
-            self.tables.static_topics.update(mappings)
+        if changed and mappings:
+            self.put_mappings(mappings)
+
+    def put_mappings(self, mappings: dict[str, TopicQueueMappingInfo]) -> None:
+        table, changes = self.tables.topic_queue_mapping_info_table, []
+        for topic, info in mappings.items():
+            infos = table.setdefault(topic, {})
+            if infos.get(info.bname) != info:
+                changes.append((topic, info))
+            infos[info.bname] = info
+        self.tables.static_topics.update(mappings)
+        if changes:
+            self.result.events.append(MappingsPut(self.name, changes))
 
     def is_changed(self, data_version: DataVersion | None) -> bool:
         entry = self.tables.broker_live_table.get(self.key)
@@ -223,6 +239,8 @@ class _Registration:
         version = DataVersion(0, asked.epoch_ms, 0) if wrapper is None else wrapper.data_version
         timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
         previous = self.tables.broker_live_table.get(self.key)
+        if self.is_part:  # the other topics may be older than this version
+            version = None if previous is None else previous.data_version
         gap_ms, doubt = (None, None) if previous is None else (previous.gap_ms(self.now_ms), previous.doubt)
         accepted = self.accepted_body(wrapper)
         entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted)

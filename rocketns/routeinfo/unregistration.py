@@ -101,6 +101,7 @@ def _leave_group(tables: RouteTables, group: BrokerData, addr: str) -> None:
 def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:
     """The name goes from the request's cluster only, as in Java: a wrong cluster leaves it in the right one."""
     del tables.broker_addr_table[broker_name]
+    tables.unheard.pop(broker_name, None)
     names = tables.cluster_addr_table.get(cluster)
     if names is not None:
         names.discard(broker_name)

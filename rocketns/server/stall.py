@@ -64,6 +64,7 @@ class StallWatch:
         self._tables = tables
         self._delivery = delivery
         self._transports: Sequence[Transport] = ()
+        self._has_begun = False
         self._seen_ms = clock.now().ms
         self._suspended_ms = clock.suspended_ms()
         self._rounds_left = 0
@@ -72,6 +73,7 @@ class StallWatch:
     def begin(self, transports: Sequence[Transport]) -> None:
         """The server is built, and runs from now on."""
         self._transports = transports
+        self._has_begun = True
         self._seen_ms = self._clock.now().ms
 
     def check(self) -> None:
@@ -80,7 +82,7 @@ class StallWatch:
         self._seen_ms = now_ms
         suspended_ms = self._newly_suspended_ms()
         is_late = now_ms - max(seen_ms, self._jobs.next_due_ms()) > LATE_MS_MAX
-        if is_late or suspended_ms:
+        if self._has_begun and (is_late or suspended_ms):
             self._forgive(Stall(now_ms, now_ms - seen_ms if is_late else 0, suspended_ms))
 
     def _newly_suspended_ms(self) -> int:

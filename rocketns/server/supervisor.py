@@ -30,15 +30,23 @@ class Supervisor:
     def __init__(self, environment: Mapping[str, str], pid: int) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")
         self._failed = False
+        self._status: str | None = None
         self.alive_every_ms = _alive_every_ms(environment, pid) if self._address else 0
 
     def ready(self, status: str) -> None:
         """The server answers. ``status`` is shown by ``systemctl status``."""
+        self._status = status
         self._send(f"READY=1\nSTATUS={status}", SEND_WITHIN_S)
 
     def reloading(self) -> None:
-        """The configuration is being read again. `ready` follows."""
-        self._send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        """The configuration is being read again. `reloaded` follows. Neither says anything before `ready`."""
+        if self._status is not None:
+            self._send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+
+    def reloaded(self) -> None:
+        """The configuration was read again."""
+        if self._status is not None:
+            self._send(f"READY=1\nSTATUS={self._status}")
 
     def stopping(self) -> None:
         """The server ends."""

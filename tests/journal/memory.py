@@ -26,11 +26,19 @@ class MemoryWriter(Writer):
     def has_pending(self) -> bool:
         return self.pending_bytes > 0
 
-    def start(self) -> None: ...
+    def start(self, after_attempt: Callable[[], None] = lambda: None) -> None: ...
 
-    def wake(self) -> None: ...
+    @property
+    def takes_more(self) -> bool:
+        return not self.stuck
 
-    def push(self, chunk: Chunk) -> None:
+    @property
+    def is_behind(self) -> bool:
+        return self.pending_bytes > 0
+
+    def wake(self, *, sync: bool = True) -> None: ...
+
+    def push(self, chunk: Chunk, *, sync: bool = True) -> None:  # noqa: ARG002
         self.chunks.append(chunk)
         self.pending_bytes += len(chunk.data) if self.stuck else 0
 
@@ -47,7 +55,9 @@ class MemoryWriter(Writer):
         return records
 
 
-def memory_journal(tables: RouteTables, kv: dict | None = None, **config: object) -> tuple[Journal, MemoryWriter]:
+def memory_journal(
+    tables: RouteTables, kv: dict | None = None, *, restored: bool = False, **config: object
+) -> tuple[Journal, MemoryWriter]:
     """A started journal. Its waiting work is done at the next `run_work`."""
     settings = JournalConfig(journal_path="/nowhere", journal_ns="n1", **config)  # type: ignore[arg-type]
     journal = Journal(settings, "n1", tables, {} if kv is None else kv, BOOT_MS, lambda _s, step: steps.append(step))
@@ -55,7 +65,7 @@ def memory_journal(tables: RouteTables, kv: dict | None = None, **config: object
     journal.steps = steps  # type: ignore[attr-defined]
     writer = journal.writer = MemoryWriter()
     journal.buffer._writer = writer
-    journal.start()
+    journal.start(lambda call: call(), restored=restored)
     return journal, writer
 
 

@@ -1,4 +1,4 @@
-"""Replays a journal into a state, and checks that its records keep the contract. Independent of the writer's code."""
+"""Replays a journal into a state as a restart does, and checks that its records keep the contract."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 import orjson
 
 from rocketns.journal import record
-from rocketns.routeinfo.tables import RouteTables
+from rocketns.journal.restore.replay import Replay
+from rocketns.protocol.body.route import QueueData
+from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+from rocketns.routeinfo.unconfirmed.known import KnownBroker
 
 Record = dict[str, Any]
 TYPES = {"long": int, "int": int, "string": str, "boolean": bool}
@@ -37,65 +40,63 @@ def check_columns(one: Record) -> None:
 
 @dataclass
 class State:
-    """``lenient``: the reader began in the middle of a boot, so records may remove what it has not seen."""
+    """The state that a reader has, made by the code that a restart uses; each record is checked before it is applied.
+
+    ``lenient``: the reader began in the middle of a boot, so records may remove what it has not seen.
+    """
 
     lenient: bool = False
-    topics: dict[str, dict[str, tuple[int, int, int, int]]] = field(default_factory=dict)
-    members: dict[tuple[str, int], Record] = field(default_factory=dict)
-    switches: dict[str, tuple[str | None, bool]] = field(default_factory=dict)
+    replay: Replay = field(default_factory=Replay)
     last_of: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     kv: dict[tuple[str, str], str] = field(default_factory=dict)
     snapshot_ended: bool = False
 
+    @property
+    def topics(self) -> dict[str, dict[str, QueueData]]:
+        return self.replay.routes.topics
+
+    @property
+    def members(self) -> dict[tuple[str, int], KnownBroker]:
+        groups = self.replay.routes.groups
+        return {(name, bid): broker for name, group in groups.items() for bid, broker in group.brokers.items()}
+
     def apply(self, records: Iterable[Record]) -> State:
         for one in records:
             getattr(self, f"_{one['ev']}", lambda _one: None)(one)
+            self.replay.apply(one)
+            assert not self.replay.refused, f"refused: {one}"
         return self
 
     def _start(self, _one: Record) -> None:
-        self.topics, self.members, self.switches, self.kv = {}, {}, {}, {}
+        self.kv = {}
 
     def _reg(self, one: Record) -> None:
-        assert self.lenient or (one["broker"], one["bid"]) not in self.members, f"it is there: {one}"
-        self._set_member(one)
+        assert self.lenient or self._member(one) is None, f"it is there: {one}"
         self.last_of[one["cluster"], one["addr"]] = (one["broker"], one["bid"])
 
-    def _set_member(self, one: Record) -> None:
-        self.members[one["broker"], one["bid"]] = one
-        self.switches[one["broker"]] = (one.get("zone"), one["acting"])
+    def _member(self, one: Record) -> KnownBroker | None:
+        group = self.replay.routes.groups.get(one["broker"])
+        return None if group is None else group.brokers.get(one["bid"])
 
     def _hb(self, one: Record) -> None:
-        told = self.members.get((one["broker"], one["bid"]))
-        if told is None:
-            assert self.lenient, f"not there: {one}"
-            return
-        assert (told["cluster"], told["addr"]) == (one["cluster"], one["addr"]), f"another one: {one}"
-        restated = {name: one.get(name) for name in ("dvt", "dvc", "dvs")}
-        if "timeout_ms" in one:
-            restated |= {name: one.get(name) for name in ("timeout_ms", "ha")}
-            self.switches[one["broker"]] = (one.get("zone"), one["acting"])
-        self.members[one["broker"], one["bid"]] = told | restated
+        self._check_there(one)
         self.last_of[one["cluster"], one["addr"]] = (one["broker"], one["bid"])
 
-    def _down(self, one: Record) -> None:
-        told = self.members.pop((one["broker"], one["bid"]), None)
+    def _check_there(self, one: Record) -> None:
+        told = self._member(one)
         assert self.lenient or told is not None, f"not there: {one}"
-        assert told is None or (told["cluster"], told["addr"]) == (one["cluster"], one["addr"]), f"another one: {one}"
+        assert told is None or (told.cluster, told.addr) == (one["cluster"], one["addr"]), f"another one: {one}"
+
+    _down = _doubt = _check_there
 
     def _tput(self, one: Record) -> None:
         for topic in one["topics"]:
             value = tuple(topic[name] for name in "rwps")
-            brokers = self.topics.setdefault(topic["t"], {})
-            assert self.lenient or brokers.get(one["broker"]) != value, f"no change: {topic}"
-            brokers[one["broker"]] = value
+            assert self.lenient or self.topics.get(topic["t"], {}).get(one["broker"]) != value, f"no change: {topic}"
 
     def _tdel(self, one: Record) -> None:
         for topic in one["topics"]:
-            brokers = self.topics.get(topic["t"], {})
-            assert self.lenient or one["broker"] in brokers, f"not there: {topic}"
-            brokers.pop(one["broker"], None)
-            if not brokers:
-                self.topics.pop(topic["t"], None)
+            assert self.lenient or one["broker"] in self.topics.get(topic["t"], {}), f"not there: {topic}"
 
     def _kv(self, one: Record) -> None:
         self.kv.pop((one["ns_key"], one["key"]), None)
@@ -105,37 +106,31 @@ class State:
     def _snap(self, one: Record) -> None:
         if one.get("end"):
             self.snapshot_ended = True
-        elif "addr" in one:
-            self._set_member(one)
-        elif "topics" in one:
-            for topic in one["topics"]:
-                self.topics.setdefault(topic["t"], {})[one["broker"]] = tuple(topic[name] for name in "rwps")
-        else:
+        elif "key" in one:
             self.kv[one["ns_key"], one["key"]] = one["val"]
 
     def check(self, tables: RouteTables) -> None:
-        """Check that the journal has the same topics and groups as the server's tables."""
-        assert self.topics == {
-            topic: {broker: tuple(queues) for broker, queues in brokers.items()}
-            for topic, brokers in tables.topic_queue_table.items()
-        }
-        assert {key: told["addr"] for key, told in self.members.items()} == {
+        """Check that the journal has the same topics, groups and mappings as the server's tables."""
+        assert self.topics == tables.topic_queue_table
+        assert self.replay.routes.mappings == tables.topic_queue_mapping_info_table
+        assert {key: told.addr for key, told in self.members.items()} == {
             (name, broker_id): addr
             for name, group in tables.broker_addr_table.items()
             for broker_id, addr in group.broker_addrs.items()
         }
+        for name, group in self.replay.routes.groups.items():
+            assert group.cluster == tables.broker_addr_table[name].cluster
         self._check_live(tables)
 
     def _check_live(self, tables: RouteTables) -> None:
         """The last data of each live member. An address in two groups has one live entry, of the later registration."""
         for key, told in self.members.items():
-            live = tables.live(told["cluster"], told["addr"])
-            if live is None or self.last_of.get((told["cluster"], told["addr"])) != key:
+            live = tables.live(told.cluster, told.addr)
+            if live is None or self.last_of.get((told.cluster, told.addr)) != key:
                 continue
-            version = live.data_version
-            expected = (None,) * 3 if version is None else (version.timestamp, version.counter, version.state_version)
-            assert (told.get("dvt"), told.get("dvc"), told.get("dvs")) == expected
-            assert (told["timeout_ms"], told.get("ha")) == (live.timeout_ms, live.ha_server_addr)
+            assert told.data_version == live.data_version
+            assert (told.timeout_ms, told.ha_server_addr) == (live.timeout_ms, live.ha_server_addr)
+            assert told.filter_servers == tables.filter_server_table.get(BrokerAddrInfo(told.cluster, told.addr), [])
 
 
 def check_sequence(records: list[Record]) -> None:

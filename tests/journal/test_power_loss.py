@@ -37,6 +37,7 @@ def test_the_journals_open_file_is_there_with_its_synced_records(disk: Disk) -> 
     store.lock()
     file = OpenFile(store, SEGMENT)
     file.append(bytearray(b'{"seq":1}\n'))
+    file.sync()
     disk.lose_power()
     assert store.open_path(SEGMENT).read_bytes() == b'{"seq":1}\n'
 
@@ -45,6 +46,7 @@ def test_the_journals_closed_file_keeps_its_name(disk: Disk) -> None:
     store = Store(HOME / "journal", "n1")
     file = OpenFile(store, SEGMENT)
     file.append(bytearray(b'{"seq":1}\n'))
+    file.sync()
     file.close()
     disk.lose_power()
     assert store.closed_path(SEGMENT).read_bytes() == b'{"seq":1}\n'

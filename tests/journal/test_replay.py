@@ -1,4 +1,4 @@
-"""The replayed journal equals the tables, after anything that brokers, tools, connections and time may do.
+"""The replayed journal equals the tables, after anything that brokers, tools, connections, time and restarts may do.
 
 A failure prints the steps that lead to it and a line that replays it.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 
 import pytest
@@ -17,8 +18,12 @@ from hypothesis.stateful import invariant, rule
 
 from rocketns.journal import journal, snapshot
 from rocketns.journal.effects import Effects
+from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unconfirmed.filling import fill
 from tests.journal.memory import BOOT_MS, memory_journal, run_work
 from tests.journal.replay import Record, State, check_columns, check_sequence
+from tests.routeinfo.invariants import Replay
 from tests.routeinfo.test_machine import RouteMachine, addrs, clusters
 from tests.support.machine import run_machine
 
@@ -62,6 +67,24 @@ class JournalMachine(RouteMachine):
     @rule(ms=st.sampled_from([1, 10_000, 700_000]))
     def time_passes(self, ms: int) -> None:
         self.epoch_ms += ms
+
+    @rule()
+    def restart(self) -> None:
+        """The next server begins with what the journal gives, and its journal goes on from there."""
+        self.read()
+        before, tables = self.manager.tables, RouteTables()
+        routes = deepcopy(self.state.replay.routes)
+        fill(tables, routes, Reason.RESTORED, self.manager.now_ms, confirm_ms=90_000)
+        assert tables.topic_queue_table == before.topic_queue_table
+        assert tables.topic_queue_mapping_info_table == before.topic_queue_mapping_info_table
+        self.manager.tables = tables
+        self.waiting.clear()
+        self.replay = Replay(deepcopy(tables.topic_queue_table), set(tables.broker_live_table))
+        check_sequence(self.records)
+        self.records.clear()
+        self.late = None
+        self.state.last_of.clear()
+        self.journal, self.writer = memory_journal(tables, restored=True)
 
     def read(self) -> None:
         self.journal.buffer.flush(self.epoch_ms)

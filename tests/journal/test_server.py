@@ -30,11 +30,16 @@ def names() -> Names:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., TimedServer]]:
-    """A server whose journal is in ``tmp_path / "j"``; stopped after the test."""
+    """A server whose journal is in ``tmp_path / "j"``, and that restores nothing; stopped after the test."""
     started: list[TimedServer] = []
 
     def start(**properties: object) -> TimedServer:
-        settings = {"journalPath": tmp_path / "j", "journalNs": "n1", "serverChannelMaxIdleTimeSeconds": 10**6}
+        settings = {
+            "journalPath": tmp_path / "j",
+            "journalNs": "n1",
+            "serverChannelMaxIdleTimeSeconds": 10**6,
+            "rocketns.restore": "false",
+        }
         started.append(TimedServer(tmp_path, settings | properties))
         return started[-1]
 

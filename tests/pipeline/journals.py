@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from rocketns.pipeline.contract.schema import EVENTS, TOPIC
+from rocketns.pipeline.contract.schema import EVENTS
 
 Record = dict[str, Any]
 Journals = dict[str, list[Record]]  # by name server
 
-_ARROW = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
-_ARROW_TOPICS = pa.list_(pa.struct([(field.name, _ARROW[field.dataType.simpleString()]) for field in TOPIC]))
-_ARROW_EVENTS = pa.schema([(field.name, _ARROW.get(field.dataType.simpleString(), _ARROW_TOPICS)) for field in EVENTS])
+_ARROW_EVENTS = to_arrow_schema(EVENTS)
 
 SECOND = 1_000_000  # us
 TIMEOUT_MS = 120_000
@@ -37,6 +36,7 @@ class Broker(NamedTuple):
     addr: str
     cluster: str = "c"
     bid: int = 0
+    zone: str | None = None
 
 
 def topic(name: str, r: int = 4, w: int = 4, p: int = 6, s: int = 0) -> Record:
@@ -60,12 +60,12 @@ class Journal:
         self.records.append(record)
         return record
 
-    def start(self, ts: int) -> None:
+    def start(self, ts: int, restored: bool | None = None) -> None:
         self.boot, self.seq, self.file = ts // 1000, 0, 0
         self.alive.clear()
         self.topics.clear()
         self.open_file(ts)
-        self.add(ts, "start", ns=self.ns)
+        self.add(ts, "start", ns=self.ns, restored=restored)
 
     def open_file(self, ts: int) -> None:
         self.file += 1
@@ -134,7 +134,7 @@ def _named(broker: Broker) -> Record:
 
 
 def _attributes(broker: Broker) -> Record:
-    return {**_named(broker), "timeout_ms": TIMEOUT_MS, "ha": None, "zone": None, "acting": False}
+    return {**_named(broker), "timeout_ms": TIMEOUT_MS, "ha": None, "zone": broker.zone, "acting": False}
 
 
 def worked_example() -> Journals:
@@ -166,7 +166,9 @@ def random_journals(seed: int, *, start_us: int = DAY_START, seconds: int = 3600
 
 
 def _random_brokers(chance: random.Random) -> list[Broker]:
-    brokers = [Broker(f"broker-{c}", f"10.0.0.{i}:10911") for i, c in enumerate("abcd"[: chance.randint(1, 4)], 1)]
+    letters = "abcd"[: chance.randint(1, 4)]
+    zones = {"a": "east", "b": "west", "c": "west"}
+    brokers = [Broker(f"broker-{c}", f"10.0.0.{i}:10911", zone=zones.get(c)) for i, c in enumerate(letters, 1)]
     if chance.random() < 0.5:
         brokers.append(Broker(brokers[0].name, "10.0.1.1:10911", bid=1))
     return brokers

@@ -11,15 +11,15 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.batch import run
 from rocketns.pipeline.batch.findings import Outcome
 from rocketns.pipeline.batch.run import Request, audit, computed, ingest_only, plain_rows
-from rocketns.pipeline.contract.catalogue import JOBS
+from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
+from rocketns.pipeline.contract.job import Job
+from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.livefleet import Fleet
 
 MOMENTS = 10  # of each fleet
-# A file is closed after 600 s at the latest. Then everything in it is read.
-CLOSED_S = 610
 # Around closing, in the middle of a file, and over hours, each of which has a snapshot.
 STEPS_S = (2, 598, 60, 600, 290, 602, 1800, 30, 1000, 118)
 EVENING_MS = 1_700_000_000_000  # 22:13 UTC
@@ -57,8 +57,16 @@ def request_of(fleet: Fleet) -> Request:
     return Request(str(fleet.journal), str(fleet.journal.parent / "out"))
 
 
-# What decides whether a run is clean. The others take most of its time.
-DECIDING = ("clock_offsets", "ns_uptime", "broker_intervals", "topic_intervals", "key_windows", "quality")
+def deciding() -> list[Job]:
+    """The jobs that decide whether a run is clean, and those whose tables they need. The others take most of its
+    time."""
+    wanted = {"clock_offsets", "key_windows", "quality"}
+    todo = list(wanted)
+    while todo:
+        more = set(BY_NAME[todo.pop()].inputs) & BY_NAME.keys() - wanted
+        wanted |= more
+        todo += more
+    return [job for job in JOBS if job.name in wanted]
 
 
 @pytest.fixture
@@ -68,11 +76,12 @@ def faults_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[
     def run_now(fleet: Fleet) -> list[object]:
         fleet.check()
         request = request_of(fleet)
+        being_written = open_texts(spark, [request.journal])
         ingest_only(spark, request.journal, request.out, lambda _: None)
         results = Results(spark, Folder(spark, request.out))
         with monkeypatch.context() as only:
-            only.setattr(run, "JOBS", [job for job in JOBS if job.name in DECIDING])
-            computed(spark, request, results, lambda _: None)
+            only.setattr(run, "JOBS", deciding())
+            computed(spark, request, results, lambda _: None, being_written)
         return [*plain_rows(results.frame("key_windows")), *plain_rows(results.frame("quality"))]
 
     return run_now
@@ -83,7 +92,7 @@ def test_a_healthy_fleet_is_clean_at_any_moment(
     fleets: Callable[..., Fleet], faults_of: Callable[[Fleet], list[object]], epoch_ms: int
 ) -> None:
     fleet = fleets(epoch_ms=epoch_ms)
-    fleet.live(CLOSED_S)
+    fleet.live(10)
     fleet.start()
     for moment in range(MOMENTS):
         assert faults_of(fleet) == [], (moment, fleet.seconds)
@@ -91,16 +100,18 @@ def test_a_healthy_fleet_is_clean_at_any_moment(
 
 
 def test_a_cut_that_is_made_while_it_runs_is_found(fleets: Callable[..., Fleet], audited: Audit) -> None:
+    """All of it is in files that are not closed yet; the name server drops the broker after 120 s."""
     fleet = fleets()
-    fleet.live(CLOSED_S)
+    fleet.live(60)
     fleet.start()
     outcome = audited(fleet)
     assert outcome.exit_status == EXIT_NOTHING, outcome.lines
     fleet.cut(1, "n2")
-    fleet.live(2 * CLOSED_S)
+    fleet.live(180)
     outcome = audited(fleet)
     assert outcome.exit_status == EXIT_FINDINGS, outcome.lines
-    assert (outcome.findings["incidents"], outcome.findings["departures"]) == (1, 1)
+    assert outcome.findings["departures"] == 1
+    assert outcome.findings["incidents"] >= 1  # one more for each topic that the broker gets while it is cut off
 
 
 def test_a_killed_name_server_is_told_from_one_whose_file_is_not_closed(

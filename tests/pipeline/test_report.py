@@ -21,7 +21,8 @@ from rocketns.pipeline.report.page import BUILDERS, render, write_report
 from tests.pipeline.report_sample import clean, going_on, hostile, huge, incomplete, nothing, sample, with_tables
 
 PAGES = (sample, clean, nothing, incomplete, hostile)
-SECTIONS = ("divergence", "timeline", "impact", "imbalance", "brokers", "departures", "topics", "lookups", "quality")
+SECTIONS = ("divergence", "timeline", "impact", "imbalance", "availability", "brokers", "departures",
+            "topics", "lookups", "clients", "blast", "storms", "ordered", "growth", "quality")  # fmt: skip
 VOID = {"meta", "br", "link", "img", "input", "hr", "use", "path"}
 MB = 1_000_000
 
@@ -298,3 +299,16 @@ def test_tables_sort_by_numbers_and_not_by_their_texts(pages: dict[str, str]) ->
     assert columns["Lasted"]["rows"][:3] == [0, 1, 2]
     assert columns["Hidden queues"]["values"][0] == ["4,992", 4_992]
     assert columns["From"]["values"][0] == "2026-08-03 09:00:00"
+
+
+def test_the_sections_about_the_fleet_answer_in_a_sentence(pages: dict[str, str]) -> None:
+    text = Page(pages["sample"]).text
+    for answer in (
+        "1 language and version of clients.",
+        "1 broker group used up the error budget.",
+        "The worst loss is that of zone east: it leaves 3 user topics without a write queue.",
+        "1 storm. The largest: 8 registrations at n2.",
+        "The write queues of 1 topic changed, which moves keys.",
+        "The registration of a broker reaches 16 MiB about 2026-09-13 15:00:00.",
+    ):
+        assert answer in text

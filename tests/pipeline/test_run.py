@@ -117,7 +117,9 @@ def test_brokers_and_departures(folder: Path) -> None:
 def test_the_summary_says_what_was_found(folder: Path) -> None:
     summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
     assert (summary["verdict"], summary["exit_status"], summary["incomplete"]) == ("findings", 1, [])
-    assert summary["findings"] == {"incidents": 1, "departures": 1, "flaps": 1, "killed": 0, "missing_topics": 0}
+    assert summary["findings"] == {
+        "incidents": 1, "departures": 1, "flaps": 1, "killed": 0, "missing_topics": 0, "budgets": 1,
+    }  # fmt: skip
     assert summary["observation"] == {"t0": 0, "t1": 400 * SECOND}
     assert set(summary) == set(SUMMARY_KEYS)
     assert summary["headline"].startswith("Nothing goes on now. The worst that was: broker-b was missing at n2")

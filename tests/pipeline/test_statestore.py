@@ -23,30 +23,62 @@ def stored(spark: SparkSession, root: Path, batch: int, *numbers: int, seal: boo
         store.seal(batch, {"numbers": list(numbers)})
 
 
-def numbers(spark: SparkSession, root: Path, batch: int) -> list[int]:
-    tables, plain = StateStore(spark, str(root), {"t": SCHEMA}).before(batch)
+def last(spark: SparkSession, root: Path) -> tuple[int, list[int]]:
+    """The number of the last version, and what is in its table."""
+    batch, tables, plain = StateStore(spark, str(root), {"t": SCHEMA}).last()
     found = sorted(row["n"] for row in tables["t"].collect())
-    assert plain == ({"numbers": found} if batch else None)
-    return found
+    assert plain == ({"numbers": found} if batch >= 0 else None)
+    return batch, found
 
 
-def test_a_batch_sees_the_version_of_the_one_before(spark: SparkSession, tmp_path: Path) -> None:
-    assert numbers(spark, tmp_path, 0) == []
+def test_the_last_version_counts(spark: SparkSession, tmp_path: Path) -> None:
+    assert last(spark, tmp_path) == (-1, [])
     stored(spark, tmp_path, 0, 1, 2)
     stored(spark, tmp_path, 1, 3)
-    assert (numbers(spark, tmp_path, 1), numbers(spark, tmp_path, 2)) == ([1, 2], [3])
+    assert last(spark, tmp_path) == (1, [3])
 
 
 def test_a_version_that_was_not_sealed_does_not_count_and_is_made_anew(spark: SparkSession, tmp_path: Path) -> None:
     stored(spark, tmp_path, 0, 1)
-    stored(spark, tmp_path, 0, 2, seal=False)
-    with pytest.raises(BadInput, match="its memory is lost"):
-        numbers(spark, tmp_path, 1)
-    stored(spark, tmp_path, 0, 3)
-    assert numbers(spark, tmp_path, 1) == [3]
+    stored(spark, tmp_path, 1, 2, seal=False)
+    assert last(spark, tmp_path) == (0, [1])
+    stored(spark, tmp_path, 1, 3)
+    assert last(spark, tmp_path) == (1, [3])
 
 
-def test_versions_that_no_replay_can_ask_for_are_deleted(spark: SparkSession, tmp_path: Path) -> None:
+def test_lost_versions_are_told_from_none(spark: SparkSession, tmp_path: Path) -> None:
+    stored(spark, tmp_path, 7, 1, seal=False)
+    with pytest.raises(BadInput, match="memory is lost"):
+        last(spark, tmp_path)
+
+
+def test_versions_of_another_format_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    stored(spark, tmp_path, 0, 1)
+    Folder(spark, str(tmp_path)).write("batch=0000000000/plain.json", b'{"cut": 5}')
+    with pytest.raises(BadInput, match="another version"):
+        last(spark, tmp_path)
+
+
+def test_a_table_that_did_not_change_is_not_written_again_and_not_forgotten(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    schemas = {"steady": SCHEMA, "busy": SCHEMA}
+    store = StateStore(spark, str(tmp_path), schemas)
+    tables = store.last().tables
+    tables["steady"] = spark.createDataFrame([(1, "x")], SCHEMA)
+    for batch in range(6):
+        tables["busy"] = spark.createDataFrame([(batch, "x")], SCHEMA)
+        store.begin(batch)
+        tables = {name: store.keep(batch, name, frame) for name, frame in tables.items()}
+        store.seal(batch, None)
+        store.forget(batch)
+    written = sorted((int(path.parent.name[6:]), path.name) for path in tmp_path.glob("batch=*/*") if path.is_dir())
+    assert written == [(0, "busy"), (0, "steady"), (3, "busy"), (4, "busy"), (5, "busy")]
+    again = StateStore(spark, str(tmp_path), schemas).last()
+    assert [row["n"] for name in ("steady", "busy") for row in again.tables[name].collect()] == [1, 5]
+
+
+def test_versions_that_nothing_needs_are_deleted(spark: SparkSession, tmp_path: Path) -> None:
     for batch in range(VERSIONS_KEPT + 1):
         stored(spark, tmp_path, batch, batch)
     StateStore(spark, str(tmp_path), {"t": SCHEMA}).forget(VERSIONS_KEPT)

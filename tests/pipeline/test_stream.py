@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.step import Limits
-from tests.pipeline.journals import worked_example, write_files
+from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, topic, worked_example, write_files
 from tests.pipeline.parts import as_files, cut_at
 
 
@@ -41,12 +41,75 @@ def test_alerts_are_written_once_over_restarts_and_replays(spark: SparkSession, 
 
     file = tmp_path / "out" / "alerts.jsonl"
     before = file.read_bytes()
-    commits = tmp_path / "out" / "checkpoint" / "query" / "commits"
-    for name in ("1", ".1.crc"):
-        (commits / name).unlink()
+    file.write_bytes(before[: before.index(b"\n", before.index(b'"batch": 1')) - 9])  # a crash while it was written
     assert followed(spark, tmp_path) == closed
     assert file.read_bytes() == before
-    assert (commits / "1").exists()
+
+
+def test_a_batch_that_a_crash_ended_is_made_again(spark: SparkSession, tmp_path: Path) -> None:
+    early, late = cut_at(as_files(worked_example(), [220]), [220, 400])
+    write_files(early, tmp_path / "journal")
+    opened = followed(spark, tmp_path)
+    (tmp_path / "out" / "checkpoint" / "memory" / "batch=0000000000" / "plain.json").rename(tmp_path / "unsealed")
+    assert followed(spark, tmp_path) == opened
+    write_files(late, tmp_path / "journal")
+    assert len(followed(spark, tmp_path)) == 2 * len(opened)
+
+
+def test_a_file_that_is_still_being_written_is_followed(spark: SparkSession, tmp_path: Path) -> None:
+    """Of both name servers only open files are there, which grow, with half a line at their end."""
+    early, late = cut_at(worked_example(), [220, 400])
+    opened = {path: path.with_name(".open-" + path.stem) for path in write_files(early, tmp_path / "journal")}
+    texts = {path: path.read_text("utf-8") for path in opened}
+    for path, name in opened.items():
+        path.rename(name)
+        name.write_text(texts[path] + '{"boot": 0, "se', "utf-8")
+    kinds = [(line["event"], line["kind"]) for line in followed(spark, tmp_path)]
+    assert kinds == [("open", "partition"), ("open", "divergence")]
+    for path, name in opened.items():
+        rest = "".join(json.dumps(record) + "\n" for record in late[path.parent.name.removeprefix("ns=")])
+        name.write_text(texts[path] + rest, "utf-8")
+        name.rename(path)
+    assert [(line["event"], line["kind"]) for line in followed(spark, tmp_path)[2:]] == [
+        ("close", "partition"), ("close", "divergence"),
+    ]  # fmt: skip
+
+
+def test_a_month_leaves_no_more_behind_than_a_week(spark: SparkSession, tmp_path: Path) -> None:
+    """A batch a day. On each third day n2 does not hear the broker for two hours."""
+    out, sizes = tmp_path / "out", []
+    journals = {ns: Journal(DAY_START, ns) for ns in ("n1", "n2")}
+    for day in range(30):
+        for journal in journals.values():
+            written = len(journal.records)
+            a_day(journal, DAY_START + day * 86_400 * SECOND, deaf=journal.ns == "n2" and day % 3 == 0)
+            write_files({journal.ns: journal.records[written:]}, tmp_path / "journal")
+        follow(
+            spark, Following(str(tmp_path / "journal"), str(out), None, None, 1, Limits(), once=True), lambda _: None
+        )
+        kept = [path for path in (out / "checkpoint").rglob("*") if path.is_file() and path.suffix != ".crc"]
+        sizes.append((len(kept), sum(path.stat().st_size for path in kept)))
+    for number in (0, 1):
+        assert max(size[number] for size in sizes[23:]) <= 1.1 * max(size[number] for size in sizes[:7])
+    kinds = [json.loads(line)["kind"] for line in (out / "alerts.jsonl").read_text("utf-8").splitlines()]
+    assert kinds.count("partition") == kinds.count("divergence") == 20
+
+
+def a_day(journal: Journal, start: int, *, deaf: bool) -> None:
+    """A file with a heartbeat each minute."""
+    journal.open_file(start)
+    broker = Broker("broker-a", "10.0.0.1:10911")
+    for minute in range(1, 24 * 60):
+        ts = start + minute * 60 * SECOND
+        if deaf and 600 <= minute < 720:
+            if minute == 602:
+                journal.down(ts, broker, "expired")
+            else:
+                journal.add(ts, "alive")
+        elif minute % 30 == 0 or broker not in journal.alive or minute < 2:
+            journal.register(ts, broker, [topic("T")])
+        else:
+            journal.heartbeat(ts, broker)
 
 
 def test_a_signal_ends_it_after_the_batch_it_is_in(
@@ -62,7 +125,6 @@ def test_a_signal_ends_it_after_the_batch_it_is_in(
     journal, out = str(tmp_path / "journal"), str(tmp_path / "out")
     following = Following(journal, out, None, None, 1_000_000, Limits(), once=False)
     assert follow(spark, following, stop_at_the_first_alert) == 1
-    assert [path.name for path in (tmp_path / "out/checkpoint/query/commits").glob("[0-9]*")] == ["0"]
     assert "Traceback" not in capfd.readouterr().err
 
 

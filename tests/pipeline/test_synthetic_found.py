@@ -13,6 +13,10 @@ from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs import topics
 from rocketns.pipeline.jobs.brokers import broker_stats
 from rocketns.pipeline.jobs.departures import departures
+from rocketns.pipeline.jobs.fleet import census, growth, storms
+from rocketns.pipeline.jobs.fleet.availability import availability
+from rocketns.pipeline.jobs.fleet.blast import sole_topics
+from rocketns.pipeline.jobs.fleet.ordered import ordered_keys
 from rocketns.pipeline.jobs.history.state import base, broker_intervals, topic_intervals
 from rocketns.pipeline.jobs.missing import missing_topics
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
@@ -31,7 +35,10 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
     known = base(events, seen, keep=DataFrame.cache)
     brokers = broker_intervals(events, known, seen).cache()
     names = topics.system_topics(brokers)
-    there = topic_intervals(events, known, seen)
+    there = topic_intervals(events, known, seen).cache()
+    lookups = census.asked(events, seen)
+    days = growth.sizes(there, seen)
+    callers = census.clients(lookups)
     made = {
         "ns_uptime": known.uptime,
         "departures": departures(brokers, events, seen),
@@ -39,6 +46,14 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
         "dead_topics": topics.dead_topics(there, events, known.uptime, names, seen, dead_days=1),
         "hot_topics": topics.hot_topics(events, names, seen),
         "missing_topics": missing_topics(events, seen, names),
+        "clients": callers,
+        "client_census": census.client_census(callers),
+        "missing_askers": census.missing_askers(lookups, names),
+        "availability": availability(brokers, known.uptime, seen),
+        "sole_topics": sole_topics(there, brokers, known.uptime, names),
+        "storms": storms.storms(storms.storm_registrations(brokers, there, known.uptime, days)),
+        "ordered_keys": ordered_keys(there, events, names, DataFrame.cache),
+        "growth": growth.growth(days),
     }
     tables = {name: rows(frame) for name, frame in made.items()} | not_looked_at(truth)
     verdicts = compare(truth | {"dead": truth["unasked"]}, tables)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rocketns.pipeline.synthetic import FleetSpec, Truth, make_fleet, save_truth
-from rocketns.pipeline.synthetic.truth import BOOT_ENDS, COLUMNS, Outcome, compare, summary
+from rocketns.pipeline.synthetic.truth import BOOT_ENDS, COLUMNS, compare, summary
+from rocketns.pipeline.synthetic.verdicts import Outcome
 
 Rows = dict[str, list[dict[str, Any]]]
 SECOND = 1_000_000
@@ -59,7 +61,41 @@ def tables(truth: Truth) -> Rows:
                 for kind in sorted({"hole", lost["kind"]} - {"hidden_change"})
             ],
         }
+        | fleet_tables(truth)
     )
+
+
+def fleet_tables(truth: Truth) -> Rows:
+    """The tables about the fleet, as they are to be."""
+    return {
+        "clients": [{"client": client, "poll_s": 3.0} for client in truth["pollers"]]
+        + [{"client": "10.3.0.1:40000", "poll_s": 30.0}, {"client": None, "poll_s": None}],
+        "client_census": [{"lang": lang, "cv": cv, "clients": n} for lang, cv, n in truth["census"]],
+        "missing_askers": [{"topic": topic, "client": client} for topic, client in truth["askers"]],
+        "availability": [row | {"level": "broker"} for row in truth["budgets"]] + [{"level": "group"}],
+        "sole_topics": [
+            {"scope": scope, "name": name, "topic": topic, "kind": "user", "loses_writes": True}
+            for scope, name, topic in truth["sole"]
+        ],
+        "storms": [
+            {"ns": ns, "t1": number, "registrations": n, "brokers": brokers, "trigger": trigger}
+            for ns, number, n, brokers, trigger in truth["storms"]
+        ],
+        "ordered_keys": [
+            {"topic": topic, "kind": "user", "steps": steps, "moved_max": moved}
+            for topic, steps, moved in truth["moved"]
+        ],
+        "growth": [
+            {
+                "day": f"{date(1970, 1, 1) + timedelta(day)}",
+                "topics": topics,
+                "entries": entries,
+                "broker": broker,
+                "registration_bytes": size,
+            }
+            for day, topics, entries, broker, size in truth["growth"]
+        ],
+    }
 
 
 def bad(truth: Truth, tables: Rows) -> list[tuple[Outcome, str]]:
@@ -144,6 +180,14 @@ def test_a_wrong_figure_of_a_broker_is_told(truth: Truth, tables: Rows, figure: 
         ("broker_stats", {"ns": "n", "broker": "b", "bid": 0, "addr": "a"}),
         ("quality", {"kind": "drop", "ns": "n", "n": 3}),
         ("quality", {"kind": "silent", "ns": "ns-1", "n": 1}),
+        ("clients", {"client": "10.3.0.1:40001", "poll_s": 14.0}),
+        ("client_census", {"lang": "PYTHON", "cv": 1, "clients": 1}),
+        ("missing_askers", {"topic": "t", "client": "c"}),
+        ("availability", {"level": "broker", "broker": "b", "bid": 0}),
+        ("storms", {"ns": "ns-1", "t1": 10**18, "registrations": 5, "brokers": 5, "trigger": "new"}),
+        ("ordered_keys", {"topic": "t", "kind": "user", "steps": 1, "moved_max": 0.5}),
+        ("growth", {"day": "1970-01-01", "topics": 1, "entries": 1, "broker": "b", "registration_bytes": 1}),
+        ("sole_topics", {"scope": "zone", "name": "z", "topic": "t", "kind": "user", "loses_writes": True}),
     ],
 )
 def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str, row: dict[str, Any]) -> None:
@@ -151,7 +195,11 @@ def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str,
     assert bad(truth, tables) == [(Outcome.INVENTED, table)]
 
 
-@pytest.mark.parametrize("table", ["hot_topics", "missing_topics", "quality"])
+@pytest.mark.parametrize(
+    "table",
+    ["hot_topics", "missing_topics", "quality", "clients", "client_census", "missing_askers", "availability",
+     "sole_topics", "storms", "ordered_keys", "growth"],
+)  # fmt: skip
 def test_what_was_seeded_and_is_not_there_is_missed(truth: Truth, tables: Rows, table: str) -> None:
     tables[table] = []
     outcomes = bad(truth, tables)

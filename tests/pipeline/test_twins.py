@@ -20,7 +20,7 @@ from rocketns.pipeline.storage.results import Results
 from tests.pipeline.duck.query import same
 from tests.pipeline.duck.twins import TWINS, Run
 from tests.pipeline.frames import plain
-from tests.pipeline.journals import Journals, events_table, random_journals, write_files
+from tests.pipeline.journals import SECOND, Journals, Record, events_table, random_journals, topic, write_files
 
 SEED, SECONDS = 7, 900
 # A topic is dead only if every day is covered, so one of the two is always empty; test_topics.py compares it.
@@ -40,6 +40,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     parameters = {
         "t0": observation.t0, "t1": observation.t1, "silent": SILENT_AFTER_US, "min_window": request.min_window,
         "days": request.dead_days, "groups": json.dumps(request.groups),
+        "target": request.target,
     }  # fmt: skip
     tables = {job.name: read(folder / "out" / results.place / job.name) for job in JOBS}
     files = read_files(spark, str(folder / "out" / EVENTS_FOLDER)).toArrow()
@@ -47,17 +48,31 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def eventful_journals() -> Journals:
-    """Random journals with a hole in the first, and a consumer that asks each name server at the end."""
+    """Random journals with a hole in the first. At the end of each a consumer asks, a topic is put on one broker alone
+    and grows there twice, and five slaves register."""
     journals = random_journals(SEED, seconds=SECONDS)
     del journals["n1"][30:33]
     for records in journals.values():
         last = records[-1]
-        for number, name in enumerate(("T", "%RETRY%g"), 1):
-            asked = {"topic": name, "client": "10.0.9.1:4001", "n": 3, "miss": 0, "iv_ms": 60_000}
-            records.append(
-                {"boot": last["boot"], "seq": last["seq"] + number, "ts": last["ts"], "ev": "lookup", **asked}
-            )
+        added = [{"ev": "lookup", **_asked(name)} for name in ("T", "%RETRY%g")]
+        added += [{"ev": "tput", "after_s": 35 * n, **_alone(w)} for n, w in enumerate((4, 6, 8))]
+        added += [{"ev": "reg", "after_s": 80 + 2 * n, **_slave(n)} for n in range(5)]
+        for number, record in enumerate(added, 1):
+            at = last["ts"] + record.pop("after_s", 0) * SECOND
+            records.append({"boot": last["boot"], "seq": last["seq"] + number, "ts": at, **record})
     return journals
+
+
+def _asked(name: str) -> Record:
+    return {"topic": name, "client": "10.0.9.1:4001", "n": 3, "miss": 0, "iv_ms": 60_000}
+
+
+def _alone(queues: int) -> Record:
+    return {"broker": "broker-b", "cause": "topic", "topics": [topic("alone", w=queues)]}
+
+
+def _slave(number: int) -> Record:
+    return {"cluster": "c", "broker": "broker-b", "bid": 9 + number, "addr": f"10.0.8.{number}:10911"}
 
 
 def read(path: Path) -> pa.Table:

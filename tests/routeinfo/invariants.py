@@ -42,6 +42,9 @@ def _check_indexes(tables: RouteTables) -> None:
         for broker_id, addr in group.broker_addrs.items():
             members.setdefault((group.cluster, addr), {})[group.broker_name] = broker_id
     assert tables.memberships == members
+    doubted = {key: entry for key, entry in tables.broker_live_table.items() if entry.doubt is not None}
+    assert tables.unconfirmed == doubted
+    assert tables.unheard.keys() <= tables.broker_addr_table.keys()
 
 
 def _check_nothing_is_empty(tables: RouteTables) -> None:
@@ -99,11 +102,13 @@ class Replay:
                     self._delete(event)
                 case BrokerRegistered():
                     key = BrokerAddrInfo(event.cluster, event.addr)
-                    assert (event.gap_ms is None) == (key not in self.live), f"not the first or not the next: {event}"
+                    is_first = event.gap_ms is None and event.doubt is None
+                    assert is_first == (key not in self.live), f"not the first or not the next: {event}"
                     self.live.add(key)
                 case BrokerDown():
                     key = BrokerAddrInfo(event.cluster, event.addr)
-                    assert event.live == (key in self.live) == (event.gap_ms is not None), f"live or not: {event}"
+                    assert event.live == (key in self.live), f"live or not: {event}"
+                    assert event.live or event.gap_ms is None, f"a gap of nobody: {event}"
                     self.live.discard(key)
 
     def _put(self, event: TopicsPut) -> None:

@@ -115,7 +115,9 @@ class _World:
             now_ms = self.clock.now().ms
             liveness.doubt_broker(tables, self.manager.key(broker), Doubt(Reason.RESTORED, now_ms, now_ms + 1), now_ms)
         config = RestoreConfig(**config)
-        self.confirming = Confirming(config, tables, self.clock, self.expiry, self._refuses)  # type: ignore[arg-type]
+        self.confirming = Confirming(
+            config, tables, self.clock, self.expiry, self._refuses, lambda events, _now: self.manager.note(events)
+        )  # type: ignore[arg-type]
 
     async def _refuses(self, addr: str) -> bool:
         self.asked.append(addr)

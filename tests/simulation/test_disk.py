@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,6 +109,13 @@ def test_folders_and_files_are_found_as_on_a_real_disk(disk: Disk) -> None:
         (HOME / "a").rmdir()
     with pytest.raises(FileNotFoundError):
         (HOME / "none").read_bytes()
+    assert not disk.is_gone
+
+
+def test_a_file_is_copied_as_on_a_real_disk(disk: Disk) -> None:
+    (HOME / "a").write_bytes(b"some")
+    shutil.copy2(HOME / "a", HOME / "b")
+    assert (HOME / "b").read_bytes() == b"some"
     assert not disk.is_gone
 
 

@@ -152,6 +152,20 @@ def test_the_first_to_be_overdue_is_kept_as_well(
     assert fleet.known == list(range(BROKERS))
 
 
+def test_the_last_to_be_overdue_is_kept_as_well(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
+) -> None:
+    """It was heard after the others. When it is overdue they are kept already, and still count as silent."""
+    fleet = Fleet(timed_server(**HALF), stack, listening)
+    pass_time(fleet.server, 10 * SECOND)
+    fleet.heartbeat(range(1))
+    pass_time(fleet.server, TIMEOUT)
+    assert fleet.unconfirmed == BROKERS - 1
+    pass_time(fleet.server, SCAN)
+    assert fleet.unconfirmed == BROKERS
+    assert fleet.known == list(range(BROKERS))
+
+
 def test_a_refused_connection_is_proof_at_once(
     timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
 ) -> None:

@@ -287,6 +287,15 @@ def test_a_second_is_the_bound_of_lateness() -> None:
     assert watched.after(0) == []
 
 
+def test_one_stall_is_noticed_once() -> None:
+    """By the end of a connection, and then by the jobs, which have not run yet."""
+    watched = Watched()
+    watched.clock.advance(STALL)
+    watched.watch.check()
+    watched.watch.check()
+    assert len(watched.stalls) == 1
+
+
 def test_a_second_is_the_bound_of_suspension() -> None:
     watched = Watched()
     assert watched.after(1, suspended_ms=SECOND) == []

@@ -16,6 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import Job
+from rocketns.pipeline.jobs.fleet.census import asked
+from rocketns.pipeline.jobs.fleet.growth import sizes
 from rocketns.pipeline.jobs.history.clocks import corrected
 from rocketns.pipeline.jobs.history.state import Base, base
 from rocketns.pipeline.jobs.history.strays import late_days, steadied, suspects
@@ -39,7 +41,8 @@ class Inputs:
         self, results: Results, told: DataFrame, files: DataFrame, observation: Observation, options: Mapping[str, Any]
     ) -> None:
         self._results, self._told, self._observation = results, told, observation
-        self._made: dict[str, Any] = {"files": files, "observation": observation, "keep": results.cut, **options}
+        given = {"files": files, "observation": observation, "keep": results.cut, "hold": results.hold}
+        self._made: dict[str, Any] = {**given, **options}
         self._making = RLock()  # stages that run at the same time may ask for the same input
 
     def of(self, job: Job) -> dict[str, Any]:
@@ -65,13 +68,19 @@ class Inputs:
         return steadied(events, suspects(late, end), end)
 
     def base(self) -> Base:
-        return base(self["events"], self._observation, keep=self._results.cut)
+        return base(self["events"], self._observation, keep=self._results.hold)
 
     def lookups(self) -> DataFrame:
         return self._results.cut(self["events"].where("ev = 'lookup'"))
 
+    def asked(self) -> DataFrame:
+        return self._results.cut(asked(self["lookups"], self._observation))
+
+    def sizes(self) -> DataFrame:
+        return self._results.cut(sizes(self["topic_intervals"], self._observation))
+
     def system_topics(self) -> DataFrame:
-        return system_topics(self["broker_intervals"])
+        return self._results.hold(system_topics(self["broker_intervals"]))
 
     def read_segments(self) -> DataFrame:
         return without_unread(self["topic_segments"], self["system_topics"], self["group_members"])
@@ -82,6 +91,8 @@ MAKERS: Mapping[str, Callable[[Inputs], Any]] = {
     "events": Inputs.events,
     "base": Inputs.base,
     "lookups": Inputs.lookups,
+    "asked": Inputs.asked,
+    "sizes": Inputs.sizes,
     "system_topics": Inputs.system_topics,
     "read_segments": Inputs.read_segments,
 }

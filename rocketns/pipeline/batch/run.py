@@ -27,7 +27,7 @@ from rocketns.pipeline.batch.observing import (
 )
 from rocketns.pipeline.batch.reporting import notes, outcome_of, pages_of, report_input, summarise, told_shortly
 from rocketns.pipeline.contract.catalogue import JOBS
-from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
+from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import PHASES, STAGES
 from rocketns.pipeline.contract.times import moment
@@ -54,6 +54,7 @@ class Request(NamedTuple):
     groups: Sequence[int] = GROUP_SIZES
     dead_days: int = DEAD_DAYS
     csv: bool = False
+    target: float = TARGET_PERCENT
 
 
 def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
@@ -111,7 +112,10 @@ def computed(
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     events = read_events(spark, stored, needed).unionByName(tail.events)
-    given = {"min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days}
+    given = {
+        "min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days,
+        "target_percent": request.target,
+    }  # fmt: skip
     clocks, *phases = PHASES
     run_phase(clocks, Inputs(results, events, files, own, given), results, say)
     observation = observed(request.t0, request.t1, known.first, common_end(corrected_reaches(reached, known, results)))
@@ -171,5 +175,6 @@ def shown(request: Request, observation: Observation, master: str) -> dict[str, 
         "min_window": f"{request.min_window / 1e6:g} s",
         "groups": ", ".join(map(str, request.groups)),
         "dead_days": str(request.dead_days),
+        "target": f"{request.target:g} %",
         "master": master,
     }

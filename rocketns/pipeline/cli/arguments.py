@@ -161,6 +161,23 @@ def _consumers(add: argparse.ArgumentParser) -> None:
         help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})")  # fmt: skip
 
 
+def percent(text: str) -> float:
+    """A target in per cent, above 0 and at most 100."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r}: write per cent above 0 and up to 100, such as 99.9")
+    return number
+
+
+def _target(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--target", type=percent, default=defaults.TARGET_PERCENT, metavar="PERCENT",
+        help="part of the time that brokers should be listed; the rest is their error budget "
+             f"(default: {defaults.TARGET_PERCENT})")  # fmt: skip
+
+
 def _tables(add: argparse.ArgumentParser) -> None:
     add.add_argument("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet")
 
@@ -180,15 +197,17 @@ def _stream(add: argparse.ArgumentParser) -> None:
         help="folder of the stream's memory; after a restart it continues from there "
              "(default: checkpoint below --out)")  # fmt: skip
     add.add_argument("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON")
+    add.add_argument("--alertmanager", metavar="URL",
+        help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093")  # fmt: skip
     add.add_argument("--every", type=duration, default=defaults.EVERY_US, metavar="DURATION",
-        help=f"how often to look for new files (default: {defaults.seconds(defaults.EVERY_US)})")  # fmt: skip
+        help=f"how often to look for new records (default: {defaults.seconds(defaults.EVERY_US)})")  # fmt: skip
     add.add_argument("--grace", type=duration, default=defaults.GRACE_US, metavar="DURATION",
         help="how late a heartbeat may be at one name server before a partition is alerted "
              f"(default: {defaults.seconds(defaults.GRACE_US)})")  # fmt: skip
     add.add_argument("--silent-after", type=duration, default=defaults.STREAM_SILENT_AFTER_US, metavar="DURATION",
         help="how far a journal may lag behind the others before its name server counts as silent "
              f"(default: {defaults.seconds(defaults.STREAM_SILENT_AFTER_US)})")  # fmt: skip
-    add.add_argument("--once", action="store_true", help="process the files that are there, then stop")
+    add.add_argument("--once", action="store_true", help="process what is there, then stop")
 
 
 def _demo(add: argparse.ArgumentParser) -> None:
@@ -202,7 +221,7 @@ COMMANDS = {
     "run": ("read journals, run every job, write the report",
         "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
         "incidents.jsonl below --out.",
-        (_journal, _out, _span, _window, _consumers, _tables, _spark)),
+        (_journal, _out, _span, _window, _consumers, _target, _tables, _spark)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
         "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
@@ -212,8 +231,8 @@ COMMANDS = {
         "left below --out.",
         (_out, _spark)),
     "stream": ("keep running, and alert while it happens",
-        "Follow the journals as files arrive. Each alert is one line in alerts.jsonl below --out when it opens and\n"
-        "one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it stopped.",
+        "Follow the journals as they are written. Each alert is one line in alerts.jsonl below --out when it opens,\n"
+        "and one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it stopped.",
         (_journal, _out, _stream, _window, _spark)),
     "explain": ("the route of a topic at a moment, on each name server",
         "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",

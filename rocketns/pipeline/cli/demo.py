@@ -17,7 +17,8 @@ from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.make import save_truth
 from rocketns.pipeline.synthetic.scenario.spec import DEMO_EVENTS
-from rocketns.pipeline.synthetic.truth import COLUMNS, Verdict, compare, summary
+from rocketns.pipeline.synthetic.truth import COLUMNS, compare, summary
+from rocketns.pipeline.synthetic.verdicts import Verdict
 
 Say = Callable[[str], None]
 

@@ -138,8 +138,68 @@ JOBS = (
         ),
     ),
     Job(
+        "clients", "a client with its language and version",
+        schema.CLIENTS, "fleet.census.clients", ("asked",),
+        "fleet", "clients", meanings.CLIENTS, ("poll_s asc_nulls_last", "n desc", "client", "lang", "cv"),
+    ),
+    Job(
+        "client_census", "a language and version of clients",
+        schema.CLIENT_CENSUS, "fleet.census.client_census", ("clients",),
+        "fleet", "clients", meanings.CENSUS, ("n desc", "lang", "cv"),
+    ),
+    Job(
+        "missing_askers", "a client and a topic that it asked for and that did not exist",
+        schema.MISSING_ASKERS, "fleet.census.missing_askers", ("asked", "system_topics"),
+        "fleet", "clients", meanings.ASKERS, ("miss desc", "topic", "client", "lang", "cv"),
+    ),
+    Job(
+        "availability", "a broker, a broker group or a cluster",
+        schema.AVAILABILITY, "fleet.availability.availability",
+        ("broker_intervals", "ns_uptime", "observation", "target_percent"),
+        "fleet", "availability", meanings.AVAILABILITY,
+        ("left asc_nulls_last", "level", "cluster", "broker", "bid", "addr"),
+        Finding("budgets", "count_if(level = 'group' and left < 0)", "broker groups that used up their error budget"),
+    ),
+    Job(
+        "sole_topics", "a topic that does not survive the loss of one broker or zone",
+        schema.SOLE_TOPICS, "fleet.blast.sole_topics",
+        ("topic_intervals", "broker_intervals", "ns_uptime", "system_topics"),
+        "fleet", "blast", meanings.SOLE_TOPICS, (USERS_FIRST, "scope", "name", "topic"),
+    ),
+    Job(
+        "blast_radius", "a broker or zone that takes topics with it",
+        schema.BLAST_RADIUS, "fleet.blast.blast_radius", ("sole_topics",),
+        "fleet", "blast", meanings.BLAST, ("no_write desc", "no_master desc", "scope", "name"),
+    ),
+    Job(
+        "storm_registrations", "a registration in a storm of registrations",
+        schema.STORM_REGISTRATIONS, "fleet.storms.storm_registrations",
+        ("broker_intervals", "topic_intervals", "ns_uptime", "sizes"),
+        "fleet", "storms", meanings.STORM_REGISTRATIONS, ("storm", "ns", "place"),
+    ),
+    Job(
+        "storms", "a storm of registrations at a name server",
+        schema.STORMS, "fleet.storms.storms", ("storm_registrations",),
+        "fleet", "storms", meanings.STORMS, ("registrations desc", "t1", "ns"),
+    ),
+    Job(
+        "ordered_keys", "a topic whose keys moved to other queues",
+        schema.ORDERED_KEYS, "fleet.ordered.ordered_keys", ("topic_intervals", "events", "system_topics", "keep"),
+        "fleet", "ordered", meanings.ORDERED, (USERS_FIRST, "if(ordered, 0, 1)", "moved_max desc", "topic"),
+    ),
+    Job(
+        "growth", "a UTC day",
+        schema.GROWTH, "fleet.growth.growth", ("sizes",),
+        "fleet", "growth", meanings.GROWTH, ("day",),
+    ),
+    Job(
+        "growth_limits", "a frame that has a limit",
+        schema.GROWTH_LIMITS, "fleet.growth.growth_limits", ("growth", "observation"),
+        "fleet", "growth", meanings.LIMITS, ("used desc", "measure"),
+    ),
+    Job(
         "clock_offsets", "a name server's clock",
-        schema.OFFSETS, "history.clocks.clock_offsets", ("raw_events", "keep"),
+        schema.OFFSETS, "history.clocks.clock_offsets", ("raw_events", "keep", "hold"),
         "clocks", "quality", meanings.CLOCKS,
     ),
     Job(

@@ -11,6 +11,8 @@ MIN_WINDOW_US = 5_000_000
 GROUP_SIZES = (2, 3, 4)
 # Days without a lookup after which a topic is called dead.
 DEAD_DAYS = 7
+# The part of the time, in per cent, that brokers should be listed; the rest is the error budget.
+TARGET_PERCENT = 99.9
 # A run takes a name server without a stop record to be up until the end of the observation if its last record is not
 # older than this. Brokers send heartbeats every 30 s, so after a longer silence the server or its files are gone.
 SILENT_AFTER_US = 120_000_000
@@ -19,12 +21,13 @@ ROTATE_US = 600_000_000
 # How far clocks are taken to differ at most where nothing shows their offset for certain.
 CLOCK_DOUBT_US = 600_000_000
 
-# How often the stream looks for new files.
-EVERY_US = 5_000_000
+# How often the stream looks for new records.
+EVERY_US = 3_000_000
 # How late a heartbeat may be at one name server before the stream alerts a partition.
 GRACE_US = 8_000_000
-# How far a journal may lag behind the others before the stream calls its name server silent.
-STREAM_SILENT_AFTER_US = 60_000_000
+# How far a journal may lag behind the others before the stream calls its name server silent: a name server writes at
+# least a record a minute.
+STREAM_SILENT_AFTER_US = 90_000_000
 
 # RocketMQ's heartbeat timeout and scan interval, for brokers that name no timeout of their own.
 TIMEOUT_MS = 120_000

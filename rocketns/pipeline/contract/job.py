@@ -17,11 +17,12 @@ STAGES = {
     "input": "what is missing from the journals",
     "brokers": "brokers and departures",
     "topics": "topics and lookups",
+    "fleet": "clients, error budgets, single points of failure, storms, growth",
 }
 PHASES = (
     (("clocks",),),
     (("state",),),
-    (("divergence", "impact"), ("input", "brokers", "topics")),
+    (("divergence", "impact"), ("input", "brokers", "topics", "fleet")),
 )
 
 # Sections of the page, in their order, with their titles.
@@ -30,10 +31,16 @@ SECTIONS = {
     "timeline": "Timeline and name servers",
     "impact": "Consumer impact",
     "imbalance": "Producer imbalance",
+    "availability": "Error budgets",
     "brokers": "Brokers",
     "departures": "Departures",
     "topics": "Topics",
     "lookups": "Lookups",
+    "clients": "Clients",
+    "blast": "Blast radius",
+    "storms": "Registration storms",
+    "ordered": "Ordered keys",
+    "growth": "Growth",
     "quality": "Data quality",
 }
 
@@ -42,15 +49,19 @@ INPUTS = {
     "raw_events": "EVENTS of the observation, with the times of each name server's own clock",
     "events": "EVENTS with corrected times, from a day before the observation",
     "lookups": "those EVENTS that are route lookups",
+    "asked": "fleet.census.asked: what each client asked for",
+    "sizes": "fleet.growth.sizes: topics and bytes of each broker's registration, day by day",
     "files": "FILES",
     "base": "history.state.Base: boots, holes, snapshots and uptime",
     "observation": "the time that the run looks at",
     "keep": "writes a frame and reads it back, which keeps plans small",
+    "hold": "the same for a frame of few rows, which become a part of the plan",
     "system_topics": "topics that brokers and clusters make for themselves",
     "read_segments": "TOPIC_SEGMENTS without system topics that no group reads",
     "min_window_us": "option --min-window",
     "group_sizes": "option --groups",
     "dead_days": "option --dead-days",
+    "target_percent": "option --target",
 }
 
 

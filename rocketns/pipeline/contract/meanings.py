@@ -177,6 +177,78 @@ MISSING = Meaning(
         "System topics are listed last and are no finding: clients look them up by themselves.",
     ),
 )
+CLIENTS = Meaning(
+    "Who asked for routes, the fastest first. A lookup counts for its language and version. Polls: the mean time "
+    "between two lookups of one topic. RocketMQ's clients ask for each of their topics every 30 s.",
+    (
+        "A client is a connection: a process that connects again counts twice. Without journalLookupClients=true one "
+        "row stands for all clients of a language and version, and how often each polls is not known.",
+    ),
+)
+CENSUS = Meaning(
+    "Languages and versions of the clients. Fast: clients that ask more often than every 15 s, which is half of "
+    "RocketMQ's default.",
+    ("The version is what the client states. Clients that are not written in Java may state any number.",),
+)
+ASKERS = Meaning(
+    "Who asked for topics that did not exist, and how often.",
+    ("A topic that was created during the observation is listed with its lookups from before.",),
+)
+AVAILABILITY = Meaning(
+    "How long brokers, broker groups and clusters were listed, against the target of the option target. Failed: gone "
+    "after heartbeats stopped or the connection ended. Budget: the failed time that the target allows. Left: the part "
+    "of the budget that is left; below 0 % it is used up. Times are summed over name servers, and for a cluster over "
+    "its groups. Master: whether the group had a master, without which nothing can be sent to it.",
+    (
+        "This is the name servers' view. A broken network between the two counts as a failure of the broker.",
+        "Unheard: listed, but without heartbeats until it was dropped. It does not count as failed.",
+        "Planned time, after the broker unregistered, and time after a name server's own start do not count.",
+    ),
+)
+SOLE_TOPICS = Meaning(
+    "Topics that lose every master or every write queue if one broker, or one zone, goes.",
+    ("The state at the end of the observation. An acting master does not count: nothing can be sent to it.",),
+)
+BLAST = Meaning(
+    "What the loss of one broker or one zone takes with it: user topics without a master, and those to which nothing "
+    "can be sent.",
+    (
+        "It says which routes remain, not whether the remaining brokers can carry the load.",
+        "Zones are as brokers state them. A broker without a zone survives the loss of each zone.",
+    ),
+)
+STORMS = Meaning(
+    "At least five brokers registered with one name server, each within 30 s of the one before. Start: the name server "
+    "had just started. Return: most had been listed before. New: most had not. Changed topics: what the registrations "
+    "put into the routes.",
+    (
+        "Bytes are an estimate from the names of the topics: the journal has no sizes.",
+        "Registrations that change nothing are heartbeats in the journal and do not count.",
+    ),
+)
+STORM_REGISTRATIONS = Meaning(
+    "The registrations of all storms in their order. Away: how long the name server had not listed the address.",
+    ("Registrations of the same ms are in the order of their names.",),
+)
+ORDERED = Meaning(
+    "Producers that keep an order send a key to queue hash modulo n of the route's n write queues. When the number or "
+    "the order of the queues changes, keys move, and messages of one key may be consumed out of order. Moved: the part "
+    "of all keys that the worst change moved. A change counts once a list held for 30 s before and another one after.",
+    (
+        "The journal does not say which topics are used in order. “Ordered” means that the topic has an order "
+        "configuration in the KV store. If name servers send it, keys of this topic stay.",
+        "Only hash modulo n is modelled. Consistent hashing and static topics move fewer keys.",
+    ),
+)
+GROWTH = Meaning(
+    "Topics, routes (one for each topic and broker) and the largest frames at the end of each UTC day.",
+    ("Bytes are an estimate of uncompressed JSON, as 5.x brokers send it, without attributes and static topics.",),
+)
+LIMITS = Meaning(
+    "When the largest registration of a broker, and the list of all topics, reach 16 MiB. A larger frame is refused, "
+    "and its sender is disconnected.",
+    ("A straight line through the last days, at most 90. With fewer than three days there is none.",),
+)
 CLOCKS = Meaning(
     "How far each name server's clock is ahead of the reference, from how many samples that was estimated, and by how "
     "much the estimate may be wrong.",

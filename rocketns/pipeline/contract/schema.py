@@ -5,7 +5,7 @@ Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``.
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, IntegerType, StructType
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
 from rocketns.journal import record
 from rocketns.pipeline.contract.frames import columns
@@ -13,9 +13,12 @@ from rocketns.pipeline.contract.frames import columns
 # A line of the journal, as its contract defines it. The folder repeats ``ns`` and adds ``dt``, the UTC date of the
 # file's first record.
 TOPIC = columns(" ".join(f"{name}:{kind}" for name, kind in record.TOPIC_FIELDS.items()))
+MAPPING = columns(
+    "t:string n:string b:string ids:ids e:long q:int d:boolean sc:string", ids=ArrayType(ArrayType(IntegerType()))
+)
+NESTED = {"topics": ArrayType(TOPIC), "maps": ArrayType(MAPPING), "fs": ArrayType(StringType())}
 RECORD = columns(
-    " ".join(f"{name}:{'topics' if name == 'topics' else kind}" for name, kind in record.COLUMNS.items()),
-    topics=ArrayType(TOPIC),
+    " ".join(f"{name}:{name if name in NESTED else kind}" for name, kind in record.COLUMNS.items()), **NESTED
 )
 EVENTS = StructType([*RECORD.fields, *columns("dt:string").fields])
 
@@ -53,10 +56,10 @@ SNAPSHOTS = columns("ns:string boot:long snap:long end_seq:long end_ts:long")
 NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string")
 
 # end_cause: the cause of the down, snapshot (found gone after records were lost), or the name server's (NS_UPTIME).
-# gap: ms since the last heartbeat, of the down that closed the interval; else null.
+# gap: ms since the last heartbeat, of the down that closed the interval; else null. zone: as last stated; null: none.
 BROKER_INTERVALS = columns(
     "ns:string cluster:string broker:string bid:int addr:string "
-    "t1:long t2:long end_cause:string gap:long timeout_ms:long"
+    "t1:long t2:long end_cause:string gap:long timeout_ms:long zone:string"
 )
 
 # cause: of the record that opened the interval; snapshot if that was the first record of it.
@@ -160,3 +163,52 @@ MISSING_TOPICS = columns(
     "topic:string hour:long kind:string miss:long n:long ns:strings hours:int median:double mad:double bound:double "
     "topic_kind:string"
 )
+
+# The tables below are defined in docs/audit-definitions.md, a section each.
+# client: ip:port at the name server; null for all clients of the language and version that the journal does not name.
+CLIENTS = columns(
+    "client:string lang:string cv:int ns:strings topics:long n:long miss:long poll_s:double t1:long t2:long"
+)
+CLIENT_CENSUS = columns(
+    "lang:string cv:int release:string clients:long hosts:long n:long miss:long share:double poll_p50:double fast:long"
+)
+MISSING_ASKERS = columns(
+    "topic:string kind:string client:string lang:string cv:int ns:strings n:long miss:long t1:long t2:long"
+)
+
+# level: broker (an address) | group | master (of a group) | cluster; bid and addr are null but for an address. *_s and
+# failures: sums over name servers. left: the part of the error budget that is left, below 0 if more was used.
+AVAILABILITY = columns(
+    "level:string cluster:string broker:string bid:int addr:string name_servers:long listed_s:double failed_s:double "
+    "planned_s:double unheard_s:double failures:long availability:double target:double budget_s:double left:double"
+)
+
+# scope: broker | zone; name: the one whose loss the topic does not survive.
+SOLE_TOPICS = columns(
+    "scope:string name:string topic:string kind:string loses_masters:boolean loses_writes:boolean queues:long"
+)
+BLAST_RADIUS = columns("scope:string name:string no_master:long no_write:long queues:long sample:strings")
+
+# storm: t of its first registration; trigger: start | return | new; away_s: since the address was last listed; topics:
+# changed ones; bytes: an estimate, null if the broker had no topics at the end of the day.
+STORM_REGISTRATIONS = columns(
+    "ns:string storm:long trigger:string place:int t:long cluster:string broker:string bid:int addr:string "
+    "away_s:double topics:long bytes:long"
+)
+STORMS = columns(
+    "ns:string t1:long t2:long trigger:string registrations:long brokers:long topics:long bytes:long peak_s:long "
+    "first:string last:string"
+)
+
+# moved_max: part of all keys; at, n_before, n_after, broker: of that step; t1, t2: first and last step.
+ORDERED_KEYS = columns(
+    "topic:string kind:string ordered:boolean steps:long ns:strings moved_max:double at:long n_before:long "
+    "n_after:long broker:string t1:long t2:long"
+)
+
+# At the end of the day; registration_bytes and list_bytes are estimates.
+GROWTH = columns(
+    "day:string topics:long entries:long brokers:long registration_bytes:long broker:string list_bytes:long"
+)
+# measure: registration | topic_list; reached: us, null if the line does not get there in ten years.
+GROWTH_LIMITS = columns("measure:string now:long limit:long used:double per_day:double reached:long")

@@ -176,12 +176,12 @@ def skew(topic_intervals: DataFrame, ns_uptime: DataFrame, system_topics: DataFr
     return conform(with_kind(of_topic, system_topics).withColumn("skew", F.try_divide("r_max", "r_mean")), SKEW)
 
 
-def named_lookups(events: DataFrame, observation: Observation) -> DataFrame:
-    """ns, ts, topic, client, n, miss, iv_ms: the lookup rows of the observation that name a topic."""
+def named_lookups(events: DataFrame, observation: Observation, *more: str) -> DataFrame:
+    """ns, ts, topic, client, n, miss, iv_ms, and ``more``: the lookup rows of the observation that name a topic."""
     inside = (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1)
     named = F.col("topic").isNotNull() & (F.col("topic") != "*")
     return events.where((F.col("ev") == "lookup") & inside & named).select(
-        "ns", "ts", "topic", "client", "n", F.coalesce("miss", F.lit(0)).alias("miss"), "iv_ms"
+        "ns", "ts", "topic", "client", "n", F.coalesce("miss", F.lit(0)).alias("miss"), "iv_ms", *more
     )
 
 

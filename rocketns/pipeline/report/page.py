@@ -25,6 +25,14 @@ from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.brokers import brokers_section
 from rocketns.pipeline.report.sections.departures import departures_section
 from rocketns.pipeline.report.sections.divergence import divergence_section
+from rocketns.pipeline.report.sections.fleet import (
+    availability_section,
+    blast_section,
+    clients_section,
+    growth_section,
+    ordered_section,
+    storms_section,
+)
 from rocketns.pipeline.report.sections.imbalance import imbalance_section
 from rocketns.pipeline.report.sections.impact import impact_section
 from rocketns.pipeline.report.sections.lookups import lookups_section
@@ -43,10 +51,16 @@ BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
     "timeline": timeline_section,
     "impact": impact_section,
     "imbalance": imbalance_section,
+    "availability": availability_section,
     "brokers": brokers_section,
     "departures": departures_section,
     "topics": topics_section,
     "lookups": lookups_section,
+    "clients": clients_section,
+    "blast": blast_section,
+    "storms": storms_section,
+    "ordered": ordered_section,
+    "growth": growth_section,
     "quality": quality_section,
 }
 

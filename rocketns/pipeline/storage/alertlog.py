@@ -10,18 +10,15 @@ import json
 import mmap
 import os
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.storage.posting import REFUSED, checked, post
 
 Alert = Mapping[str, Any]
 
-TIMEOUT_S = 5.0
 WAITS_S = (1.0, 2.0, 4.0)  # before the second, third and last try
 BODY_ALERTS_MAX = 500
 
@@ -71,9 +68,7 @@ class Webhook:
     def __init__(
         self, url: str, delivered: Path, say: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise BadInput(f"--webhook {url}: the address must begin with http:// or https://")
-        self._url, self._delivered, self._say, self._sleep = url, delivered, say, sleep
+        self._url, self._delivered, self._say, self._sleep = checked("--webhook", url), delivered, say, sleep
 
     def post(self, batch: int, alerts: Sequence[Alert]) -> bool:
         """Whether the alerts of the batch are delivered, now or earlier. At most BODY_ALERTS_MAX of them are sent."""
@@ -81,28 +76,15 @@ class Webhook:
             return True
         body = {"batch": batch, "alerts": [dict(alert) for alert in alerts[:BODY_ALERTS_MAX]], "total": len(alerts)}
         for wait in (*WAITS_S, None):
-            problem = self._try(batch, json.dumps(body).encode())
+            problem = post(self._url, body, {"Idempotency-Key": f"rocketns-{batch}"})
             if problem is None:
                 self._keep(batch)
                 return True
-            if wait is None or problem.startswith("refused"):
+            if wait is None or problem.startswith(REFUSED):
                 break
             self._sleep(wait)
         self._say(f"webhook: {len(alerts)} alerts of batch {batch} were not delivered to {self._url}: {problem}")
         return False
-
-    def _try(self, batch: int, body: bytes) -> str | None:
-        headers = {"Content-Type": "application/json", "Idempotency-Key": f"rocketns-{batch}"}
-        request = urllib.request.Request(self._url, body, headers, method="POST")
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S):
-                return None
-        except urllib.error.HTTPError as error:
-            with error:
-                again = error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code == HTTPStatus.TOO_MANY_REQUESTS
-                return f"{'answered' if again else 'refused with'} {error.code}"
-        except (OSError, ValueError) as error:
-            return f"{type(error).__name__}: {error}"
 
     def _last(self) -> int:
         try:

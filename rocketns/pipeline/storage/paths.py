@@ -101,6 +101,23 @@ class Folder:
         finally:
             stream.close()
 
+    def part(self, name: str, begin: int) -> bytes | None:
+        """The file's bytes from this one on; None if it is absent."""
+        local = self.local()
+        if local is not None:
+            with suppress(FileNotFoundError), (local / name).open("rb") as file:
+                file.seek(begin)
+                return file.read()
+            return None
+        if not self.exists(name):
+            return None
+        stream = self._system.open(self._at(name))
+        try:
+            stream.seek(begin)
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file in one step: a reader finds the old content, if there is any, or the new one."""
         if self._here is not None:

@@ -82,6 +82,7 @@ def _line(alert: Alert, event: str, at: int, details: Mapping[str, Any]) -> dict
         "alert": alert.alert,
         "event": event,
         "kind": alert.kind,
+        "key": alert.key,
         "at": exact_text(at),
         "since": exact_text(alert.since),
     }

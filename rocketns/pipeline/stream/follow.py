@@ -1,37 +1,42 @@
-"""`rocketns audit stream`: journal files as they arrive → batches → alerts.
+"""`rocketns audit stream`: journals as they are written → batches → alerts.
 
-Each batch is a plain job in foreachBatch. Its memory is a numbered version of a few Parquet tables. Spark's stateful
-operators do not fit: those that could hold the memory (transformWithState, applyInPandasWithState) run Python on each
-row, and the others (windows, joins, dropDuplicates) cannot report that something did NOT arrive. Versions work on any
-file system, without locks and other software. A replayed batch makes its version again from the one before, with the
-same result.
+Each look at the journals gives the new lines, also of files that are still being written. They are one batch: a plain
+job. Its memory is a numbered version of a few Parquet tables and plain values: the places up to which the journals were
+read, the open alerts, and the lines of the batch.
+
+Spark's own streaming does not fit. Its file source reads closed files only and remembers each of them, and its stateful
+operators run Python on each row (transformWithState, applyInPandasWithState) or cannot report that something did NOT
+arrive. Versions work on any file system, without locks and other software.
+
+A crash at any point is harmless. Before the version of a batch is valid, the batch had no effect, and its lines are
+read again. Afterwards its lines are written again at the next start, which changes nothing where they are there.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql import SparkSession
 
-from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
-from rocketns.pipeline.storage.events.lines import JOURNAL_FILES, judged, records
+from rocketns.pipeline.storage.alertmanager import Alertmanager
+from rocketns.pipeline.storage.following import Look, Place, events_of, look
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.statestore import StateStore
-from rocketns.pipeline.stream.step import SCHEMAS, Limits, Memory, step
+from rocketns.pipeline.stream.servers import Arriving
+from rocketns.pipeline.stream.step import SCHEMAS, Limits, Line, Memory, step
 
 Say = Callable[[str], None]
 
 ALERTS_FILE = "alerts.jsonl"
-LOOK_EVERY_S = 1
 
 
 class Following(NamedTuple):
@@ -44,10 +49,29 @@ class Following(NamedTuple):
     every: int
     limits: Limits
     once: bool
+    alertmanager: str | None = None
+
+
+class Outlets(NamedTuple):
+    """Where alerts go."""
+
+    log: AlertLog
+    hook: Webhook | None
+    manager: Alertmanager | None
+
+    def write(self, batch: int, lines: list[Line], memory: Memory) -> None:
+        self.log.write(batch, lines)
+        if self.hook is not None:
+            self.hook.post(batch, lines)
+        if self.manager is not None:
+            self.manager.show(lines, memory.alerts)
 
 
 def follow(spark: SparkSession, following: Following, say: Say) -> int:
-    """Run until a signal, or with ``once`` until every existing file is processed; returns the number of batches."""
+    """Run until a signal, or with ``once`` until everything that is there is processed; returns the number of batches.
+
+    BadInput if the journal is not there, or the alerts cannot be written.
+    """
     out = Folder(spark, following.out).local()
     if out is None:
         raise BadInput(
@@ -56,70 +80,71 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     journal = Folder(spark, following.journal)
     if not journal.exists():
         raise BadInput(f"--journal {following.journal} does not exist: set it to the folder that holds v=1")
-    checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
-    log = AlertLog(out / ALERTS_FILE)
-    hook = Webhook(following.webhook, out / "webhook-delivered", say) if following.webhook else None
-    store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
-    batch = Batch(store, log, hook, following.limits, say)
-    with signalled() as is_asked:
-        query = start(spark, following, checkpoint, batch)
-        say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
-        wait(query, is_asked, say)
-    return batch.done
-
-
-def start(
-    spark: SparkSession, following: Following, checkpoint: str, work: Callable[[DataFrame, int], None]
-) -> StreamingQuery:
-    """The running query."""
-    base = f"{following.journal.rstrip('/')}/v={VERSION}"
-    read = (
-        records(spark.readStream, base)
-        .option("maxFileAge", "36500d")  # also read files older than the newest: journals may be copied
-        .json(f"{base}/{JOURNAL_FILES}")
+    outlets = Outlets(
+        AlertLog(out / ALERTS_FILE),
+        Webhook(following.webhook, out / "webhook-delivered", say) if following.webhook else None,
+        Alertmanager(following.alertmanager, say) if following.alertmanager else None,
     )
-    writer = read.writeStream.foreachBatch(work).option("checkpointLocation", f"{checkpoint}/query")
-    if following.once:
-        return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=f"{max(following.every // 1000, 100)} milliseconds").start()
+    checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
+    store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
+    follower = Follower(spark, journal, store, outlets, following.limits, say)
+    say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
+    with signalled() as is_asked:
+        while not is_asked.is_set():
+            began = time.monotonic()
+            if not follower.go_on() and following.once:
+                break
+            if not following.once and not follower.is_behind:
+                is_asked.wait(max(0.0, following.every / 1e6 - (time.monotonic() - began)))
+    return follower.done
 
 
-class Batch:
-    """The work on one batch: memory before + new events → alerts, memory after. A crash at any point is harmless: the
-    memory of a batch becomes valid before its alerts are written, and Spark counts the batch as done after both."""
+class Follower:
+    """The batches, one after another. ``done``: how many this process has finished; ``is_behind``: whether more is
+    there than the last look read."""
 
-    def __init__(self, store: StateStore, log: AlertLog, hook: Webhook | None, limits: Limits, say: Say) -> None:
-        self._store, self._log, self._hook, self._limits, self._say = store, log, hook, limits, say
+    def __init__(
+        self, spark: SparkSession, journal: Folder, store: StateStore, outlets: Outlets, limits: Limits, say: Say
+    ) -> None:
+        self._spark, self._journal, self._store, self._limits = spark, journal, store, limits
+        self._outlets, self._say = outlets, say
+        version = store.last()
+        plain = version.plain
+        self._batch = version.batch
+        self.memory = Memory.of(version.tables, plain["memory"] if plain else None)
+        self.places = [Place(*row) for row in plain["places"]] if plain else []
         self.done = 0
+        self.is_behind = False
+        if plain:
+            outlets.write(version.batch, plain["lines"], self.memory)
 
-    def __call__(self, read: DataFrame, number: int) -> None:
-        events = judged(read).persist()
+    def go_on(self) -> bool:
+        """Look at the journals, and process what is new; whether there was anything."""
+        found = look(self._journal, self.places)
+        self.places, self.is_behind = found.places, bool(found.pending)
+        if not found.texts:
+            return False
+        self._batch += 1
+        lines = self._process(found)
+        self._outlets.write(self._batch, lines, self.memory)
+        self._store.forget(self._batch)
+        self.done += 1
+        for line in lines:
+            self._say(f"{line['event']} {line['kind']} {line['alert']}: {line['text']}")
+        return True
+
+    def _process(self, found: Look) -> list[Line]:
+        """The lines of the batch, once its version is valid."""
+        batch, arriving = self._batch, Arriving(found.pending, found.opened)
+        self._store.begin(batch)
+        events = events_of(self._spark, found.texts).persist()
         try:
-            self._store.begin(number)
-            memory = Memory.of(*self._store.before(number))
-            told, after = step(memory, events, self._limits, partial(self._store.keep, number))
-            self._store.seal(number, after.plain())
+            lines, self.memory = step(self.memory, events, self._limits, partial(self._store.keep, batch), arriving)
+            plain: dict[str, Any] = {"memory": self.memory.plain(), "places": found.places, "lines": lines}
+            self._store.seal(batch, plain)
         finally:
             events.unpersist()
-        self._log.write(number, told)
-        if self._hook is not None:
-            self._hook.post(number, told)
-        self._store.forget(number)
-        self.done += 1
-        for line in told:
-            self._say(f"{line['event']} {line['kind']} {line['alert']}: {line['text']}")
-
-
-def wait(query: StreamingQuery, is_asked: threading.Event, say: Say) -> None:
-    """Wait until the query ends. After a signal, stop it at the end of the current batch: Spark would survive a stop in
-    the middle, but print pages about it."""
-    while not is_asked.is_set():
-        if query.awaitTermination(LOOK_EVERY_S):
-            return
-    say("stopping after the current batch; a second signal stops at once")
-    while query.status["isTriggerActive"] and not query.awaitTermination(LOOK_EVERY_S):
-        pass
-    query.stop()
+        return lines
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from rocketns.pipeline.contract.frames import columns, conform
 from rocketns.pipeline.stream.servers import Servers, any_of
 
 # RocketMQ's heartbeat period: 10 to 60 s, by default 30 s.
-USUAL_MS, USUAL_MAX_MS = 30_000, 60_000
+USUAL_MIN_MS, USUAL_MS, USUAL_MAX_MS = 10_000, 30_000, 60_000
 # The last gaps determine the usual period, unless they are a burst of registrations.
 GAPS_KEPT, BURST_MS = 8, 60_000
 # A dropped member is forgotten after this time. By then nobody hears it, or there is an alert about it.
@@ -75,18 +75,24 @@ def _rows_of_now(frame: DataFrame, servers: Servers) -> DataFrame:
 def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame:
     """PARTITIONS as of the cut: late or dropped here, and heard elsewhere since."""
     judged = members.withColumn("usual", usual_us()).where(any_of([F.col("ns") == ns for ns in _running(servers)]))
-    late = servers.cut - F.col("heard") > F.col("usual") + grace_us
+    silence = F.lit(servers.cut) - F.col("heard") - grace_us
+    late = silence > F.col("usual")
     failed = ~F.col("up") & F.col("cause").isin(*FAILURES)
-    lost = judged.where(failed | (F.col("up") & late))
+    may_be_late = silence > F.when(_is_habit(), F.col("usual")).otherwise(USUAL_MIN_MS * 1000)
+    lost = judged.where(failed | (F.col("up") & may_be_late)).withColumns({"silence": silence, "habit": _is_habit()})
+    other_gap = F.coalesce(F.try_element_at("gaps", F.lit(-1)), F.lit(USUAL_MS)) * 1000
     hearing = judged.where(F.col("up") & ~late).select(
-        *MEMBER, F.col("ns").alias("other"), F.col("heard").alias("other_heard"), F.col("usual").alias("other_usual")
-    )
+        *MEMBER, F.col("ns").alias("other"), F.col("heard").alias("other_heard"), F.col("usual").alias("other_usual"),
+        other_gap.alias("other_gap"),
+    )  # fmt: skip
     after = F.col("other_heard") - F.col("other_usual") / 2 > F.col("heard")
+    # Where a broker's habit is not known yet, the other name server shows how long it waited for the heartbeat.
+    is_late = ~F.col("up") | F.col("habit") | (F.col("silence") > F.col("other_gap"))
     # When a broker crashes, its connections close everywhere within moments, so others must have heard it since.
     after_down = F.col("up") | (F.col("cause") == "expired") | (F.col("other_heard") > F.col("left"))
     found = (
         lost.join(hearing, [*MEMBER], "inner")
-        .where((F.col("ns") != F.col("other")) & after & after_down)
+        .where((F.col("ns") != F.col("other")) & after & is_late & after_down)
         .groupBy("ns", *MEMBER, "heard", "cause", "up")
         .agg(F.array_sort(F.collect_set("other")).alias("by"))
     )
@@ -97,9 +103,14 @@ def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame
 def usual_us() -> Column:
     """How long after a heartbeat the next is due: the largest of the last gaps, and in a burst at least 30 s."""
     largest = F.coalesce(F.array_max("gaps"), F.lit(0))
-    total = F.aggregate("gaps", F.lit(0).cast("long"), lambda sum_, gap: sum_ + gap)
-    habit = F.when(total >= BURST_MS, largest).otherwise(F.greatest(largest, F.lit(USUAL_MS)))
+    habit = F.when(_is_habit(), largest).otherwise(F.greatest(largest, F.lit(USUAL_MS)))
     return F.least(habit, F.lit(USUAL_MAX_MS)) * 1000
+
+
+def _is_habit() -> Column:
+    """Whether the last gaps show the usual period."""
+    total = F.aggregate("gaps", F.lit(0).cast("long"), lambda sum_, gap: sum_ + gap)
+    return total >= BURST_MS
 
 
 def _running(servers: Servers) -> list[str]:

@@ -1,8 +1,9 @@
 """Which name servers write, and the cut: the moment up to which all their journals have arrived.
 
 Files of different name servers arrive at different times. A batch is therefore evaluated as of the cut, and records
-after the cut wait. A name server whose journal lags behind the newest one by more than the limit is called silent. The
-stream does not wait for it, and does not compare its last state with anything until it is back.
+after the cut wait. A name server whose journal lags behind the newest one by more than the limit, and by more than a
+file that is not closed yet may hold, is called silent. The stream does not wait for it, and does not compare its last
+state with anything until it is back.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.contract.defaults import ROTATE_US
 from rocketns.pipeline.contract.frames import columns, conform
+from rocketns.pipeline.contract.times import SECOND_US
 
 # One start of a name server. known: from when on its whole state is known (its start, or the end of the first snapshot
 # that is complete within one batch), null before that. stopped: time of its stop record, or null. compared: whether it
 # was compared at the last cut. moved: whether a record changes routes.
-BOOTS = columns("ns:string boot:long known:long stopped:long last:long compared:boolean moved:boolean")
+# rotate_s: as its `open` records say, or null.
+BOOTS = columns("ns:string boot:long known:long stopped:long last:long compared:boolean rotate_s:long moved:boolean")
 
 # Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.
 BOOTS_KEPT = 16
@@ -34,6 +38,24 @@ class Boot(NamedTuple):
     stopped: int | None
     last: int
     compared: bool
+    rotate_s: int | None = None
+
+
+class Arriving(NamedTuple):
+    """What may still come. ``pending``: name servers of whom more is there than was read; ``opened``: those whose open
+    file was read to its end, None if all of them count so."""
+
+    pending: frozenset[str] = frozenset()
+    opened: frozenset[str] | None = None
+
+    def lag(self, boot: Boot) -> int:
+        """How far behind its journal may be because of a file that is not closed yet, us."""
+        if self.opened is None or boot.ns in self.opened:
+            return 0
+        return ROTATE_US if boot.rotate_s is None else boot.rotate_s * SECOND_US
+
+
+ALL_READ = Arriving()
 
 
 class Uptime(NamedTuple):
@@ -92,9 +114,10 @@ class Servers(NamedTuple):
 def boots_in(events: DataFrame) -> DataFrame:
     """BOOTS of the events alone."""
     told = events.groupBy("ns", "boot").agg(
-        F.min(F.when(F.col("ev") == "start", F.col("ts"))).alias("begun"),
+        F.min(F.when((F.col("ev") == "start") & ~F.coalesce("restored", F.lit(False)), F.col("ts"))).alias("begun"),
         F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stopped"),
-        F.max("ts").alias("last"),
+        F.max_by("ts", "seq").alias("last"),  # a stray time stamp before it does not count
+        F.max_by("rotate_s", F.when(F.col("rotate_s").isNotNull(), F.col("seq"))).alias("rotate_s"),
         F.max(F.col("topics").isNotNull()).alias("moved"),
         F.collect_set(F.when(F.col("part") == 0, F.col("snap"))).alias("firsts"),
         F.collect_set(F.when((F.col("ev") == "snap") & F.col("end"), F.struct("snap", "ts"))).alias("ends"),
@@ -105,14 +128,19 @@ def boots_in(events: DataFrame) -> DataFrame:
 
 
 def servers_at_cut(
-    remembered: Iterable[Boot], arrived: Iterable[Boot], before: int | None, silent_after_us: int
+    remembered: Iterable[Boot],
+    arrived: Iterable[Boot],
+    before: int | None,
+    silent_after_us: int,
+    arriving: Arriving = ALL_READ,
 ) -> Servers:
     """The name servers as of the new cut. ``before`` is the last cut, None in the first batch with a record."""
     found = _united([*remembered, *arrived])
     boots = tuple(boot for boot in found.values() if not _is_past(boot, found))
     newest = max(boot.last for boot in boots)
     running = [boot for boot in _last_boots(boots).values() if boot.stopped is None]
-    silent = frozenset(boot.ns for boot in running if newest - boot.last > silent_after_us)
+    behind = [boot for boot in running if newest - boot.last > silent_after_us + arriving.lag(boot)]
+    silent = frozenset(boot.ns for boot in behind) - arriving.pending
     cut = min((boot.last for boot in running if boot.ns not in silent), default=newest)
     first = min((boot.known for boot in boots if boot.known is not None), default=cut)
     start = first if before is None else before
@@ -132,7 +160,8 @@ def _merged(one: Boot, other: Boot) -> Boot:
     def least(name: str) -> int | None:
         return min((value for value in (getattr(one, name), getattr(other, name)) if value is not None), default=None)
 
-    return Boot(one.ns, one.boot, least("known"), least("stopped"), max(one.last, other.last), one.compared)
+    rotate_s = one.rotate_s if other.rotate_s is None else other.rotate_s
+    return Boot(one.ns, one.boot, least("known"), least("stopped"), other.last, one.compared, rotate_s)
 
 
 def _is_past(boot: Boot, found: Mapping[tuple[str, int], Boot]) -> bool:

@@ -24,7 +24,16 @@ from rocketns.pipeline.stream.routes import (
     told_values,
     windows_between,
 )
-from rocketns.pipeline.stream.servers import Boot, Servers, any_of, as_boot, boots_in, servers_at_cut
+from rocketns.pipeline.stream.servers import (
+    ALL_READ,
+    Arriving,
+    Boot,
+    Servers,
+    any_of,
+    as_boot,
+    boots_in,
+    servers_at_cut,
+)
 
 # waiting: events after the cut.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
@@ -33,12 +42,14 @@ Keep = Callable[[str, DataFrame], DataFrame]
 
 
 class Memory(NamedTuple):
-    """The state after a batch: tables by the names of SCHEMAS, and plain values. ``cut``: None before any record."""
+    """The state after a batch: tables by the names of SCHEMAS, and plain values. ``cut``: None before any record;
+    ``windows``: the number of rows in that table."""
 
     tables: dict[str, DataFrame]
     cut: int | None = None
     boots: tuple[Boot, ...] = ()
     alerts: tuple[Alert, ...] = ()
+    windows: int = 0
 
     @classmethod
     def of(cls, tables: dict[str, DataFrame], plain: Any) -> Memory:
@@ -46,11 +57,12 @@ class Memory(NamedTuple):
         if plain is None:
             return cls(tables)
         boots, alerts = (Boot(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
-        return cls(tables, plain["cut"], tuple(boots), tuple(alerts))
+        return cls(tables, plain["cut"], tuple(boots), tuple(alerts), plain["windows"])
 
     def plain(self) -> dict[str, Any]:
         """All but the tables, for JSON."""
-        return {"cut": self.cut, "boots": [list(boot) for boot in self.boots], "alerts": [list(a) for a in self.alerts]}
+        boots, alerts = ([list(row) for row in rows] for rows in (self.boots, self.alerts))
+        return {"cut": self.cut, "boots": boots, "alerts": alerts, "windows": self.windows}
 
 
 class Limits(NamedTuple):
@@ -68,12 +80,13 @@ class Step(NamedTuple):
     memory: Memory
 
 
-def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep) -> Step:
+def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep, arriving: Arriving = ALL_READ) -> Step:
     """One batch. ``events``: EVENTS with ``corrupt``, true for a line that could not be read. ``keep`` writes a table
-    of the memory after the batch and returns it; it is called once for each of SCHEMAS."""
+    of the memory after the batch and returns it; it is called once for each of SCHEMAS. A table that did not change is
+    given to it as it was."""
     read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
     arrived = _rows(boots_in(read))
-    now = _servers(memory, arrived, limits)
+    now = _servers(memory, arrived, limits, arriving)
     if now is None or now.cut == memory.cut:
         return _waited(memory, read, keep)
     is_due = (F.col("ts") < now.cut) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
@@ -86,13 +99,14 @@ def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep) -> Step:
     }
     found = [
         *map(conditions.partition, _rows(partitions(tables["members"], now, limits.grace))),
-        *map(conditions.divergence, _incidents(tables["windows"], now, limits)),
+        *map(conditions.divergence, _incidents(tables["windows"], now, limits) if moved or memory.windows else []),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
         *conditions.losses(_losses(events), now),
     ]
     changed = changes(memory.alerts, found, _reasons(memory.alerts, tables["members"], now), now.cut)
-    return Step(changed.lines, Memory(tables, now.cut, tuple(now.remembered()), tuple(changed.open)))
+    windows = tables["windows"].count() if moved or memory.windows else 0
+    return Step(changed.lines, Memory(tables, now.cut, tuple(now.remembered()), tuple(changed.open), windows))
 
 
 def _waited(memory: Memory, read: DataFrame, keep: Keep) -> Step:
@@ -105,7 +119,8 @@ def _routes(memory: Memory, due: DataFrame, now: Servers, keep: Keep, *, moved: 
     """Routes and windows. If no record changes routes, as in most batches, open windows stay open."""
     routes, windows = memory.tables["routes"], memory.tables["windows"]
     if not moved:
-        return {"routes": keep("routes", routes), "windows": keep("windows", remembered(windows, now))}
+        left = remembered(windows, now) if memory.windows else windows
+        return {"routes": keep("routes", routes), "windows": keep("windows", left)}
     told = told_values(routes, due)
     return {
         "routes": keep("routes", routes_at(told, now)),
@@ -113,10 +128,12 @@ def _routes(memory: Memory, due: DataFrame, now: Servers, keep: Keep, *, moved: 
     }
 
 
-def _servers(memory: Memory, arrived: list[Line], limits: Limits) -> Servers | None:
+def _servers(memory: Memory, arrived: list[Line], limits: Limits, arriving: Arriving) -> Servers | None:
     """The name servers at the new cut, or None before the first record."""
     boots = [as_boot(row) for row in arrived]
-    return servers_at_cut(memory.boots, boots, memory.cut, limits.silent_after) if boots or memory.boots else None
+    if not boots and not memory.boots:
+        return None
+    return servers_at_cut(memory.boots, boots, memory.cut, limits.silent_after, arriving)
 
 
 def _incidents(windows: DataFrame, now: Servers, limits: Limits) -> list[Line]:

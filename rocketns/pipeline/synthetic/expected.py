@@ -11,9 +11,11 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, MIN_WINDOW_US
+from rocketns.pipeline.synthetic.fleet import FAILURES, fleet_of
 from rocketns.pipeline.synthetic.journal.effects import Sight
 from rocketns.pipeline.synthetic.journal.lookups import hottest
 from rocketns.pipeline.synthetic.journal.sight import Session
+from rocketns.pipeline.synthetic.routes import routes_of
 from rocketns.pipeline.synthetic.scenario.plan import BURST_FACTOR, HOUR_MS, Fault, Plan
 from rocketns.pipeline.synthetic.scenario.spec import DAY_S
 from rocketns.pipeline.synthetic.scenario.world import CLUSTER, Table, World
@@ -27,7 +29,6 @@ FLAGGED_MISSES = 20
 DEPARTURES = {
     "partition": "partition", "flap": "partition", "crash": "crash", "silent": "silent", "farewell": "graceful",
 }  # fmt: skip
-FAILURES = ("expired", "channel_close")
 
 
 class Window(NamedTuple):
@@ -43,17 +44,21 @@ def truth_of(world: World, plan: Plan, sights: Sequence[Sight]) -> dict[str, Any
     """Everything but what was written: the observation, faults with their effects, brokers, topics and lookups."""
     spec = world.spec
     windows = [w for w in _windows(world, plan, sights) if w.end_ms - w.start_ms >= MIN_WINDOW_MS - NEAR_MS]
-    return {
-        "t0": spec.start_ms * 1000,
-        "t1": spec.end_ms * 1000,
-        "min_window": MIN_WINDOW_MS * 1000,
-        "faults": list(_faults(world, plan, sights, windows)),
-        "brokers": [row for ns, sight in enumerate(sights) for row in _brokers(world, plan, ns, sight)],
-        "unasked": plan.dead,
-        "dead": plan.dead if spec.seconds >= DEAD_DAYS * DAY_S else [],
-        "hottest": hottest(world, plan)[0],
-        "missing": list(_missing(plan)),
-    }
+    return (
+        {
+            "t0": spec.start_ms * 1000,
+            "t1": spec.end_ms * 1000,
+            "min_window": MIN_WINDOW_MS * 1000,
+            "faults": list(_faults(world, plan, sights, windows)),
+            "brokers": [row for ns, sight in enumerate(sights) for row in _brokers(world, plan, ns, sight)],
+            "unasked": plan.dead,
+            "dead": plan.dead if spec.seconds >= DEAD_DAYS * DAY_S else [],
+            "hottest": hottest(world, plan)[0],
+            "missing": list(_missing(plan)),
+        }
+        | fleet_of(world, plan, sights)
+        | routes_of(world, plan, sights)
+    )
 
 
 def _windows(world: World, plan: Plan, sights: Sequence[Sight]) -> Iterator[Window]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from rocketns.pipeline.contract.causes import LOST_RECORDS
+from rocketns.pipeline.synthetic.fleet_compared import COLUMNS as FLEET_COLUMNS
+from rocketns.pipeline.synthetic.fleet_compared import UP_TOLERANCE_S, fleet_verdicts
+from rocketns.pipeline.synthetic.verdicts import Outcome, Verdict, invented, outcome, sets
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Iterable[Row]]
@@ -26,33 +28,11 @@ COLUMNS = {
     "hot_topics": ("topic", "kind", "rank"),
     "missing_topics": ("topic", "hour", "kind"),
     "quality": ("kind", "ns", "n"),
-}
+} | FLEET_COLUMNS
 BOOT_ENDS = {"stop": "stop", "kill": "lost", None: "open"}
 TOLERANCE_US = 1_000_000
 # The ends of the observation and of a killed name server are those of the last record.
 END_TOLERANCE_US = 90_000_000
-UP_TOLERANCE_S = 90.0
-
-
-class Outcome(StrEnum):
-    """The outcome of one fault, or of one row that the audit reports."""
-
-    FOUND = "found"
-    MISSED = "missed"
-    INVENTED = "invented"
-    QUIET = "quiet"  # seeded so that nothing should be found, and nothing was
-
-
-class Verdict(NamedTuple):
-    """``fault``: the id of the fault, or the table of the row."""
-
-    outcome: Outcome
-    fault: str
-    detail: str
-
-    @property
-    def good(self) -> bool:
-        return self.outcome in (Outcome.FOUND, Outcome.QUIET)
 
 
 def compare(truth: Mapping[str, Any], tables: Tables) -> list[Verdict]:
@@ -67,6 +47,7 @@ def compare(truth: Mapping[str, Any], tables: Tables) -> list[Verdict]:
         *_brokers(truth, given["broker_stats"]),
         *_topics(truth, given),
         *_losses(truth, given["quality"]),
+        *fleet_verdicts(truth, given),
         *faults.invented(),
     ]
 
@@ -146,7 +127,7 @@ class _Faults:
     def _other_boots(self) -> Iterator[Verdict]:
         for server in self.truth["name_servers"]:
             found = self._take_boot(server["ns"], server["boots"][-1])
-            yield Verdict(_found(found), "ns_uptime", f"{server['ns']} is up at the end")
+            yield Verdict(outcome(found), "ns_uptime", f"{server['ns']} is up at the end")
 
     @staticmethod
     def _take(rows: list[Row], same: Any) -> bool:
@@ -160,17 +141,15 @@ class _Faults:
     def invented(self) -> Iterator[Verdict]:
         """The rows that no fault took. Windows of one broker with the same times count as one."""
         for rows in self.boots.values():
-            yield from (
-                _invented("ns_uptime", f"{row['ns']} up until {row['t2']} ({row['end_cause']})") for row in rows
-            )
+            yield from (invented("ns_uptime", f"{row['ns']} up until {row['t2']} ({row['end_cause']})") for row in rows)
         together: dict[tuple[str, int, int], list[str]] = defaultdict(list)
         for row in (row for rows in self.windows.values() for row in rows):
             together[row["broker"], row["t1"], row["t2"]].append(row["topic"])
         for (broker, t1, t2), topics in sorted(together.items()):
             span = f"{t1} for {(t2 - t1) / 1e6:.3f} s"
-            yield _invented("key_windows", f"{len(topics)} topics on {broker} from {span}, such as {min(topics)}")
+            yield invented("key_windows", f"{len(topics)} topics on {broker} from {span}, such as {min(topics)}")
         for row in (row for rows in self.departures.values() for row in rows):
-            yield _invented("departures", f"{row['kind']} departure of {row['broker']} at {row['t1']} from {row['ns']}")
+            yield invented("departures", f"{row['kind']} departure of {row['broker']} at {row['t1']} from {row['ns']}")
 
 
 def _judged(fault: Row, wanted: list[tuple[bool, str]]) -> Verdict:
@@ -192,7 +171,7 @@ def _brokers(truth: Mapping[str, Any], rows: list[Row]) -> Iterator[Verdict]:
                       + (_figures(found[key]) if key in found else "absent"))  # fmt: skip
     if not wrong:
         yield Verdict(Outcome.FOUND, "broker_stats", f"all figures of {len(wanted)} brokers at name servers")
-    yield from (_invented("broker_stats", " ".join(map(str, key))) for key in sorted(found.keys() - wanted.keys()))
+    yield from (invented("broker_stats", " ".join(map(str, key))) for key in sorted(found.keys() - wanted.keys()))
 
 
 def _broker(row: Row) -> tuple[Any, ...]:
@@ -210,11 +189,11 @@ def _same_figures(row: Row, wanted: Row) -> bool:
 
 def _topics(truth: Mapping[str, Any], given: Mapping[str, list[Row]]) -> Iterator[Verdict]:
     dead = {row["topic"] for row in given["dead_topics"] if row["kind"] == "user"}
-    yield from _sets("dead_topics", set(truth["dead"]), dead)
+    yield from sets("dead_topics", set(truth["dead"]), dead)
     hot = {row["topic"] for row in given["hot_topics"] if row["kind"] == "user" and row["rank"] == 1}
-    yield from _sets("hot_topics", {truth["hottest"]}, hot)
+    yield from sets("hot_topics", {truth["hottest"]}, hot)
     wanted = {(row["topic"], row["hour"], row["kind"]) for row in truth["missing"]}
-    yield from _sets("missing_topics", wanted, {(r["topic"], r["hour"], r["kind"]) for r in given["missing_topics"]})
+    yield from sets("missing_topics", wanted, {(r["topic"], r["hour"], r["kind"]) for r in given["missing_topics"]})
 
 
 def _losses(truth: Mapping[str, Any], quality: list[Row]) -> Iterator[Verdict]:
@@ -230,25 +209,7 @@ def _losses(truth: Mapping[str, Any], quality: list[Row]) -> Iterator[Verdict]:
     sums: Counter[tuple[str, str]] = Counter()
     for row in quality:
         sums[row["ns"], row["kind"]] += row["n"]
-    yield from _sets("quality", wanted, {(ns, kind, n) for (ns, kind), n in sums.items()})
-
-
-def _sets(table: str, wanted: set[Any], found: set[Any]) -> Iterator[Verdict]:
-    for what in sorted(wanted, key=repr):
-        yield Verdict(_found(what in found), table, _words(what))
-    yield from (_invented(table, _words(what)) for what in sorted(found - wanted, key=repr))
-
-
-def _words(what: Any) -> str:
-    return " ".join(map(str, what)) if isinstance(what, tuple) else str(what)
-
-
-def _found(yes: bool) -> Outcome:
-    return Outcome.FOUND if yes else Outcome.MISSED
-
-
-def _invented(table: str, detail: str) -> Verdict:
-    return Verdict(Outcome.INVENTED, table, detail)
+    yield from sets("quality", wanted, {(ns, kind, n) for (ns, kind), n in sums.items()})
 
 
 def _by(rows: Iterable[Row], *names: str) -> defaultdict[tuple[Any, ...], list[Row]]:

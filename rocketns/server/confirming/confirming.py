@@ -13,8 +13,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from rocketns.config import RestoreConfig
-from rocketns.routeinfo.events import Cause
+from rocketns.processor.context import Now
+from rocketns.routeinfo.events import Cause, Event
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
+from rocketns.routeinfo.unconfirmed.replacing import replace_overdue
 from rocketns.server.clock import Clock
 from rocketns.server.control.expiry import Expiry
 
@@ -30,18 +32,19 @@ ASKS_IN_TICK_MAX = 500
 class Confirming:
     """`tick` is a periodic job, every `TICK_MS`; the first comes with the first connection.
 
-    ``refuses`` says of ``host:port`` whether it refuses connections, and never raises.
+    ``refuses`` says of ``host:port`` whether it refuses connections, and never raises. ``deliver`` takes the events.
     """
 
     def __init__(
         self, config: RestoreConfig, tables: RouteTables, clock: Clock, expiry: Expiry,
-        refuses: Callable[[str], Awaitable[bool]],
+        refuses: Callable[[str], Awaitable[bool]], deliver: Callable[[list[Event], Now], object],
     ) -> None:  # fmt: skip
         self._config = config
         self._tables = tables
         self._clock = clock
         self._expiry = expiry
         self._refuses = refuses
+        self._deliver = deliver
         self._due_ms: dict[BrokerAddrInfo, float] = {}  # endless while it waits for its ask or the answer
         self._waiting: deque[BrokerAddrInfo] = deque()
         self._asks: set[asyncio.Task[None]] = set()
@@ -49,6 +52,7 @@ class Confirming:
 
     def tick(self) -> None:
         """Give up the brokers past their deadline, and ask those whose turn it is."""
+        self._replace_topics()
         if not self._tables.unconfirmed:
             self._due_ms.clear()
             return
@@ -63,6 +67,13 @@ class Confirming:
         self._waiting.clear()
         for ask in list(self._asks):
             ask.cancel()
+
+    def _replace_topics(self) -> None:
+        if self._tables.unheard:
+            now = self._clock.now()
+            events: list[Event] = list(replace_overdue(self._tables, now.ms))
+            if events:
+                self._deliver(events, now)
 
     def _want_asks(self) -> None:
         now_ms, unconfirmed = self._clock.now().ms, self._tables.unconfirmed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 
 from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
@@ -25,17 +26,21 @@ TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame
 
 
 class Answering:
-    """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later."""
+    """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later.
+
+    ``when_written`` calls back when the journal has written the change of routes that was delivered last, or soon.
+    """
 
     def __init__(
         self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
-        serialize_type: SerializeType,
+        serialize_type: SerializeType, when_written: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:  # fmt: skip
         self._context = context
         self._clock = clock
         self._delivery = delivery
         self._product = product
         self._serialize_type = serialize_type
+        self._when_written = when_written
 
     def serve(self, connection: Connection, frame: bytes | memoryview, *, is_refused: bool) -> bool:
         """Answer a frame, with OVERLOAD if it was refused.
@@ -58,11 +63,13 @@ class Answering:
     def _process(self, connection: Connection, request: RemotingCommand) -> None:
         now = self._clock.now()
         reply = dispatch.process(self._context, request, connection, now)
-        self._delivery.deliver(self._context.take_events(), now)
+        is_being_written = self._delivery.deliver(self._context.take_events(), now)
         if self._context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
             self._answer_from_product(connection, request, reply)
         elif reply.after is not None:
             reply.after(partial(self._answer_written, connection, request, reply))
+        elif is_being_written and self._when_written is not None:
+            self._when_written(partial(self._answer_written, connection, request, reply, None))
         else:
             self._answer(connection, request, reply)
 

@@ -14,8 +14,8 @@ from rocketns.server.publishing.publisher import Publisher
 
 log = logging.getLogger("rocketns.control")
 
-# The events, and the two clocks of the instant at which they happened: see `Now`.
-Recorder = Callable[[list[Event], int, int], None]
+# The events, and the two clocks of their instant: see `Now`. Returns whether a change of routes is being written.
+Recorder = Callable[[list[Event], int, int], bool]
 
 
 class EventDelivery:
@@ -34,21 +34,24 @@ class EventDelivery:
         self._notifier = notifier
         self._record = record
 
-    def deliver(self, events: list[Event], now: Now) -> None:
+    def deliver(self, events: list[Event], now: Now) -> bool:
         """Show the reactors what changed, then log it, record it, and notify brokers.
 
-        Also without events: a request may have changed a property, and time may have passed.
+        Also without events: a request may have changed a property, and time may have passed. Whether the journal is
+        writing a change of routes, for which the answer should wait.
         """
         self._publish(events)
         self._switch.update(now)
         if not events:
-            return
+            return False
         _attempt("log", lambda: log_events(events))
+        is_being_written = False
         if self._record is not None:
             record = self._record
-            _attempt("record", lambda: record(events, now.ms, now.epoch_ms))
+            is_being_written = bool(_attempt("record", lambda: record(events, now.ms, now.epoch_ms)))
         if not self._context.going_away:  # the brokers that leave now do so because of the shutdown
             _attempt("notify brokers of", lambda: self._notifier.notify(events))
+        return is_being_written
 
     def _publish(self, events: list[Event]) -> None:
         """After a failure the slots may differ from the tables, so nobody reads them any more."""
@@ -60,8 +63,9 @@ class EventDelivery:
             self._context.forget_known_topics()
 
 
-def _attempt(what: str, act: Callable[[], None]) -> None:
+def _attempt(what: str, act: Callable[[], object]) -> object:
     try:
-        act()
+        return act()
     except Exception:
         log.exception("cannot %s what changed", what)
+        return None

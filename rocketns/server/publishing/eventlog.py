@@ -18,6 +18,7 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     KvChanged,
+    MappingsPut,
     MinBrokerIdChanged,
     Stalled,
     TopicChange,
@@ -75,7 +76,7 @@ def _log(event: Event) -> None:
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
-        case BrokerIdsLeft() | TopicsDeleted():
+        case BrokerIdsLeft() | TopicsDeleted() | MappingsPut():
             pass  # Java has no line for them
         case KvChanged() | ConfigChanged() | Stalled():
             pass  # logged where they happen

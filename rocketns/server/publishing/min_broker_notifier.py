@@ -18,6 +18,7 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     KvChanged,
+    MappingsPut,
     MinBrokerIdChanged,
     Stalled,
     TopicsDeleted,
@@ -47,7 +48,9 @@ class MinBrokerNotifier:
                 self._send(event)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerIdsLeft() | BrokerConflict() | BrokerRefused():
                 pass  # brokers are notified of nothing else
-            case BrokerDoubted() | BrokerDown() | TopicsPut() | TopicsDeleted() | KvChanged() | ConfigChanged():
+            case BrokerDoubted() | BrokerDown() | TopicsPut() | TopicsDeleted() | MappingsPut():
+                pass
+            case KvChanged() | ConfigChanged():
                 pass
             case Stalled():
                 pass

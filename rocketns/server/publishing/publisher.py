@@ -19,6 +19,7 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     KvChanged,
+    MappingsPut,
     MinBrokerIdChanged,
     Stalled,
     TopicsDeleted,
@@ -75,6 +76,8 @@ class Publisher:
                 self.slots.delete_topics(event.broker_name, event.topics)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerDown() | BrokerIdsLeft() | MinBrokerIdChanged():
                 pass  # the tables list the groups that these events may have changed
+            case MappingsPut():
+                pass  # the tables list the static topics
             case BrokerConflict() | BrokerRefused() | BrokerDoubted() | KvChanged() | ConfigChanged() | Stalled():
                 pass  # no route depends on them
             case _:

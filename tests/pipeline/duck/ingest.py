@@ -11,7 +11,11 @@ from rocketns.journal.record import COLUMNS
 from tests.pipeline.frames import duck_rows
 
 TYPES = {"long": "bigint", "string": "varchar", "int": "integer", "boolean": "boolean"}
-TOPICS = "struct(t varchar, r integer, w integer, p integer, s integer)[]"
+NESTED = {
+    "topics": "struct(t varchar, r integer, w integer, p integer, s integer)[]",
+    "maps": "struct(t varchar, n varchar, b varchar, ids integer[][], e bigint, q integer, d boolean, sc varchar)[]",
+    "fs": "varchar[]",
+}
 FILES = "v=1/dt=*/ns=*/[0-9]*.jsonl"
 
 
@@ -22,7 +26,7 @@ def events(journal: Path) -> list[tuple[Any, ...]]:
 
 def select_events(journal: Path) -> str:
     """The query of ``events``."""
-    columns = {name: TYPES.get(kind, TOPICS) for name, kind in COLUMNS.items() if name != "ns"}
+    columns = {name: NESTED.get(name) or TYPES[kind] for name, kind in COLUMNS.items() if name != "ns"}
     shown = ", ".join(f"p[3][4:] as {name}" if name == "ns" else f'"{name}"' for name in COLUMNS)
     return f"""
         with read as (

@@ -28,7 +28,8 @@ BOOTS = """
     select *, lead(boot) over (partition by ns order by boot) is not null as again
     from (
         select ns, boot, min(ts) as first_ts, max(ts) as last_ts, min(ts) filter (ev = 'start') as start_ts,
-            max(ts) filter (ev = 'stop') as stop_ts, min(seq) = 1 or bool_or(ev = 'start') as begun
+            max(ts) filter (ev = 'stop') as stop_ts, (min(seq) = 1 or bool_or(ev = 'start'))
+              and not bool_or(ev = 'start' and coalesce(restored, false)) as begun
         from events group by all
     )
 """
@@ -62,7 +63,8 @@ UPTIME = """
 MEMBERS = """
     create or replace temp table changes as
     select ns, boot, seq, ts, {'cluster': cluster, 'broker': broker, 'bid': bid, 'addr': addr} as key,
-        if(ev = 'down', null, true) as value, if(ev = 'snap', 'snapshot', cause) as cause, gap, timeout_ms
+        if(ev = 'down', null, true) as value, if(ev = 'snap', 'snapshot', cause) as cause, gap,
+        case when timeout_ms is not null then {'ms': timeout_ms, 'zone': zone} end as stated
     from events left join needed using (ns, boot, snap)
     where addr is not null
         and (ev in ('reg', 'down') or (ev = 'hb' and timeout_ms is not null) or needed.end_seq is not null)
@@ -73,7 +75,7 @@ TOPICS = """
     select ns, boot, seq, ts, {'topic': entry.t, 'broker': broker} as key,
         if(ev = 'tdel', null, {'r': entry.r, 'w': entry.w, 'p': entry.p}) as value,
         if(ev = 'snap', 'snapshot', coalesce(cause, 'register')) as cause,
-        null::bigint as gap, null::bigint as timeout_ms
+        null::bigint as gap, null::struct(ms bigint, zone varchar) as stated
     from (select *, unnest(topics) as entry from events where topics is not null)
         left join needed using (ns, boot, snap)
     where ev <> 'snap' or needed.end_seq is not null
@@ -90,25 +92,25 @@ INTERVALS = """
     ),
     told as (
         select * from changes union all by name
-        select *, null as value, 'snapshot' as cause, null as gap, null as timeout_ms from absences
+        select *, null as value, 'snapshot' as cause, null as gap, null as stated from absences
     ),
     clocked as (
-        select *, max(ts) over w as t, last_value(timeout_ms ignore nulls) over w as told_ms,
+        select *, max(ts) over w as t, last_value(stated ignore nulls) over w as known,
             lag(value) over w as before
         from told window w as (partition by ns, boot, key order by seq)
     ),
     turns as (
         select *, lead(t) over w as next_t, lead(cause) over w as next_cause, lead(gap) over w as next_gap,
-            coalesce(lead(told_ms) over w, (
-                select arg_max(c.timeout_ms, c.seq) from changes c
-                where c.ns = x.ns and c.boot = x.boot and c.key = x.key and c.timeout_ms is not null
-            )) as timeout
+            coalesce(lead(known) over w, (
+                select arg_max(c.stated, c.seq) from changes c
+                where c.ns = x.ns and c.boot = x.boot and c.key = x.key and c.stated is not null
+            )) as of
         from clocked x where value is distinct from before window w as (partition by ns, boot, key order by seq)
     )
     select ns, key, value, cause, greatest(t, u.t1) as t1,
         if(next_t <= u.t2, next_t, u.t2) as t2,
         if(next_t <= u.t2, next_cause, u.end_cause) as end_cause,
-        if(next_t <= u.t2, next_gap, null) as gap, timeout as timeout_ms
+        if(next_t <= u.t2, next_gap, null) as gap, of.ms as timeout_ms, of.zone as zone
     from turns join uptime u using (ns, boot)
     where value is not null and greatest(t, u.t1) < if(next_t <= u.t2, next_t, u.t2)
 """
@@ -127,7 +129,7 @@ def broker_intervals(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(MEMBERS)
     db.execute(
         "create or replace temp table broker_intervals as select ns, key.cluster, key.broker, key.bid, key.addr, "
-        f"t1, t2, end_cause, gap, timeout_ms from ({INTERVALS})"
+        f"t1, t2, end_cause, gap, timeout_ms, zone from ({INTERVALS})"
     )
 
 

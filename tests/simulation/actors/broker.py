@@ -111,6 +111,7 @@ class Broker:
         self.standings: dict[str, Standing] = {}
         self.ends: dict[str, tuple[int, bool]] = {}
         self.has_left = False
+        self.started_us = 0
         self.forget_standings()
 
     @property
@@ -132,6 +133,7 @@ class Broker:
         if self.is_running or not self.network.is_up(self.host):
             return
         self.process = process = BrokerProcess(self)
+        self.started_us = self.world.now_us
         self.forget_standings()
         self.network.listeners[self.host, 10911] = process.visitors.append
         process.after(0, lambda: self._register_all(process))

@@ -38,6 +38,9 @@ class HostClock(Clock):
         ms = self._world.now_us // 1000
         return Now(1_000_000 + ms, START_EPOCH_MS + ms + self.wall_ms)
 
+    def suspended_ms(self) -> int:
+        return 0
+
     def spent_ns(self) -> int:
         self._spent_ns += WORK_NS
         return self._spent_ns
@@ -106,12 +109,23 @@ class NameServerProcess(Process):
         self, factory: Callable[[], asyncio.Protocol], host: str, port: int, loop: VirtualLoop
     ) -> Any:
         """loop.create_connection. OSError where it is refused or takes too long."""
+        return VirtualTransport(await self.connect(host, port), factory(), loop), None
+
+    async def connect(self, host: str, port: int) -> Socket:
+        """An open connection. OSError where it is refused or takes too long."""
+        loop = self.loop
         opened: asyncio.Future[Socket] = loop.create_future()
+
+        def take(socket: Socket) -> None:
+            if opened.done():  # nobody waits any more
+                socket.close()
+            else:
+                opened.set_result(socket)
 
         def done(socket: Socket) -> None:
             if self.is_alive:
                 self.sockets.append(socket)
-                loop.add_input(lambda: None if opened.done() else opened.set_result(socket))
+                loop.add_input(lambda: take(socket))
             else:
                 socket.close(resets=True)
 
@@ -120,8 +134,7 @@ class NameServerProcess(Process):
             loop.add_input(lambda: None if opened.done() else opened.set_exception(kind(why)))
 
         self.server.network.connect(self.server.host, (host, port), done, failed)
-        socket = await opened
-        return VirtualTransport(socket, factory(), loop), None
+        return await opened
 
     def go_on(self) -> None:
         super().go_on()

@@ -12,6 +12,7 @@ from rocketns import controller
 from rocketns.journal import journal
 from rocketns.server.connections import asyncio_transport
 from rocketns.server.connections.asyncio_connection import AsyncioConnection
+from rocketns.server.listening import Listening
 from tests.simulation.actors.nameserver import NameServerProcess, working
 from tests.simulation.actors.threads import FileWork, JournalWork
 from tests.simulation.world.scheduler import World
@@ -41,11 +42,10 @@ def substituted(world: World) -> Iterator[None]:
     def bind(host: str, port: int) -> Any:
         process = world.running
         assert isinstance(process, NameServerProcess)
-        return process.bind(host, port)
+        return Listening(process.bind(host, port))  # type: ignore[arg-type]
 
     replaced: list[tuple[Any, str, Callable[..., Any]]] = [
         (controller, "bind", bind),
-        (controller, "listen", lambda bound: bound.listen()),
         (controller, "fit_connections", lambda _limits: None),
         (controller, "give_back_free_memory", lambda: None),
         (controller, "FileWriter", lambda **limits: FileWork(working(world.running), **limits)),

@@ -23,7 +23,7 @@ class Reader:
         self._writer = writer
         self._read = self._read_of_front = 0
         self._front: bytearray | None = None
-        self._seq = 0
+        self._seq = self._missing = 0
         self._state: State | None = State()
         self._late: State | None = None
 
@@ -48,10 +48,12 @@ class Reader:
 
     def _apply(self, one: dict) -> None:  # type: ignore[type-arg]
         check_columns(one)
-        if one["seq"] != self._seq + 1 + one.get("lost", 0):
-            raise Violation(f"(d) {self._process.name}: seq {one['seq']} follows {self._seq}, lost {one.get('lost')}")
+        gap = one["seq"] - self._seq - 1
         self._seq = one["seq"]
-        if one["ev"] == "drop":
+        self._missing += gap - one.get("lost", 0)
+        if gap < 0 or self._missing < 0:
+            raise Violation(f"(d) {self._process.name}: the records before {self._seq} have numbers of others")
+        if gap:
             self._state = self._late = None
         if one["ev"] == "snap" and one["part"] == 0:
             self._late = State(lenient=True)
@@ -69,17 +71,19 @@ class Reader:
         self._late = None
         if self._state is None:
             self._state = late
-        elif (late.topics, late.kv, late.switches) != (self._state.topics, self._state.kv, self._state.switches):
-            raise Violation(f"(d) a snapshot of {self._process.name} has another state: {late} {self._state}")
-        elif late.members.keys() != self._state.members.keys():
-            raise Violation(f"(d) a snapshot of {self._process.name} has other members: {late} {self._state}")
+        elif (shown := _comparable(late)) != (expected := _comparable(self._state)):
+            raise Violation(f"(d) a snapshot of {self._process.name} has {shown}, the journal has {expected}")
 
     def check(self) -> None:
         """(d) The state that was read is that of the tables."""
         self.read()
         controller = self._process.controller
         assert controller.journal is not None
-        if self._state is None or controller.journal.buffer.lost:
+        if controller.journal.buffer.lost:
+            return
+        if self._missing:
+            raise Violation(f"(d) {self._missing} records of {self._process.name} are missing, and no drop states them")
+        if self._state is None:
             return
         try:
             self._state.check(controller.context.tables)
@@ -89,6 +93,14 @@ class Reader:
               for key, value in table.items() if value is not None}  # fmt: skip
         if self._state.kv != kv:
             raise Violation(f"(d) the journal of {self._process.name} has other KV items: {self._state.kv} {kv}")
+
+
+def _comparable(state: State) -> tuple[object, ...]:
+    """Without what a reader keeps of groups that are gone."""
+    members = {key: one.addr for key, one in state.members.items()}
+    groups = state.replay.routes.groups
+    switches = {name: (groups[name].zone_name, groups[name].enable_acting_master) for name, _ in members}
+    return state.topics, state.kv, members, switches
 
 
 def check_files(server: NameServer, process: NameServerProcess) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Cause, Event
+from rocketns.routeinfo.events import BrokerDown, BrokerRefused, BrokerRegistered, Cause, Event
 from tests.simulation.actors.broker import REGISTER_WITHIN_US, Broker, Said
 from tests.simulation.actors.nameserver import NameServer, NameServerProcess
 from tests.simulation.checks.paths import NEVER, Paths
@@ -21,12 +21,19 @@ APPEARS_WITHIN_US = 65 * SECOND_US
 ANSWERED_WITHIN_US = 2 * SECOND_US
 # (b) A broker whose end the name server can learn of from the network is gone after this.
 LEAVES_WITHIN_US = 2 * SECOND_US
+# (b) Unless the end came in a stall of the name server or soon after, which proves nothing. Then the address is asked
+# every 5 s, when everything that waited has been read.
+LEAVES_AFTER_STALL_US = 20 * SECOND_US
+SETTLED_AFTER_US = 11 * SECOND_US
 # (b) Any other is gone when its time-out is over, the scan's interval, and this: the wait after a stall, and slack.
 AFTER_TIMEOUT_US = 13 * SECOND_US
 # (c) An expiry may come this much early, because times are cut to ms.
 EARLY_US = 5_000
-# (c) A shorter stop is no stall: a job that is late by a second, half a second after the one before.
+# A shorter stop is no stall. A longer one need not be: a job is late by a second, half a second after the one before.
+STALL_US = 900_000
 NO_STALL_US = 1_500_000
+# What waited in the sockets at the end of a stall is read within this.
+READ_WITHIN_US = 10_000
 
 
 class Routes:
@@ -39,6 +46,7 @@ class Routes:
         self._servers, self._brokers, self._paths = servers, brokers, paths
         self._of_host: dict[str, Broker] = {}
         self._channels: dict[tuple[str, str], object] = {}
+        self._refused: set[tuple[NameServerProcess, str]] = set()
         self._run_times: dict[NameServerProcess, RunTime] = {}
 
     def note(self) -> None:
@@ -62,6 +70,8 @@ class Routes:
             if isinstance(event, BrokerRegistered):
                 entry = tables.live(event.cluster, event.addr)
                 self._channels[process.server.name, event.addr] = None if entry is None else entry.channel
+            elif isinstance(event, BrokerRefused):  # it leaves an empty group, as in Java
+                self._refused.add((process, event.broker_name))
             elif isinstance(event, BrokerDown) and event.live:
                 self._judge_removal(process, event)
 
@@ -72,13 +82,29 @@ class Routes:
         if event.cause in (Cause.CHANNEL_CLOSE, Cause.CHANNEL_EXCEPTION, Cause.CHANNEL_IDLE):
             if channel is not None and channel.is_open:  # type: ignore[attr-defined]
                 raise Violation(f"(c) {where}, but the connection of its last registration is open")
+            if broker is not None and broker.is_running and self._ended_in_stall(process, broker):
+                raise Violation(f"(c) {where}, but it ended while the name server did not run")
             if event.cause == Cause.CHANNEL_IDLE:
                 self._judge_silence(process, event, process.controller.configuration.netty.idle_ms_max, where)
-        elif event.cause == Cause.EXPIRED:
+        elif event.cause in (Cause.EXPIRED, Cause.UNCONFIRMED):
             timeout_ms = 0 if broker is None else broker.kind.timeout_ms
             self._judge_silence(process, event, timeout_ms, where)
+        elif event.cause == Cause.REFUSED:
+            self._judge_refusal(broker, event.addr, where)
         elif event.cause == Cause.UNREGISTER and (broker is None or not broker.has_left):
             raise Violation(f"(c) {where}, but it never said that it leaves")
+
+    def _ended_in_stall(self, process: NameServerProcess, broker: Broker) -> bool:
+        """Whether a stall ended just now, through which the broker went on running."""
+        stop = self.run_time(process).last_stop(NO_STALL_US)
+        return stop is not None and broker.started_us < stop[0] and self._world.now_us - stop[1] < READ_WITHIN_US
+
+    def _judge_refusal(self, broker: Broker | None, addr: str, where: str) -> None:
+        """The address refused a connection a moment ago, so no broker has accepted any there for a while."""
+        if broker is None or not broker.is_running or broker.addr != addr:
+            return
+        if self._world.now_us - broker.started_us > SECOND_US:
+            raise Violation(f"(c) {where}, but it accepts connections since {broker.started_us / 1e6} s")
 
     def _judge_silence(self, process: NameServerProcess, event: BrokerDown, limit_ms: int, where: str) -> None:
         heard_us = self._network.heard.get((process.server.host, event.addr.partition(":")[0]))
@@ -97,7 +123,7 @@ class Routes:
             self._check_present(server, broker)
         tables = process.controller.context.tables
         for name, group in tables.broker_addr_table.items():
-            if not group.broker_addrs:
+            if not group.broker_addrs and (process, name) not in self._refused:
                 raise Violation(f"(b) the group {name} of {server.name} has no member left, and is still there")
             for broker_id, addr in group.broker_addrs.items():
                 self._check_gone(process, name, broker_id, addr)
@@ -166,7 +192,9 @@ class Routes:
         ended_us, is_silent = broker.ends[host]
         if not link.is_cut and not link.slow_us and not is_silent:
             open_us = max(ended_us, self._paths.drained_us(self._paths.pair(broker, process.server)))
-            if run_time.ran_us(max(open_us, heard_us), now_us) > LEAVES_WITHIN_US:
+            in_stall = run_time.was_stopped(open_us - SETTLED_AFTER_US, STALL_US)
+            within_us = LEAVES_AFTER_STALL_US if in_stall else LEAVES_WITHIN_US
+            if run_time.ran_us(max(open_us, heard_us), now_us) > within_us:
                 raise Violation(f"(b) {addr} ended at {ended_us / 1e6} s and is still in {process.name}")
         elif run_time.ran_us(heard_us, now_us) > broker.kind.timeout_ms * 1000 + self._after_timeout_us(process):
             raise Violation(f"(b) {addr} was last heard at {heard_us / 1e6} s and is still in {process.name}")

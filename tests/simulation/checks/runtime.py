@@ -20,6 +20,15 @@ class RunTime:
             self._stops.append((self._stopped_us, now_us))
             self._stopped_us = None
 
+    def was_stopped(self, since_us: int, longer_than_us: int) -> bool:
+        """Whether a stop that was longer than this ended since then, or goes on."""
+        ended = any(end >= since_us and end - start > longer_than_us for start, end in self._stops)
+        return ended or self._stopped_us is not None
+
+    def last_stop(self, longer_than_us: int) -> tuple[int, int] | None:
+        """When the last stop that was longer than this began and ended."""
+        return next((stop for stop in reversed(self._stops) if stop[1] - stop[0] > longer_than_us), None)
+
     def ran_us(self, since_us: int, now_us: int, *, ignores_us: int = 0) -> int:
         """The part of this interval in which it ran. Stops of at most ``ignores_us`` count as running."""
         stops = [*self._stops, (self._stopped_us, now_us)] if self._stopped_us is not None else self._stops

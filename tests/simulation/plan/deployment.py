@@ -46,7 +46,10 @@ def deployment_of(random: random.Random) -> Deployment:
 
 
 def _settings(random: random.Random, home: str) -> dict[str, object]:
-    settings: dict[str, object] = {"rocketns.reactors": 0}
+    # Restoring reads the disk on a thread.
+    settings: dict[str, object] = {
+        "rocketns.reactors": 0, "rocketns.restore": "false",
+    }  # fmt: skip
     if random.random() < 0.85:
         settings |= {
             "journalPath": f"{home}/journal",

@@ -60,6 +60,7 @@ class File:
                 kept.extend(bytes(at - len(kept)))
             if number == len(survivors) - 1:
                 data = _torn(data, random)
+                del kept[max(at, len(self.durable)) :]  # earlier writes of the same bytes came no further
             kept[at : at + len(data)] = data
         self.data, self.durable, self.writes, self.holder = kept, bytes(kept), [], None
 
@@ -119,8 +120,8 @@ def error(number: int, path: str) -> OSError:
 class Disk:
     """The files below ``root`` of one host. ``crash_in`` counts down the changes until the process dies in one.
 
-    ``is_full``: nothing new can be written. ``is_broken``: half of the writes and syncs fail. ``is_gone``: its
-    process died.
+    ``is_full``: nothing new can be written. ``is_broken``: half of the writes and syncs fail. ``is_gone``: its process
+    died.
     """
 
     def __init__(self, root: str, random: random.Random) -> None:

@@ -73,6 +73,7 @@ class RawFile(io.RawIOBase):
         self._files = files
         self._descriptor = descriptor
         self._writes = writes
+        self.name = files.opened[descriptor].path
 
     def fileno(self) -> int:
         return self._descriptor
@@ -274,6 +275,14 @@ class FileSystem:
     def listdir(self, path: str = ".") -> list[str]:
         return [entry.name for entry in self.scandir(path)]
 
+    def set_times(self, path: str, *_: Any, **__: Any) -> None:
+        """Modes and times are not kept."""
+        self.disk_of(path).find(path)
+
+    def listxattr(self, path: str, **_: Any) -> list[str]:
+        self.disk_of(path).find(path)
+        return []
+
     def open_file(self, path: str, mode: str = "r", buffering: int = -1, encoding: str | None = None,
                   errors: str | None = None, newline: str | None = None, **_: Any) -> Any:  # fmt: skip
         """`open` for a simulated path."""
@@ -301,7 +310,7 @@ def _stat_of(node: File | Folder) -> os.stat_result:
 
 BY_PATH = {"open": "open", "stat": "stat", "lstat": "stat", "mkdir": "mkdir", "rmdir": "rmdir", "unlink": "unlink",
            "remove": "unlink", "rename": "rename", "replace": "rename", "link": "link", "scandir": "scandir",
-           "listdir": "listdir"}  # fmt: skip
+           "listdir": "listdir", "chmod": "set_times", "utime": "set_times", "listxattr": "listxattr"}  # fmt: skip
 BY_DESCRIPTOR = {"close": "close", "pwrite": "pwrite", "write": "write", "pread": "pread", "read": "read",
                  "lseek": "lseek", "ftruncate": "ftruncate", "fsync": "fsync", "fdatasync": "fsync", "fstat": "fstat",
                  "fchmod": "fchmod"}  # fmt: skip

@@ -15,6 +15,7 @@ from tests.simulation.world.scheduler import Process, World
 
 # Between two rounds of a busy loop.
 ROUND_US = 30
+ROUNDS_IN_SECOND_MAX = 10_000
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):
@@ -28,7 +29,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._input: deque[Callable[[], None]] = deque()
         self._count = 0
         self._wake_us: int | None = None
-        self._next_round_us = 0
+        self._next_round_us = self._second = self._rounds = 0
 
     def get_debug(self) -> bool:
         return False
@@ -87,6 +88,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     ) -> Any:
         return await self._process.open_connection(factory, host, port, self)  # type: ignore[attr-defined]
 
+    async def sock_connect(self, _sock: Any, address: Any) -> None:
+        """Only whether it is accepted: the connection is closed at once."""
+        socket = await self._process.connect(*address[:2])  # type: ignore[attr-defined]
+        socket.close()
+
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         raise Violation(f"{self._process.name}: nobody handles {context}") from context.get("exception")
 
@@ -127,9 +133,18 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         finally:
             events._set_running_loop(None)
         world.steps += 1
+        self._count_round()
         self._next_round_us = world.now_us + ROUND_US
         self._want_round()
         world.after_step(process)
+
+    def _count_round(self) -> None:
+        """A loop that never rests would answer, but burn a core."""
+        second = self._world.now_us // 1_000_000
+        self._rounds = self._rounds + 1 if second == self._second else 0
+        self._second = second
+        if self._rounds > ROUNDS_IN_SECOND_MAX:
+            self._world.violation = Violation(f"(g) {self._process.name} goes round without anything to do")
 
     def _run_round(self) -> None:
         """In asyncio's order: callbacks, input, timers."""

@@ -64,27 +64,22 @@ def broker_intervals(events: DataFrame, base: Base, observation: Observation) ->
     kinds = F.col("ev").isin("reg", "down", "snap") | ((F.col("ev") == "hb") & F.col("timeout_ms").isNotNull())
     present = F.when(F.col("ev") != "down", F.struct(F.lit(True).alias("present")))
     changes = told.where(is_member & kinds).select(
-        "ns", "boot", "seq", "ts", *MEMBER, present.alias("value"), _cause().alias("cause"), "gap", "timeout_ms"
-    )
+        "ns", "boot", "seq", "ts", *MEMBER, present.alias("value"), _cause().alias("cause"), "gap",
+        F.when(F.col("timeout_ms").isNotNull(), F.struct("timeout_ms", "zone")).alias("stated"),
+    )  # fmt: skip
     in_order = Window.partitionBy("ns", "boot", *MEMBER).orderBy("seq")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     whole = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     timed = with_found_gone(changes, MEMBER, base.snapshots).withColumns(
         {
-            "known_ms": F.last("timeout_ms", ignorenulls=True).over(so_far),
-            "last_known_ms": F.last("timeout_ms", ignorenulls=True).over(whole),
+            "known": F.last("stated", ignorenulls=True).over(so_far),
+            "last_known": F.last("stated", ignorenulls=True).over(whole),
         }
     )
-    found = intervals(timed, MEMBER, base.uptime, "gap", "known_ms")
-    return conform(
-        found.withColumns(
-            {
-                "gap": F.when(F.col("closed"), F.col("next.gap")),
-                "timeout_ms": F.coalesce("next.known_ms", "last_known_ms"),
-            }
-        ),
-        BROKER_INTERVALS,
+    found = intervals(timed, MEMBER, base.uptime, "gap", "known").withColumns(
+        {"gap": F.when(F.col("closed"), F.col("next.gap")), "of": F.coalesce("next.known", "last_known")}
     )
+    return conform(found.select("*", "of.*"), BROKER_INTERVALS)
 
 
 def topic_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:

@@ -66,10 +66,11 @@ def version(plan: Plan, world: World, broker: str, at_ms: int) -> dict[str, int]
     return {"dvt": seen[-1] if seen else world.spec.start_ms, "dvc": 1 + len(seen), "dvs": 0}
 
 
-def attributes(broker_of: dict[str, Any]) -> dict[str, Any]:
+def attributes(world: World, broker_of: dict[str, Any]) -> dict[str, Any]:
     """What a registration says besides its name and version."""
     host = broker_of["addr"].split(":")[0]
-    return {"timeout_ms": TIMEOUT_MS, "ha": f"{host}:10912", "acting": False}
+    zone = world.zones[broker_of["broker"]]
+    return {"timeout_ms": TIMEOUT_MS, "ha": f"{host}:10912", "zone": zone, "acting": False}
 
 
 def topic_records(event: str, broker: str, cause: str | None, table: Table, **head: Any) -> Iterator[bytes]:
@@ -125,7 +126,7 @@ class _Broker:
     def _join(self, session: Session) -> Effect:
         named = member(self.world, session.unit)
         dv = version(self.plan, self.world, self.broker, session.reg_ms)
-        records = [record("reg", **named, **dv, **attributes(named))]
+        records = [record("reg", **named, **dv, **attributes(self.world, named))]
         self.members.add(session.unit)
         if session.unit == self.world.masters[self.broker]:
             records += self._put(self.plan.table(self.world, self.broker, session.reg_ms), "register")

@@ -7,19 +7,24 @@ from typing import NamedTuple
 
 from rocketns.pipeline.synthetic.journal.effects import record
 from rocketns.pipeline.synthetic.scenario.plan import BURST_FACTOR, Boot, Misses, Plan
+from rocketns.pipeline.synthetic.scenario.spec import BUSY_CLIENTS
 from rocketns.pipeline.synthetic.scenario.world import World
 
 POLL_S = 30  # a client asks for each of its topics
-BUSY_CLIENTS = 40
+OFTEN = 10
+# Languages and versions as clients send them. Clients outside of groups have them by turns, a topic all the same.
+JAVA, GO = ("JAVA", 495), ("GO", 317)
+LANGUAGES = (JAVA, ("JAVA", 399), GO, ("CPP", 335))
 
 
 class Asking(NamedTuple):
-    """One row of an interval: ``n`` of a whole one."""
+    """One row of an interval: ``n`` of a whole one. ``by``: language and version."""
 
     topic: str
     client: str
     n: int
     exists: bool = True
+    by: tuple[str, int] = JAVA
 
 
 class Lookups:
@@ -29,7 +34,8 @@ class Lookups:
         self.world, self.plan, self.ns = world, plan, ns
         self.interval_ms = world.spec.lookup_s * 1000
         self.offset_ms = world.offsets_ms[ns]
-        self.asking = list(_asking(world, plan, ns))
+        self.polls = polls(world)
+        self.asking = list(asking(world, plan, ns))
 
     def rows(self, boot: Boot, begin_ms: int, end_ms: int) -> Iterator[tuple[int, list[bytes]]]:
         """(true ms, records) of each interval that ends in [begin_ms, end_ms): whole ones of the name server's clock,
@@ -46,7 +52,9 @@ class Lookups:
 
     def _records(self, since: int, until: int) -> list[bytes]:
         """A shorter interval has a proportional part of the lookups, rounded down."""
-        rows = [*self.asking, *[asked for misses in self.plan.misses for asked in self._missed(misses, since, until)]]
+        new = [Asking(topic, newcomer(), self.polls) for at, topic in self.plan.grown if since >= at and not self.ns]
+        vain = [asked for misses in self.plan.misses for asked in self._missed(misses, since, until)]
+        rows = [*self.asking, *new, *vain]
         counted = [asked._replace(n=asked.n * (until - since) // self.interval_ms) for asked in rows]
         return [_row(asked, until - since) for asked in counted if asked.n]
 
@@ -55,7 +63,7 @@ class Lookups:
             return
         burst = since <= misses.burst_ms < until
         n = misses.each * (BURST_FACTOR if burst else 1)
-        yield Asking(misses.topic, f"10.3.0.{self.ns + 1}:50000", n, exists=False)
+        yield Asking(misses.topic, misser(self.ns), n, exists=False)
 
 
 def hottest(world: World, plan: Plan) -> list[str]:
@@ -64,20 +72,47 @@ def hottest(world: World, plan: Plan) -> list[str]:
     return [topic for topic in world.topics() if topic not in apart]
 
 
-def _asking(world: World, plan: Plan, ns: int) -> Iterator[Asking]:
-    polls = max(1, world.spec.lookup_s // POLL_S)
-    for rank, topic in enumerate(hottest(world, plan)):
-        clients = max(1, BUSY_CLIENTS // (rank + 1))
-        yield Asking(topic, f"10.3.{ns}.{rank % 250 + 1}:40000", clients * polls)
+def asking(world: World, plan: Plan, ns: int) -> Iterator[Asking]:
+    """The rows of an interval whose topics exist."""
+    often = polls(world)
+    topics = hottest(world, plan)
+    for rank, topic in enumerate(topics):
+        by = LANGUAGES[rank % 250 % len(LANGUAGES)]
+        for number in range(max(1, BUSY_CLIENTS // (rank + 1))):
+            yield Asking(topic, f"10.3.{ns}.{rank % 250 + 1}:{40_000 + number}", often, by=by)
+    for at, client in pollers(world):
+        if at == ns:
+            yield Asking(topics[0], client, often * OFTEN, by=GO)
     for group in world.groups:
-        for by, client in group.clients:
-            if by == ns:
-                yield Asking(group.topic, client, polls)
-                yield Asking(f"%RETRY%{group.name}", client, polls)
+        for at, client in group.clients:
+            if at == ns:
+                yield Asking(group.topic, client, often)
+                yield Asking(f"%RETRY%{group.name}", client, often)
+
+
+def polls(world: World) -> int:
+    """How often a client asks for a topic in an interval."""
+    return max(1, world.spec.lookup_s // POLL_S)
+
+
+def newcomer() -> str:
+    """The client that asks the first name server for topics that are new."""
+    return "10.5.0.1:40000"
+
+
+def misser(ns: int) -> str:
+    """The client that asks a name server for topics that do not exist."""
+    return f"10.3.0.{ns + 1}:50000"
+
+
+def pollers(world: World) -> list[tuple[int, str]]:
+    """(name server, client) of those that ask too often."""
+    return [(n % world.spec.name_servers, f"10.4.0.{n + 1}:40000") for n in range(world.spec.faults.pollers)]
 
 
 def _row(asked: Asking, interval_ms: int) -> bytes:
+    lang, cv = asked.by
     return record(
         "lookup", topic=asked.topic, client=asked.client, n=asked.n, miss=0 if asked.exists else asked.n,
-        iv_ms=interval_ms, lang="JAVA", cv=495,
+        iv_ms=interval_ms, lang=lang, cv=cv,
     )  # fmt: skip

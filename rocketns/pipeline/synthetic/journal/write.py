@@ -167,7 +167,7 @@ class JournalWriter:
         for unit in sorted(self.state.members):
             named = member(self.world, unit)
             dv = version(self.plan, self.world, named["broker"], at)
-            records.append(record("snap", **named, **dv, **attributes(named)))
+            records.append(record("snap", **named, **dv, **attributes(self.world, named)))
         for broker in self.state.topics:
             records += self._snapshot_topics(broker)
         records.append(record("snap", end=True))

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rocketns.pipeline.synthetic.scenario.spec import SCAN_MS, TIMEOUT_MS
+from rocketns.pipeline.synthetic.scenario.spec import DAY_S, SCAN_MS, TIMEOUT_MS
 from rocketns.pipeline.synthetic.scenario.world import Table, World
 
 SPACING_MS = 300_000
@@ -111,6 +111,7 @@ class Plan:
     deletions: list[Deletion] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
     misses: list[Misses] = field(default_factory=list)
+    grown: list[tuple[int, str]] = field(default_factory=list)  # since when, and which topic
     damage: dict[int, list[Damage]] = field(default_factory=lambda: defaultdict(list))
     hidden: dict[int, list[Hidden]] = field(default_factory=lambda: defaultdict(list))
     faults: list[Fault] = field(default_factory=list)
@@ -159,6 +160,7 @@ class _Planner:
         for count, seed in seeders:
             for _ in range(count):
                 seed()
+        self._grow()
         self._plan_lookups()
         self._sort()
         return self.made
@@ -292,6 +294,29 @@ class _Planner:
         before = self.made.table(self.world, broker, at)
         kept = [c if c.at_ms < at else c._replace(table=c.table | grown) for c in self.made.changes[broker]]
         self.made.changes[broker] = sorted([*kept, Change(at, before | grown, lost_by, late)], key=lambda c: c.at_ms)
+
+    def _grow(self) -> None:
+        """One broker gets new topics once on each day but the first and the last begun one."""
+        broker, number = self.free[-1], self.spec.topics
+        days = range(1, self.spec.seconds // DAY_S) if self.spec.faults.grown else ()
+        for day in days:
+            at = self._place_between(self.spec.start_ms + day * DAY_S * 1000, DAY_S * 1000, broker)
+            new = [f"topic-{number + n:05d}" for n in range(self.spec.faults.grown)]
+            number += len(new)
+            grown = dict.fromkeys(new, (self.spec.queues, self.spec.queues, 6))
+            before = self.made.table(self.world, broker, at)
+            later = [c if c.at_ms < at else c._replace(table=c.table | grown) for c in self.made.changes[broker]]
+            self.made.changes[broker] = sorted([*later, Change(at, before | grown)], key=lambda c: c.at_ms)
+            self.made.grown += [(at, topic) for topic in new]
+
+    def _place_between(self, begin: int, duration: int, broker: str) -> int:
+        """A time at which nothing else befalls the broker; an hour is left free at both ends."""
+        hour = 60 * MINUTE_MS
+        for _ in range(TRIES_MAX):
+            at = self.chance.randrange(begin + hour, begin + duration - hour)
+            if not any(self._touches(taken, frozenset([broker]), at, at) for taken in self.taken):
+                return at
+        raise ValueError(f"{broker} has no room for new topics")
 
     def _lose_deletion(self) -> None:
         """A deletion is known to every broker that had the topic, so it is not registered again."""

@@ -10,7 +10,9 @@ SCAN_MS = 5_000
 DAY_S = 86_400
 # Monday 2026-01-05T00:00:00Z
 START_MS = 1_767_571_200_000
-DEMO_EVENTS = 350_000
+# Clients of the topic that is looked up most; the n-th topic has the n-th part of them, and at least one.
+BUSY_CLIENTS = 6
+DEMO_EVENTS = 360_000
 LARGE_EVENTS = 1_000_000
 BURST_SECONDS_MIN = 36 * 3600
 SECONDS_MIN = 6 * 3600
@@ -37,6 +39,10 @@ class Faults(NamedTuple):
     dead_topics: int = 2  # topics that nobody looks up
     bursts: int = 1  # sudden rises of misses of a topic
     typos: int = 1  # topics that do not exist, looked up from some hour on
+    pollers: int = 1  # clients that ask for the busiest topic ten times as often as others
+    lone_topics: int = 1  # topics on one broker only
+    zone_topics: int = 1  # topics on brokers of one zone only
+    grown: int = 2  # topics that one broker gets on each day but the first
 
     def times(self, factor: float) -> Faults:
         """Every count multiplied and rounded. A count above 0 stays above 0."""
@@ -54,7 +60,8 @@ NO_FAULTS = Faults(*[0] * len(Faults._fields))
 class FleetSpec:
     """The default is the fleet of the demo.
 
-    ``width``: brokers that have a topic. ``slaves``: so many of the brokers have one; faults befall the others.
+    ``width``: brokers that have a topic. ``zones``: brokers are in them by turns. ``slaves``: so many of the brokers
+    have one; faults befall the others.
 
     Lookups are counted in intervals of ``lookup_s``; those of ``groups`` consumer groups of ``members`` come with
     their clients' addresses. ``rotate_s``: a file of the journal.
@@ -63,6 +70,7 @@ class FleetSpec:
     name_servers: int = 3
     brokers: int = 8
     slaves: int = 1
+    zones: int = 2
     topics: int = 40
     width: int = 4
     queues: int = 4
@@ -117,8 +125,12 @@ class FleetSpec:
         """About how many records are written: heartbeats, hourly snapshots and lookups."""
         units, hours = self.brokers + self.slaves, self.seconds / 3600
         snapshots = hours * (units + self.brokers * (1 + (self.topics * self.width // self.brokers) // 500) + 1)
-        lookups = self.seconds / self.lookup_s * (self.topics + 2 * self.groups * self.members / self.name_servers)
+        lookups = self.seconds / self.lookup_s * (self._clients() + 2 * self.groups * self.members / self.name_servers)
         return round(self.name_servers * (units * self.seconds / self.heartbeat_s + snapshots + lookups))
+
+    def _clients(self) -> int:
+        """A name server's clients that are in no group."""
+        return sum(max(1, BUSY_CLIENTS // rank) for rank in range(1, self.topics + 1))
 
     @property
     def end_ms(self) -> int:

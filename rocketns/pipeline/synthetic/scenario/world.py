@@ -37,13 +37,15 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """``masters``: index of each broker's master in ``units``; ``tables``: each broker's topics at the start."""
+    """``masters``: index of each broker's master in ``units``; ``zones``: each broker's; ``tables``: its topics at the
+    start."""
 
     spec: FleetSpec
     name_servers: list[str]
     offsets_ms: list[int]
     units: list[Unit]
     masters: dict[str, int]
+    zones: dict[str, str]
     tables: dict[str, Table]
     groups: list[Group]
     jitter: list[int]
@@ -75,7 +77,9 @@ def build(spec: FleetSpec) -> World:
     names = [f"broker-{number:03d}" for number in range(1, spec.brokers + 1)]
     units = [Unit(name, f"10.0.{n >> 8}.{n & 255}:10911", 0) for n, name in enumerate(names, 1)]
     units += [Unit(name, f"10.1.{n >> 8}.{n & 255}:10911", 1) for n, name in enumerate(names[: spec.slaves], 1)]
+    zones = {name: f"zone-{number % spec.zones + 1}" for number, name in enumerate(names)}
     tables = _tables(spec, names)
+    _narrow(spec, zones, tables)
     offsets = [round(chance.uniform(-1, 1) * spec.clock_spread_ms) for _ in range(spec.name_servers)]
     return World(
         spec=spec,
@@ -83,6 +87,7 @@ def build(spec: FleetSpec) -> World:
         offsets_ms=offsets,
         units=units,
         masters={unit.broker: index for index, unit in enumerate(units) if unit.bid == 0},
+        zones=zones,
         tables=tables,
         groups=_groups(spec),
         jitter=[chance.randint(0, JITTER_MS_MAX) for _ in range(SMALL_JITTERS)],
@@ -100,6 +105,17 @@ def _tables(spec: FleetSpec, names: list[str]) -> dict[str, Table]:
             if number < spec.groups:
                 table[f"%RETRY%group-{number}"] = (1, 1, 6)
     return tables
+
+
+def _narrow(spec: FleetSpec, zones: dict[str, str], tables: dict[str, Table]) -> None:
+    """The last topics keep one broker only; those before them only the brokers of one zone."""
+    first_lone = spec.topics - spec.faults.lone_topics
+    for number in range(first_lone - spec.faults.zone_topics, spec.topics):
+        topic = f"topic-{number:05d}"
+        first, *others = [broker for broker, table in tables.items() if topic in table]
+        for broker in others:
+            if number >= first_lone or zones[broker] != zones[first]:
+                del tables[broker][topic]
 
 
 def _groups(spec: FleetSpec) -> list[Group]:

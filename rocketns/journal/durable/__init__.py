@@ -1,0 +1,1 @@
+"""What survives the process and the machine, and who waits for it."""

@@ -1,0 +1,1 @@
+"""The journal read back at the start: files → records → routes."""

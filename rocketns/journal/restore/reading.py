@@ -1,0 +1,116 @@
+"""One pass over the journal's files: the records in their order, the lost ones noticed, the routes at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rocketns.journal.restore.finding import Found
+from rocketns.journal.restore.lines import File, Record
+from rocketns.journal.restore.replay import Replay
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+
+
+@dataclass(slots=True)
+class Restored:
+    """What the journal gave. ``whole``: no record is missing, so data versions are restored as well.
+
+    ``stopped``: the last record is that of a clean stop.
+    """
+
+    routes: KnownRoutes
+    whole: bool
+    stopped: bool
+    ended_epoch_ms: int
+    files: int
+    bytes: int
+
+    @property
+    def brokers(self) -> int:
+        return sum(len(group.brokers) for group in self.routes.groups.values())
+
+    def __str__(self) -> str:
+        """A sentence for the log."""
+        lost = "" if self.whole else ". Records are missing, so no data version is restored"
+        return (
+            f"restored {self.brokers} brokers and {len(self.routes.topics)} topics from the journal "
+            f"({self.files} files, {self.bytes} bytes{lost})"
+        )
+
+
+class Reading:
+    """`read`, then `end`. ``begin`` is the first record of the first file's boot that counts; 0 is its start.
+
+    ``began_whole``: nothing is missing of the snapshot that begins there.
+    """
+
+    def __init__(self, ns: str, begin: int) -> None:
+        self.began_whole = True
+        self._ns = ns
+        self._begin = begin
+        self._replay = Replay()
+        self._in_snapshot = begin > 0
+        self._boot: int | None = None
+        self._seq = 0
+        self._whole = True
+        self._stopped = False
+        self._files = 0
+        self._bytes = 0
+
+    def read(self, files: Sequence[Found]) -> None:
+        """OSError if a file cannot be read."""
+        for found in files:
+            if found.segment.boot != self._boot:
+                self._begin_boot(found.segment.boot)
+            self._read_file(File(found.path, found.segment.boot))
+        if self._in_snapshot:
+            self._lose()
+
+    def end(self) -> Restored:
+        """The routes. Where records are missing, the brokers concerned have no data version."""
+        self._end_boot()
+        routes = self._replay.routes
+        if not self._whole or self._replay.refused:
+            routes.forget_versions()
+        return Restored(routes, self._whole, self._stopped, self._replay.ended_epoch_ms, self._files, self._bytes)
+
+    def _begin_boot(self, boot: int) -> None:
+        if self._boot is not None:
+            self._end_boot()
+            self._begin = 0
+        self._boot = boot
+        self._seq = max(0, self._begin - 1)
+
+    def _end_boot(self) -> None:
+        """Of a server that was killed, the last request may have more records than were written."""
+        if not self._stopped and self._replay.last_broker is not None:
+            self._replay.routes.forget_versions(self._replay.last_broker)
+        if self._in_snapshot:
+            self._lose()
+
+    def _read_file(self, file: File) -> None:
+        for record in file.records():
+            if record["ev"] == "open" and record.get("ns") != self._ns:
+                self._lose()
+                break
+            if record["seq"] > self._seq:
+                self._take(record)
+        if file.damaged:
+            self._lose()
+        self._files += 1
+        self._bytes += file.bytes
+
+    def _take(self, record: Record) -> None:
+        event = record["ev"]
+        if record["seq"] != self._seq + 1 or event == "drop":
+            self._lose()
+        self._seq = record["seq"]
+        self._stopped = event == "stop"
+        self._replay.apply(record)
+        if event == "snap" and record.get("end") and record.get("snap") == self._begin:
+            self._in_snapshot = False
+
+    def _lose(self) -> None:
+        self._whole = False
+        if self._in_snapshot:
+            self.began_whole = self._in_snapshot = False

@@ -1,0 +1,209 @@
+"""Records → routes, as the contract in journal/record.py defines them. The tests of the journal replay with it, too.
+
+A record that breaks the contract changes nothing and is counted in ``refused``: the file may be damaged or forged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from rocketns.journal.restore.lines import Record
+from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
+from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
+
+QUEUE_KINDS_MAX = 4096
+INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
+
+
+class NoRecordError(ValueError):
+    """A column has another type than the contract says, or a number is out of its range."""
+
+
+class Replay:
+    """`apply` takes the records of all boots in their order.
+
+    ``last_broker`` is the broker named by the last record of a request: where a journal breaks off, the other records
+    of that request may be missing.
+    """
+
+    def __init__(self) -> None:
+        self.routes = KnownRoutes()
+        self.refused = 0
+        self.last_broker: str | None = None
+        self.ended_epoch_ms = 0
+        self._names: dict[str, str] = {}
+        self._appliers: dict[str, Callable[[Record], None]] = {
+            "start": self._start, "reg": self._reg, "hb": self._hb, "down": self._down, "doubt": self._doubt,
+            "tput": self._tput, "tdel": self._tdel, "map": self._map, "snap": self._snap,
+        }  # fmt: skip
+
+    def apply(self, record: Record) -> None:
+        """Apply one record. Never raises."""
+        applier = self._appliers.get(record.get("ev"))  # type: ignore[arg-type]
+        if applier is None:
+            return
+        try:
+            self.ended_epoch_ms = _long(record["ts"]) // 1000
+            applier(record)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.refused += 1
+
+    def _start(self, record: Record) -> None:
+        """A server that restored its routes began with those that the records before it give."""
+        if not record.get("restored"):
+            self.routes = KnownRoutes()
+        self.last_broker = None
+
+    def _reg(self, record: Record) -> None:
+        name = self._broker(record)
+        self._put_member(name, record, self.ended_epoch_ms)
+
+    def _hb(self, record: Record) -> None:
+        name = self._broker(record)
+        broker = self._member(name, record)
+        if broker is None:
+            return
+        if "timeout_ms" in record:
+            self._put_member(name, record, self.ended_epoch_ms, broker.filter_servers)
+            return
+        broker.hear(_version(record), self.ended_epoch_ms)
+        if "fs" in record:
+            broker.note_filter_servers(_filter_servers(record))
+
+    def _down(self, record: Record) -> None:
+        name = self._broker(record)
+        if self._member(name, record) is not None:
+            group = self.routes.groups[name]
+            del group.brokers[record["bid"]]
+            if not group.brokers:
+                del self.routes.groups[name]
+
+    def _doubt(self, record: Record) -> None:
+        broker = self._member(self._broker(record), record)
+        if broker is not None and record.get("seen") is not None:
+            broker.note_seen(_long(record["seen"]))
+
+    def _tput(self, record: Record) -> None:
+        name = self._broker(record)
+        self.routes.put_topics(name, _queues(record["topics"]))
+
+    def _tdel(self, record: Record) -> None:
+        name = self._broker(record)
+        for topic in [_text(one["t"]) for one in record["topics"]]:
+            self.routes.delete_topic(name, topic)
+
+    def _map(self, record: Record) -> None:
+        self._broker(record)
+        self._put_mappings(record)
+
+    def _snap(self, record: Record) -> None:
+        """Each record of a snapshot is true at its own place, so it may be applied at any time."""
+        if "addr" in record:
+            seen = record.get("seen")
+            self._put_member(self._name(record["broker"]), record, self.ended_epoch_ms if seen is None else _long(seen))
+        elif "maps" in record:
+            self._put_mappings(record)
+        elif "topics" in record:
+            self.routes.put_topics(self._name(record["broker"]), _queues(record["topics"]))
+
+    def _broker(self, record: Record) -> str:
+        self.last_broker = self._name(record["broker"])
+        return self.last_broker
+
+    def _name(self, name: Any) -> str:
+        """One object for all equal names: tables hold millions of references to them."""
+        return self._names.setdefault(_text(name), name)
+
+    def _member(self, name: str, record: Record) -> KnownBroker | None:
+        group = self.routes.groups.get(name)
+        broker = None if group is None else group.brokers.get(record["bid"])
+        return broker if broker is not None and broker.addr == record["addr"] else None
+
+    def _put_member(
+        self, name: str, record: Record, seen_epoch_ms: int, filter_servers: list[str | None] | None = None
+    ) -> None:
+        cluster = self._name(record["cluster"])
+        if "fs" in record or filter_servers is None:
+            filter_servers = _filter_servers(record)
+        broker = KnownBroker(
+            cluster, _addr(record["addr"]), _long(record["timeout_ms"]), _text_or_none(record.get("ha")),
+            _version(record), seen_epoch_ms, filter_servers,
+        )  # fmt: skip
+        zone, acting, broker_id = _text_or_none(record.get("zone")), bool(record["acting"]), _long(record["bid"])
+        group = self.routes.groups.get(name)
+        if group is None:
+            group = self.routes.groups[name] = KnownGroup(self._name(record.get("gcluster", cluster)))
+        group.note_switches(zone, acting)
+        group.brokers[broker_id] = broker
+
+    def _put_mappings(self, record: Record) -> None:
+        for one in record["maps"]:
+            info = _mapping(one)
+            self.routes.mappings.setdefault(_text(one["t"]), {})[info.bname] = info
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise NoRecordError(f"{value!r} is no text")
+    return value
+
+
+def _addr(value: Any) -> str:
+    if not value:
+        raise NoRecordError("an empty address")
+    return _text(value)
+
+
+def _text_or_none(value: Any) -> str | None:
+    if value is not None and type(value) is not str:
+        raise NoRecordError(f"{value!r} is no text")
+    return value
+
+
+def _long(value: Any) -> int:
+    if type(value) is not int or not -LONG_MAX - 1 <= value <= LONG_MAX:
+        raise NoRecordError(f"{value!r} is no long")
+    return value
+
+
+def _int(value: Any) -> int:
+    if type(value) is not int or not -INT_MAX - 1 <= value <= INT_MAX:
+        raise NoRecordError(f"{value!r} is no int")
+    return value
+
+
+def _version(record: Record) -> DataVersion | None:
+    if "dvt" not in record:
+        return None
+    counter = record.get("dvc")
+    return DataVersion(_long(record["dvs"]), _long(record["dvt"]), None if counter is None else _long(counter))
+
+
+def _filter_servers(record: Record) -> list[str | None]:
+    return [_text_or_none(one) for one in record.get("fs", ())]
+
+
+def _queues(listed: list[Record]) -> dict[str, QueueData]:
+    queues = {one["t"]: _queue_data(one["r"], one["w"], one["p"], one["s"]) for one in listed}
+    "".join(queues)  # a TypeError where one is no text
+    return queues
+
+
+@lru_cache(maxsize=QUEUE_KINDS_MAX)
+def _queue_data(read: Any, write: Any, perm: Any, sys_flag: Any) -> QueueData:
+    return queue_data(_int(read), _int(write), _int(perm), _int(sys_flag))
+
+
+def _mapping(one: Record) -> TopicQueueMappingInfo:
+    ids = one.get("ids")
+    return TopicQueueMappingInfo(
+        topic=_text_or_none(one.get("n")),
+        bname=_text_or_none(one.get("b")),
+        curr_id_map=None if ids is None else {_int(key): _int(value) for key, value in ids},
+        dirty=bool(one.get("d")),
+        epoch=_long(one.get("e", 0)),
+        scope=_text_or_none(one.get("sc")),
+        total_queues=_int(one.get("q", 0)),
+    )

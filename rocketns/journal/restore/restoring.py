@@ -1,0 +1,44 @@
+"""Reads a name server's journal and gives the routes that it had when the journal ended."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocketns.journal.restore.finding import Found, begins
+from rocketns.journal.restore.reading import Reading, Restored
+from rocketns.journal.segments import Store
+
+log = logging.getLogger("rocketns.journal")
+
+# If the last snapshots turn out to be incomplete, reading begins anew at an earlier one.
+ATTEMPTS_MAX = 4
+
+
+def restore(root: Path, ns: str, epoch_ms: int, seconds_max: int) -> Restored | None:
+    """The routes of a name server's journal, without brokers whose last sign of life is older than ``seconds_max``.
+
+    None if there is no journal, or if it cannot be read. Waits for the disk, and may run on any thread.
+    """
+    store = Store(root, ns)
+    try:
+        files = [Found(segment, path) for segment, path in store.everything()]
+        restored = _read_best(files, ns)
+    except OSError as error:
+        log.error("no routes are restored, because the journal cannot be read: %s", error)
+        return None
+    if restored is not None:
+        restored.routes.forget_brokers(epoch_ms - seconds_max * 1000)
+    return restored
+
+
+def _read_best(files: Sequence[Found], ns: str) -> Restored | None:
+    """The first beginning from which the state is whole. Without one, what the last attempt gave."""
+    reading = None
+    for _, begin in zip(range(ATTEMPTS_MAX), begins(files), strict=False):
+        reading = Reading(ns, begin.seq)
+        reading.read(files[begin.file :])
+        if reading.began_whole:
+            break
+    return None if reading is None else reading.end()

@@ -1,0 +1,78 @@
+"""The tables about the fleet compared with the truth. Plain values, no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from rocketns.pipeline.synthetic.verdicts import Outcome, Verdict, invented, sets
+
+Row = Mapping[str, Any]
+
+COLUMNS = {
+    "clients": ("client", "poll_s"),
+    "client_census": ("lang", "cv", "clients"),
+    "missing_askers": ("topic", "client"),
+    "availability": ("level", "broker", "bid", "failed_s", "planned_s", "failures"),
+    "sole_topics": ("scope", "name", "topic", "kind", "loses_writes"),
+    "storms": ("ns", "t1", "registrations", "brokers", "trigger"),
+    "ordered_keys": ("topic", "kind", "steps", "moved_max"),
+    "growth": ("day", "topics", "entries", "broker", "registration_bytes"),
+}
+# The ends of the observation and of a killed name server are those of the last record.
+UP_TOLERANCE_S = 90.0
+FAST_POLL_S = 15
+
+
+def fleet_verdicts(truth: Mapping[str, Any], given: Mapping[str, Sequence[Row]]) -> Iterator[Verdict]:
+    """A verdict for each fact, then for what was invented, table by table."""
+    fast = {row["client"] for row in given["clients"] if row["poll_s"] is not None and row["poll_s"] < FAST_POLL_S}
+    yield from sets("clients", set(truth["pollers"]), fast)
+    yield from sets("client_census", _tuples(truth["census"]), _rows(given, "client_census"))
+    yield from sets("missing_askers", _tuples(truth["askers"]), _rows(given, "missing_askers"))
+    yield from _budgets(truth["budgets"], given["availability"])
+    users = [row for row in given["sole_topics"] if row["kind"] == "user" and row["loses_writes"]]
+    yield from sets("sole_topics", _tuples(truth["sole"]), {(row["scope"], row["name"], row["topic"]) for row in users})
+    yield from sets("storms", _tuples(truth["storms"]), set(_numbered(given["storms"])))
+    moved = {(r["topic"], r["steps"], round(r["moved_max"], 9)) for r in given["ordered_keys"] if r["kind"] == "user"}
+    yield from sets("ordered_keys", _tuples(truth["moved"]), moved)
+    growth = {(_day(row["day"]), *(row[name] for name in COLUMNS["growth"][1:])) for row in given["growth"]}
+    yield from sets("growth", _tuples(truth["growth"]), growth)
+
+
+def _tuples(lists: Sequence[Sequence[Any]]) -> set[tuple[Any, ...]]:
+    return {tuple(row) for row in lists}
+
+
+def _rows(given: Mapping[str, Sequence[Row]], table: str) -> set[tuple[Any, ...]]:
+    return {tuple(row[name] for name in COLUMNS[table]) for row in given[table]}
+
+
+def _numbered(storms: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
+    """Each name server's storms in the order of time, without their times."""
+    for ns in sorted({row["ns"] for row in storms}):
+        own = sorted((row for row in storms if row["ns"] == ns), key=lambda row: row["t1"])
+        yield from ((ns, n, row["registrations"], row["brokers"], row["trigger"]) for n, row in enumerate(own))
+
+
+def _day(text: str) -> int:
+    return (date.fromisoformat(text) - date(1970, 1, 1)).days
+
+
+def _budgets(wanted: Sequence[Row], rows: Sequence[Row]) -> Iterator[Verdict]:
+    """One verdict if every address has its failed and planned time, else one for each that has not."""
+    found = {(row["broker"], row["bid"]): row for row in rows if row["level"] == "broker"}
+    wrong = [row for row in wanted if not _same(found.pop((row["broker"], row["bid"]), None), row)]
+    for row in wrong:
+        said = f"failed {row['failed_s']:.0f} s in {row['failures']} failures, planned {row['planned_s']:.0f} s"
+        yield Verdict(Outcome.MISSED, "availability", f"{row['broker']} {row['bid']}: {said}")
+    if not wrong:
+        yield Verdict(Outcome.FOUND, "availability", f"failed and planned time of {len(wanted)} brokers")
+    yield from (invented("availability", f"{broker} {bid}") for broker, bid in sorted(found))
+
+
+def _same(row: Row | None, wanted: Row) -> bool:
+    if row is None or row["failures"] != wanted["failures"]:
+        return False
+    return all(abs(row[name] - wanted[name]) <= UP_TOLERANCE_S for name in ("failed_s", "planned_s"))

@@ -1,0 +1,104 @@
+"""Keys that moved to other queues."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, TOPIC_INTERVALS
+from rocketns.pipeline.jobs.fleet.ordered import ordered_keys
+from rocketns.pipeline.jobs.topics import system_topics
+from tests.pipeline.duck import ordered as duck
+from tests.pipeline.duck.query import query, same
+from tests.pipeline.intervals import Row, frame, rows
+from tests.pipeline.journals import SECOND
+
+END = 1000
+
+
+def held(broker: str, t1: float, t2: float = END, w: int = 4, topic: str = "t", ns: str = "n1", p: int = 6) -> Row:
+    row = {"ns": ns, "topic": topic, "broker": broker, "r": w, "w": w, "p": p, "cause": "register"}
+    return row | {"t1": int(t1 * SECOND), "t2": int(t2 * SECOND), "end_cause": "open"}
+
+
+def found(spark: SparkSession, topics: list[Row], events: list[Row] = []) -> DataFrame:  # noqa: B006
+    names = system_topics(frame(spark, BROKER_INTERVALS, []))
+    return ordered_keys(frame(spark, TOPIC_INTERVALS, topics), frame(spark, EVENTS, events), names)
+
+
+def test_twice_the_queues_on_two_brokers_move_three_of_four_keys(spark: SparkSession) -> None:
+    """a0-3 b0-3 → a0-7 b0-7: hashes 0 to 3 of 16 stay."""
+    topics = [held("a", 0, 500), held("b", 0, 500), held("a", 500, w=8), held("b", 500, w=8)]
+    assert rows(found(spark, topics)) == [
+        ("t", "user", False, 1, ["n1"], 0.75, 500 * SECOND, 8, 16, "a", 500 * SECOND, 500 * SECOND),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gone", "moved"),
+    # of 24 hashes: a0-3 b0-3 c0-3 against two of the three brokers; n = 12, m = 8, g = 4, so every position fits
+    [("a", 1 - 8 / 24), ("b", 1 - 8 / 24), ("c", 1 - 8 / 24)],
+)
+def test_a_broker_that_goes_and_returns_moves_keys_twice(spark: SparkSession, gone: str, moved: float) -> None:
+    topics = [held(broker, 0) for broker in "abc" if broker != gone] + [held(gone, 0, 300), held(gone, 400)]
+    (row,) = rows(found(spark, topics), "steps", "moved_max", "at", "n_before", "n_after", "broker", "t1", "t2")
+    assert row == (2, pytest.approx(moved), 300 * SECOND, 12, 8, gone, 300 * SECOND, 400 * SECOND)
+
+
+def test_another_order_of_as_many_queues_moves_all_keys(spark: SparkSession) -> None:
+    """broker-a with 2 and b with 2 become b with 2 and c with 2: b's queues are first now, and a's keys are c's."""
+    topics = [held("a", 0, 500, 2), held("b", 0, w=2), held("c", 500, w=2)]
+    assert rows(found(spark, topics), "moved_max", "n_before", "n_after") == [(1.0, 4, 4)]
+
+
+@pytest.mark.parametrize(("lasted", "steps"), [(29.999, 0), (30, 2)])
+def test_a_list_that_not_every_producer_saw_does_not_count(spark: SparkSession, lasted: float, steps: int) -> None:
+    topics = [held("a", 0), held("b", 0, 300), held("b", 300 + lasted)]
+    assert [row[0] for row in rows(found(spark, topics), "steps")] == [steps] * bool(steps)
+
+
+def test_read_queues_and_empty_lists_change_nothing(spark: SparkSession) -> None:
+    """The route is away for a while, another broker can only be read, and the read queues change."""
+    topics = [held("a", 0, 300), held("a", 400, 500), held("a", 500) | {"r": 9}, held("b", 0, 600, p=4)]
+    assert rows(found(spark, topics)) == []
+
+
+def test_a_topic_with_an_order_configuration_is_marked_and_steps_are_those_of_one_name_server(
+    spark: SparkSession,
+) -> None:
+    kv = [{"ns": "n1", "ev": "kv", "ns_key": "ORDER_TOPIC_CONFIG", "key": "t", "val": "a:4"},
+          {"ns": "n1", "ev": "kv", "ns_key": "OTHER", "key": "u", "val": "a:4"},
+          {"ns": "n1", "ev": "kv", "ns_key": "ORDER_TOPIC_CONFIG", "key": "u", "val": None}]  # fmt: skip
+    topics = [held("a", 0, topic=topic, ns=ns) for topic in "tu" for ns in ("n1", "n2")]
+    topics += [held("b", at, topic=topic, ns=ns) for topic in "tu" for ns, at in (("n1", 300), ("n2", 301))]
+    assert rows(found(spark, topics, kv), "topic", "ordered", "steps", "ns") == [
+        ("t", True, 1, ["n1", "n2"]), ("u", False, 1, ["n1", "n2"]),
+    ]  # fmt: skip
+
+
+def test_queue_counts_of_a_hostile_broker_are_no_trouble(spark: SparkSession) -> None:
+    topics = [held("a", 0, w=2**31 - 1), held("b", 300, w=2**31 - 2)]
+    (row,) = rows(found(spark, topics), "moved_max", "n_before", "n_after")
+    assert row == (pytest.approx(1.0), 2**31 - 1, 2**32 - 3)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
+    chance = random.Random(seed)
+    topics = []
+    for topic in "tuvwxy":
+        for broker in "abcd":
+            cuts = sorted(chance.sample(range(0, END, 15), 6))
+            topics += [
+                held(broker, t1, t2, chance.randint(1, 6), topic, chance.choice(("n1", "n2")), chance.choice((6, 6, 4)))
+                for t1, t2 in zip(cuts[::2], cuts[1::2], strict=True)
+            ]
+    frames = {"topic_intervals": frame(spark, TOPIC_INTERVALS, topics), "events": frame(spark, EVENTS, []),
+              "broker_intervals": frame(spark, BROKER_INTERVALS, [])}  # fmt: skip
+    ours = rows(found(spark, topics))
+    assert len(ours) > 3
+    # ns_uptime is only named in a part of the common tables that is not used here
+    theirs = query(duck.SQL.format(t0=0, t1=END), ns_uptime=frame(spark, TOPIC_INTERVALS, topics), **frames)
+    assert same(ours, theirs)

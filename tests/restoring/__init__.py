@@ -1,0 +1,1 @@
+"""Routes that survive a restart: real servers on real sockets, killed and started again."""
