@@ -46,10 +46,7 @@ def deployment_of(random: random.Random) -> Deployment:
 
 
 def _settings(random: random.Random, home: str) -> dict[str, object]:
-    # Restoring reads the disk on a thread.
-    settings: dict[str, object] = {
-        "rocketns.reactors": 0, "rocketns.restore": "false",
-    }  # fmt: skip
+    settings: dict[str, object] = {"rocketns.reactors": 0, "rocketns.restore": "false"}
     if random.random() < 0.85:
         settings |= {
             "journalPath": f"{home}/journal",
