@@ -201,12 +201,13 @@ class NamesrvController:
         await self.tls.start()
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
+        self.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
         self._wait_for_jobs()
         filled = await self._fill_tables()
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, restored=filled)
-        if self.context.restoring:
-            self.context.note_restoring(restoring=False)
+        self.context.note_restoring(restoring=False)
+        if self.control.is_holding:
             self.control.release()
         else:
             await self._accept()
@@ -276,7 +277,6 @@ class NamesrvController:
         done, _ = await asyncio.wait({restoring}, timeout=RESTORE_UNHEARD_S)
         if not done:
             log.warning("restoring the routes takes long: until it ends, look-ups are answered SYSTEM_ERROR")
-            self.context.note_restoring(restoring=True)
             self.control.hold()
             await self._accept()
         return await restoring

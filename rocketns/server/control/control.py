@@ -73,6 +73,11 @@ class Control:
         """Process nothing more. Waiting requests are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether `hold` was called, and `release` was not."""
+        return self._gate.is_closed
+
     def hold(self) -> None:
         """Answer look-ups only. Everything else waits for `release`, and what its connection sends after it."""
         self._gate.close()

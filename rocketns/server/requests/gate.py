@@ -10,19 +10,19 @@ from rocketns.server.requests.inbox import FRAME_COST_BYTES, Waiting
 
 
 class Gate:
-    """Open unless `close` was called. ``bytes`` of frames wait, where each counts FRAME_COST_BYTES more."""
+    """``is_closed`` between `close` and `open`. ``bytes`` of frames wait, where each counts FRAME_COST_BYTES more."""
 
     def __init__(self) -> None:
         self.bytes = 0
-        self._is_closed = False
+        self.is_closed = False
         self._frames: dict[Connection, list[Waiting]] = {}
 
     def close(self) -> None:
-        self._is_closed = True
+        self.is_closed = True
 
     def holds(self, connection: Connection, waiting: Waiting) -> bool:
         """Whether a frame must wait: also a look-up behind a frame that does."""
-        return self._is_closed and (not waiting.is_look_up or connection in self._frames)
+        return self.is_closed and (not waiting.is_look_up or connection in self._frames)
 
     def keep(self, connection: Connection, frames: list[Waiting]) -> None:
         """Add frames behind the others of their connection."""
@@ -31,5 +31,5 @@ class Gate:
 
     def open(self) -> list[tuple[Connection, list[Waiting]]]:
         """Everything that waited, by connection, in the order of arrival."""
-        frames, self._frames, self.bytes, self._is_closed = self._frames, {}, 0, False
+        frames, self._frames, self.bytes, self.is_closed = self._frames, {}, 0, False
         return list(frames.items())
