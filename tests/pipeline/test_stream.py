@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.step import Limits
-from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, topic, worked_example, write_files
+from tests.pipeline.journals import worked_example, write_files
 from tests.pipeline.parts import as_files, cut_at
 
 
@@ -73,43 +73,6 @@ def test_a_file_that_is_still_being_written_is_followed(spark: SparkSession, tmp
     assert [(line["event"], line["kind"]) for line in followed(spark, tmp_path)[2:]] == [
         ("close", "partition"), ("close", "divergence"),
     ]  # fmt: skip
-
-
-def test_a_month_leaves_no_more_behind_than_a_week(spark: SparkSession, tmp_path: Path) -> None:
-    """A batch each second day. On each third day n2 does not hear the broker for two hours."""
-    out, sizes = tmp_path / "out", []
-    journals = {ns: Journal(DAY_START, ns) for ns in ("n1", "n2")}
-    for day in range(30):
-        for journal in journals.values():
-            written = len(journal.records)
-            a_day(journal, DAY_START + day * 86_400 * SECOND, deaf=journal.ns == "n2" and day % 3 == 0)
-            write_files({journal.ns: journal.records[written:]}, tmp_path / "journal")
-        if day % 2 == 0:
-            continue
-        followed(spark, tmp_path)
-        kept = [path for path in (out / "checkpoint").rglob("*") if path.is_file() and path.suffix != ".crc"]
-        sizes.append((len(kept), sum(path.stat().st_size for path in kept)))
-    for number in (0, 1):
-        assert max(size[number] for size in sizes[10:]) <= 1.1 * max(size[number] for size in sizes[:5])
-    kinds = [json.loads(line)["kind"] for line in (out / "alerts.jsonl").read_text("utf-8").splitlines()]
-    assert kinds.count("divergence") == 20
-
-
-def a_day(journal: Journal, start: int, *, deaf: bool) -> None:
-    """A file with a heartbeat each minute."""
-    journal.open_file(start)
-    broker = Broker("broker-a", "10.0.0.1:10911")
-    for minute in range(1, 24 * 60):
-        ts = start + minute * 60 * SECOND
-        if deaf and 600 <= minute < 720:
-            if minute == 602:
-                journal.down(ts, broker, "expired")
-            else:
-                journal.add(ts, "alive")
-        elif minute % 30 == 0 or broker not in journal.alive or minute < 2:
-            journal.register(ts, broker, [topic("T")])
-        else:
-            journal.heartbeat(ts, broker)
 
 
 def test_a_signal_ends_it_after_the_batch_it_is_in(
