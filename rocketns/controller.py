@@ -68,6 +68,9 @@ WRITE_WITHIN_S = 2.4
 # The journal's last snapshot, and how long it waits for the writer where that is behind.
 LAST_SNAPSHOT_WITHIN_S = 1.0
 WRITER_PAUSE_S = 0.005
+# At the start: how long connections wait for the restored routes without an answer, and the brokers that the log names.
+RESTORE_UNHEARD_S = 1.0
+UNCONFIRMED_LINES_MAX = 100
 
 
 class NamesrvController:
@@ -198,29 +201,40 @@ class NamesrvController:
         await self.tls.start()
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
+        self.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
         self._wait_for_jobs()
         filled = await self._fill_tables()
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, restored=filled)
+        self.context.note_restoring(restoring=False)
+        if self.control.is_holding:
+            self.control.release()
+        else:
+            await self._accept()
+        self.lookup_switch.update(self.clock.now())
+        self.stalls.begin(self._transports)
+        self.confirming.tick()
+
+    async def _accept(self) -> None:
         if self.reactor_transport is None:
             await self.asyncio_transport.accept(self._listening)
         else:
             self.reactor_transport.accept(self._listening.socket)
-            self.lookup_switch.update(self.clock.now())
-        self.stalls.begin(self._transports)
-        self.confirming.tick()
 
     async def _fill_tables(self) -> bool:
         """From the journal, or if there is none or an old one, from another name server. Whether they were filled."""
-        restored, known, reason = await self._restored(), None, Reason.SEEDED
+        restored, known, reason = await self._restored_while_peers_wait(), None, Reason.SEEDED
         if restored is None or self.clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS:
             known = await self._seeded()
         if known is None and restored is not None:
             known, reason = restored.routes, Reason.RESTORED
         if known is None:
             return False
-        tables, confirm_ms = self.context.tables, self.configuration.restore.confirm_seconds * 1000
-        fill(tables, known, reason, self.clock.now().ms, confirm_ms)
+        tables, confirm_s = self.context.tables, self.configuration.restore.confirm_seconds
+        fill(tables, known, reason, self.clock.now().ms, confirm_s * 1000)
+        log.info("%d brokers are not confirmed yet (%s): they have %d s", len(tables.unconfirmed), reason, confirm_s)
+        for key in list(tables.unconfirmed)[:UNCONFIRMED_LINES_MAX]:
+            log.info("broker not confirmed yet (%s): %s", reason, key)
         for piece in topic_pieces(tables):
             self.publisher.publish(list(piece))
             await asyncio.sleep(0)
@@ -257,18 +271,33 @@ class NamesrvController:
             self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
 
+    async def _restored_while_peers_wait(self) -> Restored | None:
+        """`_restored`. Connections wait; where it takes long, look-ups are answered and everything else waits."""
+        restoring = asyncio.ensure_future(self._restored())
+        done, _ = await asyncio.wait({restoring}, timeout=RESTORE_UNHEARD_S)
+        if not done:
+            log.warning("restoring the routes takes long: until it ends, look-ups are answered SYSTEM_ERROR")
+            self.control.hold()
+            await self._accept()
+        return await restoring
+
     async def _restored(self) -> Restored | None:
-        """The routes of the journal. None if there are none."""
+        """The routes of the journal. None if there are none, or if reading them fails."""
         config, now = self.configuration, self.clock.now()
         if self.journal is None or not config.restore.restore:
             return None
         from rocketns.journal.restore.restoring import restore
 
-        ns = self._journal_ns()
-        restored = await asyncio.to_thread(
-            restore, Path(config.journal.journal_path), ns, now.epoch_ms, config.restore.restore_max_seconds
-        )
-        return restored if restored is not None and restored.brokers else None
+        folder, ns = Path(config.journal.journal_path), self._journal_ns()
+        try:
+            restored = await asyncio.to_thread(restore, folder, ns, now.epoch_ms, config.restore.restore_max_seconds)
+        except Exception:
+            log.exception("no routes are restored, because reading the journal failed")
+            return None
+        if restored is None or not restored.brokers:
+            return None
+        log.info("%s", restored)
+        return restored
 
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from rocketns.pipeline.cli.spark import LOCAL, QUIET
+from rocketns.pipeline.cli.spark import LOCAL, QUIET, is_short
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.jobs.divergence import key_windows
@@ -26,7 +26,7 @@ from tests.pipeline.duck.ingest import select_events
 
 def by_spark(journal: str, observation: Observation) -> int:
     """With the settings of ``rocketns audit run``."""
-    spark = spark_session("local[*]", settings=QUIET | LOCAL)
+    spark = spark_session("local[*]", settings=QUIET | LOCAL, short=is_short(journal))
     with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as out:
         ingest(spark, journal, f"{out}/events")
         results, events = Results(spark, Folder(spark, out)), read_events(spark, f"{out}/events", observation)

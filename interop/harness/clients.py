@@ -62,16 +62,18 @@ def start_producer(home: Path, name_servers: str, topic: str, count: int, *, pau
                    version: str = CURRENT, main: str = "Producer",
                    options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
     """Start the producer. It prints READY, SENT n or FAILED n reason, DONE."""
-    return _start(home, main, [name_servers, topic, str(count), str(pause_ms)], version, options)
+    return start(home, main, [name_servers, topic, str(count), str(pause_ms)], version, options)
 
 
 def start_consumer(home: Path, name_servers: str, topic: str, group: str, *, version: str = CURRENT,
                    main: str = "PushConsumer", options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
     """Start the consumer. It prints READY, GOT text for each message from the topic's beginning, DONE."""
-    return _start(home, main, [name_servers, topic, group], version, options)
+    return start(home, main, [name_servers, topic, group], version, options)
 
 
-def _start(home: Path, main: str, arguments: list[str], version: str, options: tuple[str, ...]) -> JavaClient:
+def start(home: Path, main: str, arguments: list[str], version: str = CURRENT,
+          options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
+    """Start a class of ``interop/java``."""
     home.mkdir(parents=True, exist_ok=True)
     process = Java(home, version).start(
         main, *arguments, output=f"{main}.log", more_classes=compiled(version), options=QUICK_REBALANCE + options

@@ -41,8 +41,10 @@ def route_reply(command: RemotingCommand, route: TopicRouteData, *, standard: bo
 
 
 def is_ready(context: NamesrvContext, now: Now) -> bool:
-    """Whether needWaitForService allows look-ups. Its properties are read at every request."""
+    """Whether the tables are filled and needWaitForService allows look-ups. Its properties are read each time."""
     config = context.configuration.namesrv
+    if context.restoring:
+        return False
     return not config.need_wait_for_service or now.ms - context.started_ms >= config.wait_seconds_for_service * 1000
 
 

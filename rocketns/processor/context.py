@@ -94,7 +94,7 @@ class NamesrvContext:
     ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
     counts look-ups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
-    of ``kv_config``. ``going_away`` is true during a graceful shutdown.
+    of ``kv_config``. ``going_away`` is true during a graceful shutdown, ``restoring`` while the tables are filled.
     """
 
     configuration: Configuration
@@ -109,6 +109,7 @@ class NamesrvContext:
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
     going_away: bool = field(default=False, init=False)
+    restoring: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)
 
     def __post_init__(self) -> None:
@@ -127,6 +128,10 @@ class NamesrvContext:
     def go_away(self) -> None:
         """A graceful shutdown begins."""
         self.going_away = True
+
+    def note_restoring(self, *, restoring: bool) -> None:
+        """From now on look-ups are answered before the tables are filled, or the tables are filled."""
+        self.restoring = restoring
 
     def forget_known_topics(self) -> None:
         """The slots may differ from the tables. From now on every registration is read in full."""

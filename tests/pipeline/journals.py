@@ -60,12 +60,12 @@ class Journal:
         self.records.append(record)
         return record
 
-    def start(self, ts: int) -> None:
+    def start(self, ts: int, restored: bool | None = None) -> None:
         self.boot, self.seq, self.file = ts // 1000, 0, 0
         self.alive.clear()
         self.topics.clear()
         self.open_file(ts)
-        self.add(ts, "start", ns=self.ns)
+        self.add(ts, "start", ns=self.ns, restored=restored)
 
     def open_file(self, ts: int) -> None:
         self.file += 1

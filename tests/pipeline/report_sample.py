@@ -9,6 +9,7 @@ from typing import Any
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.model import ReportInput
+from tests.pipeline.report_fleet import fleet_tables
 
 T0 = 1_785_715_200_000_000  # 2026-08-03 00:00 UTC
 MINUTE = 60_000_000
@@ -52,7 +53,8 @@ def sample() -> ReportInput:
             "missing_topics": Table.of(missing()),
             "departures": Table.of(departures(), path="tables/departures.parquet"),
             "sources": Table.of([source(ns) for ns in SERVERS]),
-        },
+        }
+        | fleet_tables(),
     )  # fmt: skip
 
 

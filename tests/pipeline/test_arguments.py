@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from rocketns.pipeline.cli import audit
+from rocketns.pipeline.cli import spark as spark_options
 from rocketns.pipeline.cli.arguments import COMMANDS, build, duration, instant, parse
 from rocketns.pipeline.cli.audit import main
-from rocketns.pipeline.cli.spark import check_extra, check_java
+from rocketns.pipeline.cli.spark import check_extra, check_java, is_short
 from rocketns.pipeline.contract.errors import BadInput
 
 
@@ -124,3 +125,20 @@ def test_an_error_nobody_foresaw_is_neither_findings_nor_wrong_usage(
     shown = capsys.readouterr().err
     assert "RuntimeError: first line\nsecond line\n" in shown
     assert "java.lang" not in shown
+
+
+@pytest.mark.parametrize(("sizes", "short"), [((), False), ((60, 40), True), ((60, 41), False)])
+def test_a_run_is_short_if_its_journal_is_here_and_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], short: bool
+) -> None:
+    monkeypatch.setattr(spark_options, "SHORT_BYTES", 100)
+    for number, size in enumerate(sizes):
+        path = tmp_path / "v=1" / f"dt={number}" / "ns=a" / "1-000001.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"x" * size)
+    assert is_short(str(tmp_path)) is short
+
+
+@pytest.mark.parametrize("journal", ["s3a://bucket/journal", "/no/such/folder"])
+def test_a_journal_that_is_elsewhere_may_be_large(journal: str) -> None:
+    assert not is_short(journal)

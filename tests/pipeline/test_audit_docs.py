@@ -14,6 +14,8 @@ from rocketns.config.properties import bounds_text, declared
 from rocketns.journal import record
 from rocketns.pipeline.cli import arguments
 from rocketns.pipeline.contract import exits
+from rocketns.pipeline.contract.catalogue import JOBS
+from tests.pipeline import tables_page
 
 TEXT = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
 EXITS = [value for name, value in vars(exits).items() if name.startswith("EXIT_")]
@@ -56,3 +58,18 @@ def test_each_kind_of_record_is_documented_with_its_columns(event: str) -> None:
     given = set(re.findall(r"`(\w+)`", TEXT))
     assert set(record.COLUMNS_OF[event]) <= given
     assert row.count("|") >= 4
+
+
+def test_the_page_of_tables_is_current() -> None:
+    assert tables_page.PAGE.read_text("utf-8") == tables_page.page(), "run python -m tests.pipeline.tables_page"
+
+
+def test_every_table_has_its_columns_and_what_they_hold() -> None:
+    page = tables_page.page()
+    for job in JOBS:
+        part = page.split(f"\n## {job.name}\n")[1].split("\n## ")[0]
+        assert re.findall(r"^\| `(\w+)` \|", part, re.M) == job.schema.names
+    told = page.split("\n## incidents\n")[1].split("\n## ")[0]
+    assert "queues: read queues of user topics that one name server showed and another did not" in told.replace(
+        "\\", ""
+    )

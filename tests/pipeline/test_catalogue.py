@@ -83,7 +83,7 @@ def test_every_section_has_a_builder() -> None:
 
 
 def test_every_input_can_be_made() -> None:
-    given = {"files", "observation", "keep", "min_window_us", "group_sizes", "dead_days", "target_percent"}
+    given = {"files", "observation", "keep", "hold", "min_window_us", "group_sizes", "dead_days", "target_percent"}
     assert set(MAKERS) | given == set(INPUTS), "make the input in MAKERS of batch/inputs.py"
 
 

@@ -127,10 +127,11 @@ def test_the_page_begins_with_what_is_wrong(make: Callable[[], ReportInput], hea
 def test_the_beginning_says_whom_it_hurts_and_what_to_do_first() -> None:
     top = Page(render(going_on()).split('<section id="summary"')[1].split("</section>")[0]).text
     for sentence in (
-        "1,248 user topics: consumers on n2 leave 4,992 queues unread, and producers there send nothing to it.",
+        "1,248 user topics: consumers on n2 leave 4,992 queues unread, and producers there send nothing to broker-b.",
         "First: Look at the network between broker-b (10.0.0.2:10911) and n2: heartbeats do not arrive there",
         "rocketns audit explain --journal journal --at 2026-08-03T23:22:00.000Z -- audit_topic",
-        "6 incidents: 1 goes on, 5 are over (1 severe, 2 major, 3 minor).",
+        "6 incidents (1 severe, 2 major, 3 minor): 1 goes on at ",
+        "UTC, where the journals end; 5 are over.",
     ):
         assert sentence in top
 
@@ -299,3 +300,16 @@ def test_tables_sort_by_numbers_and_not_by_their_texts(pages: dict[str, str]) ->
     assert columns["Lasted"]["rows"][:3] == [0, 1, 2]
     assert columns["Hidden queues"]["values"][0] == ["4,992", 4_992]
     assert columns["From"]["values"][0] == "2026-08-03 09:00:00"
+
+
+def test_the_sections_about_the_fleet_answer_in_a_sentence(pages: dict[str, str]) -> None:
+    text = Page(pages["sample"]).text
+    for answer in (
+        "1 language and version of clients.",
+        "1 broker group used up the error budget.",
+        "The worst loss is that of zone east: it leaves 3 user topics without a write queue.",
+        "1 storm. The largest: 8 registrations at n2.",
+        "The write queues of 1 topic changed, which moves keys.",
+        "The registration of a broker reaches 16 MiB about 2026-09-13 15:00:00.",
+    ):
+        assert answer in text

@@ -71,7 +71,7 @@ def test_a_title_says_what_where_since_when_and_whether_it_goes_on(one: Incident
 @pytest.mark.parametrize(
     ("one", "expected"),
     [
-        (BASE, "14 user topics: consumers on n2 leave 37 queues unread, and producers there send nothing to it."),
+        (BASE, "14 user topics: consumers on n2 leave 37 queues unread, and producers there send nothing to broker-b."),
         (replace(BASE, kind=Kind.CRASH), "14 user topics: nobody can write to or read from its 37 queues."),
         (replace(OVER, kind=Kind.CRASH, bids=(1,)), "Its master went on, with one copy less."),
         (replace(BASE, harm=Harm()), "No user topic is concerned."),

@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
+from rocketns.pipeline.batch.reporting import SUMMARY_KEYS
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.storage.events.openfiles import open_texts, tail_after
 from rocketns.pipeline.storage.events.stored import read_events
@@ -120,6 +121,11 @@ def test_the_summary_says_what_was_found(folder: Path) -> None:
         "incidents": 1, "departures": 1, "flaps": 1, "killed": 0, "missing_topics": 0, "budgets": 1,
     }  # fmt: skip
     assert summary["observation"] == {"t0": 0, "t1": 400 * SECOND}
+    assert set(summary) == set(SUMMARY_KEYS)
+    assert summary["headline"].startswith("Nothing goes on now. The worst that was: broker-b was missing at n2")
+    assert summary["incidents"] == {
+        "going_on": 0, "levels": {"severe": 0, "major": 1, "minor": 0}, "kinds": {"missing": 1},
+    }  # fmt: skip
     figures = summary["figures"]
     assert (figures["name_servers"], figures["brokers"], figures["topics"]) == (2, 2, 1)
 

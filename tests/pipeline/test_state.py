@@ -182,6 +182,21 @@ def test_a_journal_that_begins_in_the_middle_is_known_from_its_first_whole_snaps
 
 
 @case
+def restored(journal: Journal) -> list[Record]:
+    journal.start(1 * SECOND, restored=True)
+    first = journal.seq - 1
+    journal.register(2 * SECOND, A, [T])
+    journal.snapshot(10 * SECOND)
+    journal.heartbeat(HEARD_LAST * SECOND, A)
+    return [r for r in journal.records if r["seq"] >= first and r["boot"] == journal.boot]
+
+
+def test_a_server_that_restored_its_routes_is_known_from_its_first_whole_snapshot(found: Found) -> None:
+    """It began with routes that its records do not give."""
+    assert found.up["restored"] == [(10, 400, "open")]
+
+
+@case
 def torn(journal: Journal) -> list[Record]:
     journal.register(1 * SECOND, A, [T])
     journal.snapshot(10 * SECOND)

@@ -47,9 +47,8 @@ def test_only_the_faults_that_a_violation_needs_are_kept() -> None:
         is_bad = not needed & case.without and (case.seconds is None or case.seconds > 50)
         return Outcome(case, "(a) gone" if is_bad else None, 50.5, 1, 1)
 
-    case = Case(seed=11)
+    case = next(case for case in map(Case, range(100)) if len(case.plan()[1]) > max(needed))
     _, plan = case.plan()
-    assert len(plan) > max(needed)
     small = shrink(run(case), run)
     assert small.case.without == frozenset(range(len(plan))) - needed
     assert small.case.seconds == 51

@@ -1,13 +1,14 @@
-"""``make soak``: what it complains of."""
+"""``make soak``: what it complains of, and a run of some seconds."""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.soak.long.report import complaints
-from tests.soak.long.run import KILLED, LONG_LIVED, Outcome
+from tests.soak.long.run import KILLED, LONG_LIVED, Outcome, soak
 from tests.soak.long.timeline import SETTLES_S, Timeline
 from tests.soak.long.watching import Sample, growth_percent_an_hour
 
@@ -50,3 +51,11 @@ def test_only_a_disturbance_of_its_kind_and_time_explains_a_failure() -> None:
     assert ended is not None
     assert timeline.explains("killed", since=ended + SETTLES_S - 1)
     assert not timeline.explains("killed", since=ended + SETTLES_S + 1)
+
+
+@pytest.mark.timeout(120)
+def test_a_soak_of_some_seconds_has_nothing_to_complain_of(tmp_path: Path) -> None:
+    done = soak(tmp_path, seconds=8.0, seed=3, kill_every_s=3.0)
+    assert complaints(done, minutes=8.0 / 60) == []
+    assert done.disturbed[KILLED]["killed"]
+    assert all(done.answers.values())

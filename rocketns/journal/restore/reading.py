@@ -29,6 +29,14 @@ class Restored:
     def brokers(self) -> int:
         return sum(len(group.brokers) for group in self.routes.groups.values())
 
+    def __str__(self) -> str:
+        """A sentence for the log."""
+        lost = "" if self.whole else ". Records are missing, so no data version is restored"
+        return (
+            f"restored {self.brokers} brokers and {len(self.routes.topics)} topics from the journal "
+            f"({self.files} files, {self.bytes} bytes{lost})"
+        )
+
 
 class Reading:
     """`read`, then `end`. ``begin`` is the first record of the first file's boot that counts; 0 is its start.
@@ -93,10 +101,10 @@ class Reading:
         self._bytes += file.bytes
 
     def _take(self, record: Record) -> None:
-        if record["seq"] != self._seq + 1:
+        event = record["ev"]
+        if record["seq"] != self._seq + 1 or event == "drop":
             self._lose()
         self._seq = record["seq"]
-        event = record["ev"]
         self._stopped = event == "stop"
         self._replay.apply(record)
         if event == "snap" and record.get("end") and record.get("snap") == self._begin:

@@ -41,7 +41,8 @@ class Inputs:
         self, results: Results, told: DataFrame, files: DataFrame, observation: Observation, options: Mapping[str, Any]
     ) -> None:
         self._results, self._told, self._observation = results, told, observation
-        self._made: dict[str, Any] = {"files": files, "observation": observation, "keep": results.cut, **options}
+        given = {"files": files, "observation": observation, "keep": results.cut, "hold": results.hold}
+        self._made: dict[str, Any] = {**given, **options}
         self._making = RLock()  # stages that run at the same time may ask for the same input
 
     def of(self, job: Job) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class Inputs:
         return steadied(events, suspects(late, end), end)
 
     def base(self) -> Base:
-        return base(self["events"], self._observation, keep=self._results.cut)
+        return base(self["events"], self._observation, keep=self._results.hold)
 
     def lookups(self) -> DataFrame:
         return self._results.cut(self["events"].where("ev = 'lookup'"))
@@ -79,7 +80,7 @@ class Inputs:
         return self._results.cut(sizes(self["topic_intervals"], self._observation))
 
     def system_topics(self) -> DataFrame:
-        return system_topics(self["broker_intervals"])
+        return self._results.hold(system_topics(self["broker_intervals"]))
 
     def read_segments(self) -> DataFrame:
         return without_unread(self["topic_segments"], self["system_topics"], self["group_members"])

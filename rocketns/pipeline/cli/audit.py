@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from rocketns.pipeline.cli.arguments import parse
 from rocketns.pipeline.cli.progress import Progress
-from rocketns.pipeline.cli.spark import SMALL_BATCHES, session
+from rocketns.pipeline.cli.spark import SMALL_BATCHES, is_short, session
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE
 
@@ -45,7 +45,7 @@ def explained(error: BaseException) -> str:
 
 
 def _run(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say)
+    spark = session(options, say, short=is_short(options.journal))
     from rocketns.pipeline.batch.run import Request, audit
 
     request = Request(
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _ingest(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say)
+    spark = session(options, say, short=is_short(options.journal))
     from rocketns.pipeline.batch.run import ingest_only
 
     print(ingest_only(spark, options.journal, options.out, say))
@@ -66,7 +66,7 @@ def _ingest(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _report(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say)
+    spark = session(options, say, short=True)
     from rocketns.pipeline.batch.run import report_again
 
     print(f"report: {report_again(spark, options.out).report}")
@@ -74,7 +74,7 @@ def _report(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _explain(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say, SMALL_BATCHES)
+    spark = session(options, say, SMALL_BATCHES, short=True)
     from rocketns.pipeline.batch.answers import explained_route
 
     print("\n".join(explained_route(spark, options.journal, options.out, options.topic, options.at)))
@@ -96,7 +96,7 @@ def _stream(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _demo(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say)
+    spark = session(options, say, short=True)
     from rocketns.pipeline.cli.demo import demo
 
     shown = demo(spark, options.out, options.events, options.seed, say)

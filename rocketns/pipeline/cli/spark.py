@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,8 @@ LOCAL = {"spark.sql.shuffle.partitions": "16"}
 # Compiling the plan of a small batch, and planning each stage again, takes longer than the batch.
 SMALL_BATCHES = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false",
                  "spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # fmt: skip
+# Journals up to this size cost less CPU without Java's optimising compiler: see benchmarks/results/audit.md.
+SHORT_BYTES = 128 << 20
 QUIET = {"spark.log.level": "ERROR"}
 MISSING_EXTRA = "{} is not installed, and the audit needs it. In a checkout of rocketns: pip install '.[spark]'"
 MISSING_JAVA = (
@@ -31,9 +35,10 @@ MISSING_JAVA = (
 
 
 def session(
-    options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({})
+    options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({}), *, short: bool = False
 ) -> SparkSession:
-    """Spark with the settings of the command line, then those of ``usual``. BadInput if something is not installed."""
+    """Spark with the settings of the command line, then those of ``usual``. ``short``: the command takes about
+    a minute. BadInput if something is not installed."""
     check_extra()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit's Java process started this one
     if not submitted:
@@ -45,10 +50,21 @@ def session(
     memory = settings.pop("spark.driver.memory", "2g")
     master = options.master or (None if submitted else "local[*]")
     local = LOCAL if master is not None and master.startswith("local") else {}
-    spark = spark_session(master, memory=memory, settings=QUIET | local | dict(usual) | settings)
+    spark = spark_session(master, memory=memory, settings=QUIET | local | dict(usual) | settings, short=short)
     spark.sparkContext.setLogLevel("ERROR")
     say(f"Spark {spark.version} on {spark.sparkContext.master}")
     return spark
+
+
+def is_short(journal: str) -> bool:
+    """Whether the journal is on this machine and holds no more than a run of a minute reads."""
+    size = 0
+    for path in Path(journal).rglob("*.jsonl"):
+        with suppress(FileNotFoundError):  # the name server may delete old files meanwhile
+            size += path.stat().st_size
+        if size > SHORT_BYTES:
+            return False
+    return size > 0
 
 
 def check_extra() -> None:

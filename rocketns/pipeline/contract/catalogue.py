@@ -199,7 +199,7 @@ JOBS = (
     ),
     Job(
         "clock_offsets", "a name server's clock",
-        schema.OFFSETS, "history.clocks.clock_offsets", ("raw_events", "keep"),
+        schema.OFFSETS, "history.clocks.clock_offsets", ("raw_events", "keep", "hold"),
         "clocks", "quality", meanings.CLOCKS,
     ),
     Job(

@@ -55,6 +55,7 @@ INPUTS = {
     "base": "history.state.Base: boots, holes, snapshots and uptime",
     "observation": "the time that the run looks at",
     "keep": "writes a frame and reads it back, which keeps plans small",
+    "hold": "the same for a frame of few rows, which become a part of the plan",
     "system_topics": "topics that brokers and clusters make for themselves",
     "read_segments": "TOPIC_SEGMENTS without system topics that no group reads",
     "min_window_us": "option --min-window",

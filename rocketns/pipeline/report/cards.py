@@ -100,8 +100,10 @@ def _card(identity: str, one: Incident, data: ReportInput, opened: bool) -> Card
 
 def when(one: Incident) -> str:
     """The exact time in UTC, and how long it lasted."""
-    until = "still" if one.going_on else times.moment(one.t2)
-    return f"{times.moment(one.t1)} to {until} UTC, {text.microseconds(one.lasted_us)}"
+    length = text.microseconds(one.lasted_us)
+    if one.going_on:
+        return f"since {times.moment(one.t1)} UTC, {length}"
+    return f"{times.moment(one.t1)} to {times.moment(one.t2)} UTC, {length}"
 
 
 def record_text(record: Record) -> str:

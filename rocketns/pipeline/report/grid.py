@@ -14,6 +14,7 @@ from rocketns.pipeline.report.text import moment, plain, visible
 ROWS_OPEN = 10  # in the page as HTML; the rest is data that the page's script shows
 ROWS_MAX = 2_000  # the page ends here; the whole table is beside the page
 TOPICS_MAX = 10_000
+NOTHING: tuple[Any, ...] = (None, [], ())
 CELL_MAX = 600  # characters of one cell
 
 
@@ -53,7 +54,7 @@ class Grid:
 def grid(caption: str, columns: Sequence[Column], table: Table, rows_max: int = ROWS_MAX) -> Grid:
     """The first rows of a table as text, without the columns that no row has."""
     rows = table.rows[:rows_max]
-    kept = [c for c in columns if c.whole or any(row.get(c.key) is not None for row in rows)]
+    kept = [c for c in columns if c.whole or any(row.get(c.key) not in NOTHING for row in rows)]
     texts = [[cell(column, row) for column in kept] for row in rows]
     missing = max(table.total, len(table.rows)) - len(rows)
     return Grid(caption, slug(caption), kept, rows, texts, missing, table.path)

@@ -72,7 +72,7 @@ def summary(data: ReportInput) -> Summary:
         first=first(worst) if worst else "",
         command=command(worst, journal) if worst else "",
         anchor=identities([worst])[0] if worst else "",
-        counts=counts(data.incidents),
+        counts=counts(data.incidents, data.t1),
         verdict=f"{VERDICTS[data.verdict]} · exit status {STATUS[data.verdict]}",
         incomplete=data.incomplete,
         tiles=[Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures],
@@ -92,8 +92,8 @@ def headline(data: ReportInput) -> str:
     return f"Nothing goes on now. The worst that was: {title(worst, data.t1)}."
 
 
-def counts(incidents: Sequence[Incident]) -> str:
-    """How many incidents there are, how many go on, how bad they are; '' without any."""
+def counts(incidents: Sequence[Incident], t1: int) -> str:
+    """How many incidents there are, how bad they are, how many go on at the end ``t1`` (us); '' without any."""
     if not incidents:
         return ""
     going_on = sum(one.going_on for one in incidents)
@@ -101,7 +101,8 @@ def counts(incidents: Sequence[Incident]) -> str:
     bad = ", ".join(f"{levels[level]:,} {LEVELS[level].lower()}" for level in reversed(Level) if levels[level])
     over = len(incidents) - going_on
     on = f"{going_on:,} {'goes' if going_on == 1 else 'go'} on"
-    return f"{plural(len(incidents), 'incident')}: {on}, {over:,} {'is' if over == 1 else 'are'} over ({bad})."
+    until = f" at {text.moment(t1)} UTC, where the journals end" if going_on else ""
+    return f"{plural(len(incidents), 'incident')} ({bad}): {on}{until}; {over:,} {'is' if over == 1 else 'are'} over."
 
 
 def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:

@@ -74,10 +74,8 @@ def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFra
     both = new.join(opened.select(*KEY, F.struct(*WINDOWS.names).alias("old")), KEY, "full")
     begun = F.coalesce("old", "new")
     ended = F.when(F.col("new").isNull(), F.lit(servers.before)).when(F.col("new.t2") < servers.cut, F.col("new.t2"))
-    return both.select(
-        *KEY, begun["t1"].alias("t1"), ended.alias("t2"), begun["cause"].alias("cause"),
-        begun["opened_by"].alias("opened_by"), F.col("new.gap").alias("gap"), begun["values"].alias("values"),
-    )  # fmt: skip
+    kept = [begun[name].alias(name) for name in WINDOWS.names if name not in (*KEY, "t2", "gap")]
+    return both.select(*KEY, ended.alias("t2"), F.col("new.gap").alias("gap"), *kept)
 
 
 def intervals_between(told: DataFrame, uptime: DataFrame, servers: Servers) -> DataFrame:

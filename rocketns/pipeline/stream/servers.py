@@ -114,7 +114,7 @@ class Servers(NamedTuple):
 def boots_in(events: DataFrame) -> DataFrame:
     """BOOTS of the events alone."""
     told = events.groupBy("ns", "boot").agg(
-        F.min(F.when(F.col("ev") == "start", F.col("ts"))).alias("begun"),
+        F.min(F.when((F.col("ev") == "start") & ~F.coalesce("restored", F.lit(False)), F.col("ts"))).alias("begun"),
         F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stopped"),
         F.max_by("ts", "seq").alias("last"),  # a stray time stamp before it does not count
         F.max_by("rotate_s", F.when(F.col("rotate_s").isNotNull(), F.col("seq"))).alias("rotate_s"),

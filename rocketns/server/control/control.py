@@ -15,6 +15,7 @@ from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.requests.gate import Gate
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Parked
 from rocketns.server.requests.peek import UNKNOWN
@@ -47,6 +48,7 @@ class Control:
         self._parked = Parked(limits.incoming_bytes_max // 4)
         self._turn_is_due = False
         self._stopped = False
+        self._gate = Gate()
 
     def submit(
         self, connection: Connection, frame: bytes | memoryview, release: Callable[[int], object] | None = None
@@ -59,7 +61,8 @@ class Control:
     @property
     def is_full(self) -> bool:
         """Whether so much waits that a connection should be read only while none of its frames waits."""
-        return self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox) > self._waiting_bytes_max
+        waiting = self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox)
+        return waiting + self._gate.bytes > self._waiting_bytes_max
 
     @property
     def waiting_requests(self) -> int:
@@ -69,6 +72,21 @@ class Control:
     def stop(self) -> None:
         """Process nothing more. Waiting requests are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether `hold` was called, and `release` was not."""
+        return self._gate.is_closed
+
+    def hold(self) -> None:
+        """Answer look-ups only. Everything else waits for `release`, and what its connection sends after it."""
+        self._gate.close()
+
+    def release(self) -> None:
+        """Answer what waits."""
+        for connection, frames in self._gate.open():
+            self._inbox.put_back(connection, frames)
+        self._want_turn()
 
     def resume(self, connection: Connection) -> None:
         """Answers of the connection were taken, or the connection ended: its parked requests wait for a turn again."""
@@ -139,7 +157,9 @@ class Control:
     def _serve_or_park(self, connection: Connection, waiting: Waiting) -> None:
         """An unforeseen error costs the connection, and nobody else."""
         try:
-            if connection.is_full:
+            if self._gate.holds(connection, waiting):
+                self._gate.keep(connection, [waiting, *self._inbox.drop(connection)])
+            elif connection.is_full:
                 self._park(connection, waiting)
             else:
                 self._serve(connection, waiting)

@@ -28,7 +28,8 @@ BOOTS = """
     select *, lead(boot) over (partition by ns order by boot) is not null as again
     from (
         select ns, boot, min(ts) as first_ts, max(ts) as last_ts, min(ts) filter (ev = 'start') as start_ts,
-            max(ts) filter (ev = 'stop') as stop_ts, min(seq) = 1 or bool_or(ev = 'start') as begun
+            max(ts) filter (ev = 'stop') as stop_ts, (min(seq) = 1 or bool_or(ev = 'start'))
+              and not bool_or(ev = 'start' and coalesce(restored, false)) as begun
         from events group by all
     )
 """

@@ -36,17 +36,19 @@ MEMBERS_MAX = 30  # used as samples
 VERSION = ("dvt", "dvc", "dvs")
 
 
-def clock_offsets(raw_events: DataFrame, keep: Keep = as_it_is) -> DataFrame:
+def clock_offsets(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = None) -> DataFrame:
     """OFFSETS, one row per name server. The reference is the name server with the most heartbeats of the sampled
     members.
 
-    ``keep`` is called on the frames that the rest is built on; they hold records of the sampled members only.
+    ``keep`` is called on the frames that the rest is built on; they hold records of the sampled members only. ``hold``
+    is called on those of few rows, by default ``keep``.
     """
-    members = _members(raw_events)
+    hold = hold or keep
+    members = hold(_members(raw_events))
     heard = raw_events.where(F.col("ev").isin("reg", "hb")).select("ns", "ev", *MEMBER, *VERSION, "ts", "gap")
     told = keep(heard.join(F.broadcast(members), [*MEMBER], "left_semi"))
-    firsts = keep(_first_heartbeats(told))
-    servers = keep(_servers(raw_events, firsts))
+    firsts = hold(_first_heartbeats(told))
+    servers = hold(_servers(raw_events, firsts))
     no_gap = F.lit(None).cast("long").alias("gap")
     versions = _version_differences(firsts, servers).select("*", no_gap, F.lit(VERSIONS).alias("method"))
     beats = _beat_differences(told, servers).select("*", F.lit(HEARTBEATS).alias("method"))

@@ -23,13 +23,14 @@ def stretches(events: DataFrame) -> DataFrame:
         F.min("ts").alias("min_ts"),
         F.max("ts").alias("max_ts"),
         F.min(F.when(F.col("ev") == "start", F.col("ts"))).alias("start_ts"),
+        F.max(F.when(F.col("ev") == "start", F.coalesce("restored", F.lit(False)))).alias("restored"),
         F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stop_ts"),
     )
 
 
 def boots(stretches: DataFrame) -> DataFrame:
     """One row per start of a name server: ns, boot, first_ts, last_ts, start_ts, stop_ts, begun (its first record is
-    there), next_boot."""
+    there, and it began with empty tables), next_boot."""
     in_order = Window.partitionBy("ns").orderBy("boot")
     return (
         stretches.groupBy("ns", "boot")
@@ -39,8 +40,10 @@ def boots(stretches: DataFrame) -> DataFrame:
             F.max("max_ts").alias("last_ts"),
             F.min("start_ts").alias("start_ts"),
             F.max("stop_ts").alias("stop_ts"),
+            F.coalesce(F.max("restored"), F.lit(False)).alias("restored"),
         )
-        .withColumn("begun", (F.col("first_seq") == 1) | F.col("start_ts").isNotNull())
+        .withColumn("begun", ((F.col("first_seq") == 1) | F.col("start_ts").isNotNull()) & ~F.col("restored"))
+        .drop("restored")
         .withColumn("next_boot", F.lead("boot").over(in_order))
     )
 

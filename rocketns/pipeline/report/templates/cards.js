@@ -34,7 +34,7 @@ const cardList = (list) => {
     }
     show(Math.floor(shown.indexOf(card) / CARDS_ON_A_PAGE));
     card.open = true;
-    card.scrollIntoView({ block: "start" });
+    card.scrollIntoView({ block: "start", behavior: "instant" });
     one("summary", card).focus({ preventScroll: true });
     return true;
   };

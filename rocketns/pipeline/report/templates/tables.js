@@ -103,7 +103,7 @@ const sortable = (place) => {
     show(Math.floor(order.indexOf(row) / size));
     const element = document.getElementById(`${data.name}-${row + 1}`);
     element.classList.add("hit");
-    element.scrollIntoView({ block: "center" });
+    element.scrollIntoView({ block: "center", behavior: "instant" });
     element.focus({ preventScroll: true });
     return true;
   };

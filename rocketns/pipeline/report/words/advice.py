@@ -26,7 +26,7 @@ def silent_before(one: Incident) -> str:
     """How long a broker had been silent when it was dropped; '' if that is not known."""
     if one.silent_ms is None:
         return ""
-    return f"The last heartbeat was {milliseconds(one.silent_ms)} before."
+    return f"The last heartbeat came {milliseconds(one.silent_ms)} earlier: the fault may have begun then."
 
 
 # By kind and cause; the empty cause stands for all others.

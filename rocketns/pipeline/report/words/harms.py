@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocketns.pipeline.incidents.model import Incident, Kind
-from rocketns.pipeline.report.words.names import queues, servers, topics
+from rocketns.pipeline.report.words.names import brokers, queues, servers, topics
 
 
 def whom(one: Incident) -> str:
@@ -22,7 +22,7 @@ def _nobody(one: Incident) -> str:
 def _harm_missing(one: Incident) -> str:
     leave = "leave" if one.going_on else "left"
     send = "send nothing to" if one.going_on else "sent nothing to"
-    them = "it" if len(one.brokers) == 1 else "them"
+    them = brokers(one) if len(one.brokers) == 1 else "them"
     return _nobody(one) or (
         f"{topics(one.harm)}: consumers on {servers(one.ns)} {leave} {queues(one.harm)} unread, and producers there "
         f"{send} {them}."

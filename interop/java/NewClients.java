@@ -1,0 +1,61 @@
+import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.impl.MQClientAPIImpl;
+import org.apache.rocketmq.client.impl.MQClientManager;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.client.producer.SendStatus;
+import org.apache.rocketmq.common.message.Message;
+
+/**
+ * A new producer with connections of its own every so often: it asks for the route of a topic, then sends a message there.
+ * Arguments: name servers, topic, milliseconds between two clients. Prints READY, then for each client ROUTED n,
+ * NOT_EXIST n or REFUSED n reason for its first question, and SENT n or FAILED n reason for its message.
+ */
+public class NewClients {
+    private static final int TOPIC_NOT_EXIST = 17;
+
+    public static void main(String[] args) throws Exception {
+        long everyMillis = Long.parseLong(args[2]);
+        System.out.println("READY");
+        for (int n = 0; true; n++) {
+            long begun = System.currentTimeMillis();
+            client(args[0], args[1], n);
+            Thread.sleep(Math.max(0, begun + everyMillis - System.currentTimeMillis()));
+        }
+    }
+
+    private static void client(String nameServers, String topic, int n) {
+        DefaultMQProducer producer = new DefaultMQProducer("new-client-" + n);
+        producer.setInstanceName("new-client-" + n);
+        producer.setNamesrvAddr(nameServers);
+        producer.setSendMsgTimeout(10_000);
+        try {
+            producer.start();
+            System.out.println(asked(producer, topic, n));
+            System.out.println(sent(producer, topic, n));
+        } catch (Exception e) {
+            System.out.println("FAILED " + n + " " + e.toString().replace('\n', ' '));
+        } finally {
+            producer.shutdown();
+        }
+    }
+
+    private static String asked(DefaultMQProducer producer, String topic, int n) {
+        MQClientAPIImpl api = MQClientManager.getInstance().getOrCreateMQClientInstance(producer).getMQClientAPIImpl();
+        try {
+            api.getTopicRouteInfoFromNameServer(topic, 10_000);
+            return "ROUTED " + n;
+        } catch (MQClientException e) {
+            boolean absent = e.getResponseCode() == TOPIC_NOT_EXIST;
+            return absent ? "NOT_EXIST " + n : "REFUSED " + n + " " + e.getResponseCode();
+        } catch (Exception e) {
+            return "REFUSED " + n + " " + e.toString().replace('\n', ' ');
+        }
+    }
+
+    private static String sent(DefaultMQProducer producer, String topic, int n) throws Exception {
+        SendResult result = producer.send(new Message(topic, ("new-" + n).getBytes()));
+        boolean ok = result.getSendStatus() == SendStatus.SEND_OK;
+        return ok ? "SENT " + n : "FAILED " + n + " " + result.getSendStatus();
+    }
+}

@@ -1,0 +1,146 @@
+"""The name server is killed and started again ten times, with a real broker, producer, consumer and new clients.
+
+rocketns restores its routes from its journal, and its listening socket is kept by a stand-in for systemd. Java's name
+server goes through the same, and its figures are printed beside.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes, views
+from interop.harness.brokers import Broker
+from interop.harness.clients import JavaClient, start_consumer, start_producer
+from interop.harness.clients import start as start_client
+from interop.harness.ports import free_port
+from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.supervisor import Supervisor
+from interop.harness.wire import Client, eventually
+
+KILLS = 10
+TOPIC = "Steady"
+NEW_CLIENT_EVERY_MS = 1000
+BETWEEN_KILLS_S = 3.0
+ASK_EVERY_S = 0.02
+UPDATE_AND_CREATE_TOPIC = 17
+
+
+class Watcher:
+    """Asks for every known topic over a new connection, all the time; counts what came back."""
+
+    def __init__(self, server: NameServer, topics: list[str]) -> None:
+        self.counts: Counter[str] = Counter()
+        self._port, self._topics, self._over = server.port, topics, threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        for n in itertools.count():
+            if self._over.wait(ASK_EVERY_S):
+                return
+            self.counts[self._ask(self._topics[n % len(self._topics)])] += 1
+
+    def _ask(self, topic: str) -> str:
+        try:
+            client = Client(self._port)
+        except OSError:
+            return "refused connections"
+        try:
+            with client:
+                code = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}).code
+        except OSError:
+            return "connections cut by a kill"
+        return {codes.SUCCESS: "routes", codes.TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST"}.get(code, f"code {code}")
+
+
+def create_topic(broker: Broker, name: str) -> None:
+    """As mqadmin updateTopic does it; the broker registers the change with its name servers before it answers."""
+    fields = {
+        "topic": name, "defaultTopic": "TBW102", "readQueueNums": "4", "writeQueueNums": "4", "perm": "6",
+        "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
+    }  # fmt: skip
+    with Client(broker.port) as client:
+        assert client.request(UPDATE_AND_CREATE_TOPIC, fields).code == codes.SUCCESS
+
+
+@pytest.fixture
+def name_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NameServer]:
+    with ExitStack() as stack:
+        if request.param is JavaNameServer:
+            server: NameServer = JavaNameServer(tmp_path / "ns", {"listenPort": free_port()})
+        else:
+            kept = stack.enter_context(Supervisor(f"@rocketns-never-empty-{free_port()}"))
+            properties = {"listenPort": kept.port, "journalPath": tmp_path / "journal", "journalNs": "ns"}
+            server = RocketnsServer(tmp_path / "ns", properties, supervisor=kept)
+        stack.callback(server.kill)
+        yield server
+
+
+def killed_ten_times(server: NameServer, broker: Broker, topics: list[str]) -> None:
+    """Every second kill comes right after the broker has told a new topic."""
+    for n in range(KILLS):
+        time.sleep(BETWEEN_KILLS_S)
+        if n % 2:
+            name = f"made{n}"
+            create_topic(broker, name)
+            eventually(lambda name=name: name in views.routes(server), every_s=0.001)  # type: ignore[misc]
+            topics.append(name)
+        server.kill()
+        server.start()
+    time.sleep(BETWEEN_KILLS_S)
+
+
+@pytest.mark.parametrize("name_server", [RocketnsServer, JavaNameServer], ids=["rocketns", "java"], indirect=True)
+def test_ten_kills_of_the_name_server(
+    name_server: NameServer,
+    start_broker: Callable[..., Broker],
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """rocketns: no topic is missing at any moment, no connection is refused, no message is lost."""
+    broker = start_broker("broker-a", name_server, topics=[TOPIC])
+    address, topics = f"127.0.0.1:{name_server.port}", [TOPIC]
+    producer = start_producer(tmp_path / "p", address, TOPIC, 1_000_000, pause_ms=20)
+    consumer = start_consumer(tmp_path / "c", address, TOPIC, "readers")
+    newcomers = start_client(tmp_path / "n", "NewClients", [address, TOPIC, str(NEW_CLIENT_EVERY_MS)])
+    watcher = Watcher(name_server, topics)
+    try:
+        consumer.wait_for("GOT", 50)
+        killed_ten_times(name_server, broker, topics)
+    finally:
+        watcher.stop()
+        newcomers.kill()
+    producer.stop()
+    sent = set(producer.values("SENT")) | {f"new-{n}" for n in newcomers.values("SENT")}
+    eventually(lambda: sent <= set(consumer.values("GOT")), within_s=30.0)
+    consumer.stop()
+    figures = watcher.counts + told(newcomers, producer)
+    line = ", ".join(f"{figures[name]} {name}" for name in sorted(figures))
+    record_property("print ten kills of the name server", f"{name_server.kind}: {line}")
+    if name_server.kind == "rocketns":
+        wrong = ("TOPIC_NOT_EXIST", "refused connections", "new clients without a route", "failed sends")
+        assert [name for name in wrong if figures[name]] == [], line
+
+
+def told(newcomers: JavaClient, producer: JavaClient) -> Counter[str]:
+    """What the Java clients saw."""
+    return Counter(
+        {
+            "new clients with a route": len(newcomers.values("ROUTED")),
+            "new clients without a route": len(newcomers.values("NOT_EXIST") + newcomers.values("REFUSED")),
+            "failed sends": len(newcomers.values("FAILED") + producer.values("FAILED")),
+            "sent messages": len(newcomers.values("SENT") + producer.values("SENT")),
+        }
+    )

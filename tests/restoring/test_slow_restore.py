@@ -1,0 +1,58 @@
+"""Where restoring takes longer than a second: look-ups are answered SYSTEM_ERROR, and everything else waits."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.wire import Client, eventually
+from rocketns import controller
+from rocketns.journal.restore import restoring
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.behaviour.views import ask_route
+from tests.support.inprocess import TimedServer
+
+
+def free_port() -> int:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
+
+
+def test_look_ups_are_answered_and_registrations_wait(
+    serve: Callable[..., TimedServer], names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never TOPIC_NOT_EXIST. The slave whose registration waited is told its master."""
+    server = serve()
+    with server.connect() as client:
+        registered(client, names)
+        server.stop()
+    may_end, real, port = threading.Event(), restoring.restore, free_port()
+
+    def slow_restore(*given: object) -> object:
+        server.clock.advance(1_500)  # so that the jobs of the first second run before peers are heard
+        may_end.wait(10)
+        return real(*given)
+
+    monkeypatch.setattr(controller, "RESTORE_UNHEARD_S", 1.2)
+    monkeypatch.setattr(restoring, "restore", slow_restore)
+    with ThreadPoolExecutor(3) as others:
+        starting = others.submit(serve, listenPort=port)
+        eventually(lambda: not socket.socket().connect_ex(("127.0.0.1", port)))
+        with Client(port) as asking, Client(port) as slave:
+            assert ask_route(asking, names.topic()).code == codes.SYSTEM_ERROR
+            assert ask_route(asking, "unknown").code == codes.SYSTEM_ERROR
+            waiting = others.submit(registered, slave, names, host=2, broker_id=1)
+            assert ask_route(asking, names.topic()).code == codes.SYSTEM_ERROR
+            assert not waiting.done()
+            may_end.set()
+            starting.result(10)
+            assert waiting.result(10).ext["masterAddr"] == names.addr()
+            assert ask_route(asking, names.topic()).code == 0
+            assert ask_route(asking, "unknown").code == codes.TOPIC_NOT_EXIST
