@@ -23,9 +23,11 @@ A name server's *running time* is that in which it was neither dead nor stopped.
 (d) The journal, read record by record, is the tables: members, live entries, topics, KV items. Sequence numbers have
     no gap but those that ``drop`` states. A snapshot gives the same state. After a loss nothing is compared until the
     next whole snapshot.
-(e) What a process leaves on disk are its journal's records from the first one on, in order, with all that were
-    synced. A closed file has whole lines. A KV item whose change was answered is there after a restart, or a later
-    value.
+(e) What a process leaves on disk are its journal's records from the first one on, in order, with all that were synced.
+    A closed file has whole lines. A KV item whose change was answered is there after a restart, or a later value. A
+    start with ``rocketns.restore`` has the topics, members and switches that were there at the last record on the disk;
+    nothing is compared if that record is in the middle of a change, or if records were lost. A broker that was restored
+    and is not heard has ``confirmSeconds`` instead of its time-out in (b) and (c), and 8 s if its address can refuse.
 (f) A look-up by the compiled slots gives the bytes of the Python reference, in both dialects.
 (g) Queues, the journal's buffer, connections and unfinished frames stay within their limits. Nothing is kept of a
     connection that is gone. No loop goes round more than 10,000 times a second.

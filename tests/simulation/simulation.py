@@ -15,6 +15,7 @@ from tests.simulation.actors.substitutes import substituted
 from tests.simulation.checks.journals import Reader, check_closed_files, check_files
 from tests.simulation.checks.limits import check_limits
 from tests.simulation.checks.paths import Paths
+from tests.simulation.checks.restoring import History
 from tests.simulation.checks.routes import Routes
 from tests.simulation.checks.slots import check_slots
 from tests.simulation.plan.applying import Faults
@@ -87,6 +88,7 @@ class Simulation:
         self.routes = Routes(self.world, self.network, self.servers, self.brokers, self.paths)
         self.readers: dict[NameServerProcess, Reader] = {}
         self.changed: set[NameServerProcess] = set()
+        self.histories = {server: History() for server in self.servers}
         self.digest = 0
 
     def _make_brokers(self) -> list[Broker]:
@@ -133,6 +135,7 @@ class Simulation:
         if process.journal is not None:
             self.readers[process] = Reader(process, process.journal)
         self._check_kv(process)
+        self.histories[process.server].began(process)
 
     def _ended(self, process: NameServerProcess) -> None:
         self._conditions_changed()
@@ -152,10 +155,11 @@ class Simulation:
             if name == process.name and is_answered and table.get(key) not in values:
                 raise Violation(f"(e) {name} lost {key}: it has {table.get(key)}, answered was {values[0]}")
 
-    def _tables_changed(self, process: NameServerProcess, events: list[Event]) -> None:
+    def _tables_changed(self, process: NameServerProcess, events: list[Event], before: int) -> None:
         self.routes.changed(process, events)
         if not all(isinstance(event, BrokerHeartbeat) for event in events):
             self.changed.add(process)
+            self.histories[process.server].changed(process, before)
             self.digest = hash((self.digest, self.world.now_us, process.name, repr(events)))
 
     def _after_step(self, process: NameServerProcess) -> None:

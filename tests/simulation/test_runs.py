@@ -30,7 +30,7 @@ def test_a_seed_gives_the_same_run_in_another_process() -> None:
 def test_a_planted_fault_is_found_shrunk_and_replayed() -> None:
     """The line that is printed shows the violation again, without the faults that it does not need."""
     planted = "a closed connection unregisters nobody"
-    found = replay("--seeds", "5", "--plant", planted).splitlines()
+    found = replay("--seeds", "40", "--plant", planted).splitlines()
     *_, violation, line = found
     assert violation.startswith("(b)")
     assert "--without" in line

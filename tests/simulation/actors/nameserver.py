@@ -88,11 +88,13 @@ class NameServerProcess(Process):
     def _watch(self, controller: NamesrvController) -> None:
         deliver = controller.delivery.deliver
 
-        def delivering(events: list[Event], now: Now) -> None:
-            deliver(events, now)
+        def delivering(events: list[Event], now: Now, *rest: Any, **more: Any) -> Any:
+            before = 0 if controller.journal is None else controller.journal.buffer.seq
+            given = deliver(events, now, *rest, **more)
             if events:
                 with self.world.judging():
-                    self.server.changed(self, events)
+                    self.server.changed(self, events, before)
+            return given
 
         controller.delivery.deliver = delivering  # type: ignore[method-assign]
 
@@ -173,7 +175,7 @@ class NameServer:
         self.home = Path(self.disk.root)
         self.config_path = self.home / "namesrv.conf"
         self.process: NameServerProcess | None = None
-        self.changed: Callable[[NameServerProcess, list[Event]], None] = lambda _process, _events: None
+        self.changed: Callable[[NameServerProcess, list[Event], int], None] = lambda _process, _events, _seq: None
         self.started: Callable[[NameServerProcess], None] = lambda _process: None
         self.ended: Callable[[NameServerProcess], None] = lambda _process: None
         self.lost_power: Callable[[NameServerProcess], None] = lambda _process: None

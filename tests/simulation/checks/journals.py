@@ -24,7 +24,8 @@ class Reader:
         self._read = self._read_of_front = 0
         self._front: bytearray | None = None
         self._seq = self._missing = 0
-        self._state: State | None = State()
+        # What was restored is known when the snapshot that follows the start has ended.
+        self._state: State | None = None if any(process.controller.context.tables.broker_addr_table) else State()
         self._late: State | None = None
 
     def read(self) -> None:
@@ -108,16 +109,18 @@ def check_files(server: NameServer, process: NameServerProcess) -> None:
     writer = process.journal
     if writer is None:
         return
-    boot = process.controller.journal.buffer._boot  # type: ignore[union-attr]
-    found = [line for name, file in sorted(_files(server.disk.folder)) if name.startswith(f"{boot}-")
-             for line in bytes(file.data).splitlines(keepends=True)]  # fmt: skip
-    if found and not found[-1].endswith(b"\n"):
-        found.pop()
-    whole = [line.rstrip(b"\n") for line in found]
+    whole = lines_of(server, process.controller.journal.buffer._boot)  # type: ignore[union-attr]
     if whole != writer.lines[: len(whole)]:
         raise Violation(f"(e) the files of {process.name} have other records than were written")
     if len(whole) < writer.synced:
         raise Violation(f"(e) {process.name} synced {writer.synced} records, and {len(whole)} are left")
+
+
+def lines_of(server: NameServer, boot: int) -> list[bytes]:
+    """The whole lines that the disk has of a process, in their order, without their ends."""
+    found = [line for name, file in sorted(_files(server.disk.folder), key=lambda one: one[0])
+             if name.startswith(f"{boot}-") for line in bytes(file.data).splitlines(keepends=True)]  # fmt: skip
+    return [line.rstrip(b"\n") for line in found if line.endswith(b"\n")]
 
 
 def check_closed_files(server: NameServer) -> None:

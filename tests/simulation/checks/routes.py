@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocketns.routeinfo.events import BrokerDown, BrokerRefused, BrokerRegistered, Cause, Event
+from rocketns.routeinfo.events import BrokerDown, BrokerHeartbeat, BrokerRefused, BrokerRegistered, Cause, Event
 from tests.simulation.actors.broker import REGISTER_WITHIN_US, Broker, Said
 from tests.simulation.actors.nameserver import NameServer, NameServerProcess
 from tests.simulation.checks.paths import NEVER, Paths
@@ -25,6 +25,8 @@ LEAVES_WITHIN_US = 2 * SECOND_US
 # every 5 s, when everything that waited has been read.
 LEAVES_AFTER_STALL_US = 20 * SECOND_US
 SETTLED_AFTER_US = 11 * SECOND_US
+# (b) A restored broker is asked at the start and then every 5 s, until it is heard.
+ASKED_WITHIN_US = 8 * SECOND_US
 # (b) Any other is gone when its time-out is over, the scan's interval, and this: the wait after a stall, and slack.
 AFTER_TIMEOUT_US = 13 * SECOND_US
 # (c) An expiry may come this much early, because times are cut to ms.
@@ -45,7 +47,7 @@ class Routes:
         self._world, self._network = world, network
         self._servers, self._brokers, self._paths = servers, brokers, paths
         self._of_host: dict[str, Broker] = {}
-        self._channels: dict[tuple[str, str], object] = {}
+        self._channels: dict[tuple[NameServerProcess, str], object] = {}
         self._refused: set[tuple[NameServerProcess, str]] = set()
         self._run_times: dict[NameServerProcess, RunTime] = {}
 
@@ -67,16 +69,16 @@ class Routes:
         """(c) Each removal has a reason that is younger than the registration that it undoes."""
         tables = process.controller.context.tables
         for event in events:
-            if isinstance(event, BrokerRegistered):
+            if isinstance(event, BrokerRegistered) or (isinstance(event, BrokerHeartbeat) and event.doubt is not None):
                 entry = tables.live(event.cluster, event.addr)
-                self._channels[process.server.name, event.addr] = None if entry is None else entry.channel
+                self._channels[process, event.addr] = None if entry is None else entry.channel
             elif isinstance(event, BrokerRefused):  # it leaves an empty group, as in Java
                 self._refused.add((process, event.broker_name))
             elif isinstance(event, BrokerDown) and event.live:
                 self._judge_removal(process, event)
 
     def _judge_removal(self, process: NameServerProcess, event: BrokerDown) -> None:
-        channel = self._channels.get((process.server.name, event.addr))
+        channel = self._channels.get((process, event.addr))
         broker = self._of_host.get(event.addr.partition(":")[0])
         where = f"{process.server.name} removed {event.broker_name}[{event.broker_id}] at {event.addr}: {event.cause}"
         if event.cause in (Cause.CHANNEL_CLOSE, Cause.CHANNEL_EXCEPTION, Cause.CHANNEL_IDLE):
@@ -107,9 +109,10 @@ class Routes:
             raise Violation(f"(c) {where}, but it accepts connections since {broker.started_us / 1e6} s")
 
     def _judge_silence(self, process: NameServerProcess, event: BrokerDown, limit_ms: int, where: str) -> None:
-        heard_us = self._network.heard.get((process.server.host, event.addr.partition(":")[0]))
-        if heard_us is None:
-            return
+        heard_us = self._network.heard.get((process.server.host, event.addr.partition(":")[0]), 0)
+        if heard_us < process.started_us:  # it was restored, and not heard since
+            heard_us = process.started_us
+            limit_ms = process.controller.configuration.restore.confirm_seconds * 1000
         silent_us = self.run_time(process).ran_us(heard_us, self._world.now_us, ignores_us=NO_STALL_US)
         if silent_us < limit_ms * 1000 - EARLY_US:
             raise Violation(f"(c) {where}, but it was heard {silent_us / 1e6} s of running time before")
@@ -194,10 +197,21 @@ class Routes:
             open_us = max(ended_us, self._paths.drained_us(self._paths.pair(broker, process.server)))
             in_stall = run_time.was_stopped(open_us - SETTLED_AFTER_US, STALL_US)
             within_us = LEAVES_AFTER_STALL_US if in_stall else LEAVES_WITHIN_US
+            if self._is_restored(process, host):
+                within_us = max(within_us, ASKED_WITHIN_US)
             if run_time.ran_us(max(open_us, heard_us), now_us) > within_us:
                 raise Violation(f"(b) {addr} ended at {ended_us / 1e6} s and is still in {process.name}")
-        elif run_time.ran_us(heard_us, now_us) > broker.kind.timeout_ms * 1000 + self._after_timeout_us(process):
+        elif run_time.ran_us(heard_us, now_us) > self._limit_us(process, broker, host):
             raise Violation(f"(b) {addr} was last heard at {heard_us / 1e6} s and is still in {process.name}")
+
+    def _is_restored(self, process: NameServerProcess, host: str) -> bool:
+        """Whether this process has heard nothing of the host yet."""
+        return self._network.heard.get((process.server.host, host), 0) < process.started_us
+
+    def _limit_us(self, process: NameServerProcess, broker: Broker, host: str) -> int:
+        restore = process.controller.configuration.restore
+        seconds = restore.confirm_seconds if self._is_restored(process, host) else broker.kind.timeout_ms // 1000
+        return seconds * SECOND_US + self._after_timeout_us(process)
 
     def _after_timeout_us(self, process: NameServerProcess) -> int:
         interval_ms = process.controller.configuration.namesrv.scan_not_active_broker_interval

@@ -46,9 +46,12 @@ def deployment_of(random: random.Random) -> Deployment:
 
 
 def _settings(random: random.Random, home: str) -> dict[str, object]:
-    settings: dict[str, object] = {"rocketns.reactors": 0, "rocketns.restore": "false"}
-    if random.random() < 0.85:
+    settings: dict[str, object] = {"rocketns.reactors": 0}
+    if random.random() < 0.9:
         settings |= {
+            "rocketns.restore": random.choice(["true", "true", "true", "false"]),
+            "rocketns.restoreMaxSeconds": 31_536_000,
+            "rocketns.confirmSeconds": random.choice([20, 90]),
             "journalPath": f"{home}/journal",
             "journalFsyncMs": random.choice([200, 1_000, 1_000, 5_000]),
             "journalRotationSeconds": random.choice([5, 60, 600]),

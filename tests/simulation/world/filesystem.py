@@ -10,6 +10,7 @@ import builtins
 import errno
 import fcntl
 import io
+import mmap
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -275,6 +276,12 @@ class FileSystem:
     def listdir(self, path: str = ".") -> list[str]:
         return [entry.name for entry in self.scandir(path)]
 
+    def mmap(self, descriptor: int, length: int, *_: Any, **__: Any) -> Mapped:
+        data = self._file(descriptor)[1].data
+        if not data:
+            raise ValueError("cannot mmap an empty file")
+        return Mapped(data[: length or len(data)])
+
     def set_times(self, path: str, *_: Any, **__: Any) -> None:
         """Modes and times are not kept."""
         self.disk_of(path).find(path)
@@ -299,6 +306,15 @@ class FileSystem:
             return raw
         binary = io.BufferedRandom(raw) if writes else io.BufferedReader(raw)
         return binary if "b" in mode else io.TextIOWrapper(binary, encoding, errors, newline)
+
+
+class Mapped(bytes):
+    """A read-only map of a file: what it has when it is mapped."""
+
+    def __enter__(self) -> Mapped:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 def _stat_of(node: File | Folder) -> os.stat_result:
@@ -328,10 +344,10 @@ def _by_path(real: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
 
 
 def _by_descriptor(real: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    def call(descriptor: Any, *rest: Any) -> Any:
+    def call(descriptor: Any, *rest: Any, **more: Any) -> Any:
         if isinstance(descriptor, int) and descriptor > FIRST_DESCRIPTOR:
-            return ours(descriptor, *rest)
-        return real(descriptor, *rest)
+            return ours(descriptor, *rest, **more)
+        return real(descriptor, *rest, **more)
 
     return call
 
@@ -345,6 +361,7 @@ def interposed(files: FileSystem) -> Iterator[None]:
     for name, ours in BY_DESCRIPTOR.items():
         places.append((os, name, _by_descriptor(getattr(os, name), getattr(files, ours))))
     places += [(module, "open", _by_path(io.open, files.open_file)) for module in (io, builtins)]
+    places.append((mmap, "mmap", _by_descriptor(mmap.mmap, files.mmap)))
     places.append((fcntl, "flock", _by_descriptor(fcntl.flock, files.flock)))
     before = [(module, name, getattr(module, name)) for module, name, _ in places]
     try:
