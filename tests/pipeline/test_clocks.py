@@ -78,7 +78,7 @@ def test_the_worked_example_has_no_offset(spark: SparkSession) -> None:
     assert {offset for offset, *_ in offsets_of(spark, worked_example()).values()} == {0}
 
 
-@pytest.mark.parametrize("seed", [2, 9])
+@pytest.mark.parametrize("seed", [3, 4])
 def test_what_does_not_agree_is_left_alone(spark: SparkSession, seed: int) -> None:
     """Random journals have nothing in common."""
     found = offsets_of(spark, random_journals(seed)).values()

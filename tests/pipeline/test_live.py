@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.livefleet import Fleet
+
+pytestmark = pytest.mark.skipif(
+    "ROCKETNS_LIVE" not in os.environ, reason="20 audits of a live fleet take long: ROCKETNS_LIVE=1 runs them"
+)
 
 MOMENTS = 10  # of each fleet
 # Around closing, in the middle of a file, and over hours, each of which has a snapshot.

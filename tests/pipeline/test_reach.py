@@ -90,7 +90,7 @@ def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times(sp
         ("n1", 0, ["2026-01-02"], True),
         ("stray-first", 0, ["2026-01-01"], False),
     ]
-    offsets = spark.createDataFrame([("n1", 60 * SECOND, 3, 0, "versions", "n2")], OFFSETS)
+    offsets = spark.createDataFrame([("n1", 60 * SECOND, 3, 0, "versions", "n2", 0)], OFFSETS)
     assert late_days(files, offsets, (DAY + 86_490) * SECOND) == ["2026-01-02", "2036-01-01"]
     assert late_days(files, offsets, (DAY + 86_491) * SECOND) == ["2036-01-01"]
 
