@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.schema import EVENTS, FILES
-from rocketns.pipeline.storage.events.openfiles import read_open
+from rocketns.pipeline.storage.events.openfiles import Tail, open_texts, tail_of
 from tests.pipeline.frames import rows
 
 LINE = '{"boot":5,"seq":%d,"ts":%d,"ev":"hb","bid":3,"topics":[{"t":"T","r":4,"w":4,"p":6,"s":0}]}\n'
@@ -18,6 +18,10 @@ def written(journal: Path, name: str, text: str, dt: str = "2026-01-01", ns: str
     path = journal / "v=1" / f"dt={dt}" / f"ns={ns}" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
+
+
+def read_open(spark: SparkSession, journals: str) -> Tail:
+    return tail_of(spark, open_texts(spark, [journals]))
 
 
 def test_an_open_file_is_read_up_to_its_last_whole_line(spark: SparkSession, tmp_path: Path) -> None:

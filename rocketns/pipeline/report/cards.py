@@ -10,6 +10,7 @@ from rocketns.pipeline.contract import times
 from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Level, Record, State
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.spans import Bar
 from rocketns.pipeline.report.words.advice import first, silent_before
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import LEVELS, NAMES, identities
@@ -25,16 +26,6 @@ STATES = {
     State.DIFFERS: "differs",
     State.DOWN: "name server away or not known",
 }
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A stretch of a lane: left edge and width in per cent, its state, what a tooltip says."""
-
-    left: float
-    width: float
-    state: str
-    tip: str
 
 
 @dataclass(frozen=True)

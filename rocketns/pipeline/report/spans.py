@@ -15,6 +15,16 @@ BINS = 450  # stretches closer to each other than this fraction of the observati
 Span = tuple[int, int]
 
 
+@dataclass(frozen=True)
+class Bar:
+    """A stretch: left edge and width in per cent, its state for the style sheet, what a tooltip says."""
+
+    left: float
+    width: float
+    state: str
+    tip: str
+
+
 @dataclass
 class BrokerRow:
     """One broker at one name server: when it was up, when it was gone after a failure or without one, when views of its

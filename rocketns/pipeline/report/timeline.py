@@ -11,7 +11,7 @@ from typing import Any
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.spans import BrokerRow, Span, broker_rows, down_spans, merged
+from rocketns.pipeline.report.spans import Bar, BrokerRow, Span, broker_rows, down_spans, merged
 from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.names import identities
 from rocketns.pipeline.report.words.titles import title
@@ -19,16 +19,6 @@ from rocketns.pipeline.report.words.titles import title
 NAME_SERVERS_MAX = 12
 ROWS_MAX = 400  # of one name server
 SPANS_MAX = 400  # of one row; closer ones are joined
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A stretch: left edge and width in per cent, its state for the style sheet, what a tooltip says."""
-
-    left: float
-    width: float
-    state: str
-    tip: str
 
 
 @dataclass(frozen=True)

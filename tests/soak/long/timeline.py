@@ -40,6 +40,3 @@ class Timeline:
         """Whether a disturbance of this kind went on at some moment from ``since`` on, or ended shortly before."""
         with self._lock:
             return any(one.kind == kind and (one.ends is None or one.ends + SETTLES_S > since) for one in self.past)
-
-    def count(self, kind: str) -> int:
-        return sum(one.kind == kind for one in self.past)

@@ -12,8 +12,6 @@ from pyspark.sql.types import StringType, StructType
 
 from rocketns.pipeline.contract.schema import EVENTS, RECORD
 
-# Below the folder v=…
-JOURNAL_FILES = "dt=*/ns=*/*.jsonl"
 # They count, even if a record says otherwise.
 FOLDERS = ("ns", "dt")
 REQUIRED = ("boot", "seq", "ts", "ev")

@@ -42,12 +42,6 @@ class OpenText(NamedTuple):
     text: bytes
 
 
-def read_open(spark: SparkSession, journals: str | Sequence[str], keep: Keep = as_it_is) -> Tail:
-    """All open files below the journals' folders as they are now. ``keep`` is called on a frame that both are made
-    from. BadInput if there is no journal."""
-    return tail_of(spark, open_texts(spark, [journals] if isinstance(journals, str) else journals), keep)
-
-
 def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
     """Their text. Of copies of one file in several folders the longest counts. A file that is closed meanwhile is left
     out: it has another name now."""
@@ -63,7 +57,7 @@ def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
 
 
 def tail_of(spark: SparkSession, texts: Sequence[OpenText], keep: Keep = as_it_is) -> Tail:
-    """The texts as frames."""
+    """The texts as frames. ``keep`` is called on a frame that both are made from."""
     table = pa.Table.from_batches(list(_batches(texts)), _ARROW)
     lines = spark.createDataFrame(table, _LINES)
     told = keep(judged(records_of(lines), "segment", "bytes"))
