@@ -33,8 +33,12 @@ class UnusableError(RocketnsError):
 class NameServer:
     """The name server at ``addr``. Each method raises UnusableError if there is no usable answer in time."""
 
-    def __init__(self, client: RemotingClient, addr: str, serialize_type: SerializeType) -> None:
+    def __init__(
+        self, client: RemotingClient, addr: str, serialize_type: SerializeType, within_s: float | None = None
+    ) -> None:
+        """``within_s`` is the time for each answer."""
         self.addr = addr
+        self._within_s = within_s
         self._client = client
         self._serialize_type = serialize_type
 
@@ -74,13 +78,11 @@ class NameServer:
         answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, {ResponseCode.TOPIC_NOT_EXIST})
         return None if answer.code == ResponseCode.TOPIC_NOT_EXIST else answer
 
-    async def ask(
-        self, code: RequestCode, fields: dict[str, str | None], also: Container[int] = ()
-    ) -> RemotingCommand:
+    async def ask(self, code: RequestCode, fields: dict[str, str | None], also: Container[int] = ()) -> RemotingCommand:
         """The answer, whose code is success or one of ``also``."""
         opaque, frame = encode_request(code, fields, self._serialize_type)
         try:
-            answer = await self._client.invoke(self.addr, opaque, frame, ANSWER_WITHIN_S)
+            answer = await self._client.invoke(self.addr, opaque, frame, self._within_s or ANSWER_WITHIN_S)
         except NotSentError as error:
             raise UnusableError(str(error)) from error
         if answer.code != ResponseCode.SUCCESS and answer.code not in also:

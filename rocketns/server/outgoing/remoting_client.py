@@ -73,13 +73,13 @@ class _Connection(asyncio.Protocol):
             del self._buffer[:size]
             self._receive(frame)
         if size < 0:
-            self.close("an answer is no frame, or too large")
+            self.close(f"the connection to {self._addr} ended: an answer is no frame, or too large")
 
     def _receive(self, frame: bytes) -> None:
         try:
             answer = command.decode(frame)
         except MalformedFrame:
-            self.close("an answer is no frame")
+            self.close(f"the connection to {self._addr} ended: an answer is no frame")
             return
         waiting = self.answers.pop(answer.opaque, None) if answer.is_response else None
         if waiting is not None and not waiting.done():
