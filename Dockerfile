@@ -32,7 +32,7 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 \
 
 FROM common AS operator
 RUN mkdir -p /root/rocketmq /root/logs /root/namesrv \
- && ln -s /home/rocketmq/rocketmq-${ROCKETMQ_VERSION} /root/rocketmq/nameserver
+ && cp -r /home/rocketmq/rocketmq-${ROCKETMQ_VERSION} /root/rocketmq/nameserver
 ENV ROCKETMQ_HOME=/root/rocketmq/nameserver PATH=/root/rocketmq/nameserver/bin:/opt/rocketns/bin:$PATH
 VOLUME /root/namesrv
 WORKDIR /root/rocketmq/nameserver/bin

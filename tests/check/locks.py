@@ -31,10 +31,11 @@ class Pin:
 
 
 def wanted() -> dict[Path, list[Requirement]]:
-    """The lists of pyproject.toml by the file that pins them."""
+    """The lists of pyproject.toml by the file that pins them. The image has the management port, too."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    installed = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["admin"]]
     return {
-        FOLDER / "requirements.txt": list(map(Requirement, project["project"]["dependencies"])),
+        FOLDER / "requirements.txt": list(map(Requirement, installed)),
         FOLDER / "requirements-build.txt": list(map(Requirement, project["build-system"]["requires"])),
     }
 
