@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rocketns import cli, signals
 from rocketns._fast.system.allocation import give_back_large_blocks
+from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
@@ -103,6 +104,9 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     _say_that_it_lives(controller, supervisor)
+    admin = make_admin(controller, CONTROL_NICENESS)
+    if admin is not None:
+        admin.start()
     signals.reread_at_sighup(partial(_reread, controller, log_writer, supervisor))
     await controller.start()
     signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
@@ -116,6 +120,8 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     stop.clear()  # a second signal cuts a graceful shutdown short
     await controller.go_away(stop)
     await controller.stop()
+    if admin is not None:
+        admin.stop()
     return 0
 
 

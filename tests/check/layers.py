@@ -1,7 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
 [errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor → server
-→ controller → [cli, logs, signals] → __main__
+→ controller → admin → [cli, logs, signals] → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
@@ -23,6 +23,7 @@ ORDER = (
     {"processor"},
     {"server"},
     {"controller"},
+    {"admin"},
     {"cli", "logs", "signals"},
     {"__main__"},
 )
@@ -39,7 +40,7 @@ ROOMS_OF = {
     "server": set(ROOMS),
     "__main__": {"system"},
 }
-IMPORTERS_OF_JOURNAL = {"controller", "__main__"}
+IMPORTERS_OF_JOURNAL = {"controller", "admin", "__main__"}
 # When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
 OTHER_PROGRAMS = {"pipeline", "tools"}
 IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}
