@@ -44,7 +44,18 @@ def copy_tracked(folder: Path) -> Path:
 
 def build(kind: str, source: Path, out: Path, **env: str) -> Path:
     """``python -m build`` with what this environment has; kind is sdist or wheel."""
-    run(sys.executable, "-m", "build", "--no-isolation", "--skip-dependency-check", f"--{kind}", "-o", out, source, **env)
+    run(
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        "--skip-dependency-check",
+        f"--{kind}",
+        "-o",
+        out,
+        source,
+        **env,
+    )
     [made] = out.iterdir()
     return made
 
