@@ -21,8 +21,10 @@ RUN sh packaging/docker/install.sh "$WHEELS"
 
 FROM ${BASE} AS common
 ARG ROCKETMQ_VERSION
+# bash replaces itself by the last command of `sh -c`, so that SIGTERM reaches the name server; Debian's sh does not.
 RUN groupadd --gid 3000 rocketmq \
- && useradd --no-log-init --no-create-home --uid 3000 --gid 3000 --shell /bin/bash rocketmq
+ && useradd --no-log-init --no-create-home --uid 3000 --gid 3000 --shell /bin/bash rocketmq \
+ && ln -sf bash /bin/sh
 COPY --from=build /image/ /
 ENV ROCKETMQ_VERSION=${ROCKETMQ_VERSION}
 EXPOSE 9876

@@ -16,6 +16,7 @@ from interop.docker.engine import Engine, NoEngine
 from interop.docker.engine import engine as any_engine
 from interop.docker.images import Images
 from interop.docker.projects import FILES, Project
+from interop.docker.summary import LEFT_OUT
 from tests.support.certificates import Files, authority
 
 HERE = Path(__file__).parent
@@ -23,7 +24,6 @@ HERE = Path(__file__).parent
 TEST_TIMEOUT_S = 900
 # Where containers have the certificates.
 INSIDE = "/etc/tls"
-LEFT_OUT = "docker left out, no container is run: "
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from tests.behaviour import views
 
 SERVED_WITHIN_S = 60.0
 PORT = 9876
+HEALTH = "/home/rocketmq/rocketmq-5.5.0/bin/health"
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,18 @@ class Container:
         """Running, ExitCode, OOMKilled, Pid and Health, among others."""
         return dict(json.loads(self.engine.docker("inspect", "--format", "{{json .State}}", self.id)))
 
+    def is_healthy(self) -> bool:
+        """Whether the image's health check succeeds now."""
+        return self.engine.run(["sh", "-c", f"docker exec {self.id} {HEALTH} && echo yes || echo no"]).strip() == "yes"
+
     def output(self) -> str:
         """Its standard output, then its standard error."""
         return self.engine.docker("logs", self.id, both=True)
+
+    def wait_for_output(self, pattern: str) -> str:
+        """Wait until its output has a match of the regular expression; the output."""
+        eventually(lambda: re.search(pattern, self.output()), SERVED_WITHIN_S, every_s=0.1)
+        return self.output()
 
     def execute(self, *command: str) -> str:
         return self.engine.docker("exec", self.id, *command)

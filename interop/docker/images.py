@@ -17,15 +17,19 @@ from interop.harness.maven import classpath
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 BUILD_TIMEOUT_S = 900.0
+# The DNS server of this machine may be one that containers do not reach.
+HOST_NETWORK = "--network=host"
 # The image compiles rocketns itself, which takes minutes, instead of using what is compiled here already.
 COMPILES = "ROCKETNS_DOCKER_COMPILES"
 
 
 @dataclass(frozen=True)
 class Images:
-    """Tags. ``base`` is what all are made from."""
+    """Tags. ``base`` is what all are made from. rocketns was built in ``context`` with ``arguments``."""
 
     base: str
+    context: Path
+    arguments: tuple[str, ...]
     rocketns: str = "rocketns"
     operator: str = "rocketns:operator"
     rocketmq: str = "rocketns-test/rocketmq"
@@ -34,30 +38,28 @@ class Images:
 
 def build(engine: Engine, base: str, folder: Path) -> Images:
     """Build all images; ``folder`` is for the files of the builds."""
-    images = Images(base)
-    context, arguments = _context(engine, images, folder / "rocketns")
+    images = Images(base, *_context(engine, base, folder / "rocketns"))
     for target, tag in (("rocketns", images.rocketns), ("operator", images.operator)):
-        _build(engine, context, tag, *arguments, f"--target={target}", f"--build-arg=BASE={base}")
+        _build(engine, images.context, tag, *images.arguments, f"--target={target}")
     _rocketmq_context(folder / "rocketmq")
     for target, tag in (("rocketmq", images.rocketmq), ("clients", images.clients)):
-        _build(engine, folder / "rocketmq", tag, f"--target={target}", f"--build-arg=BASE={base}")
+        _build(engine, folder / "rocketmq", tag, HOST_NETWORK, f"--target={target}", f"--build-arg=BASE={base}")
     return images
 
 
 def _build(engine: Engine, context: Path, tag: str, *options: str) -> None:
-    # The host's network: an engine of our own may have no name server that containers reach.
-    command = ["build", "--network=host", f"--tag={tag}", *options, str(context)]
+    command = ["build", f"--tag={tag}", *options, str(context)]
     engine.docker(*command, timeout_s=BUILD_TIMEOUT_S)
 
 
-def _context(engine: Engine, images: Images, folder: Path) -> tuple[Path, tuple[str, ...]]:
+def _context(engine: Engine, base: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """The folder that ``docker build`` gets, and its options: the whole repository, or a wheel of what is compiled."""
-    if os.environ.get(COMPILES) or not _same_python(engine, images.base):
-        return ROOT, ()
+    if os.environ.get(COMPILES) or not _same_python(engine, base):
+        return ROOT, (HOST_NETWORK, f"--build-arg=BASE={base}")
     shutil.copytree(ROOT / "packaging" / "docker", folder / "packaging" / "docker")
     shutil.copy(ROOT / "Dockerfile", folder)
     _wheel(folder / "dist")
-    return folder, ("--build-arg=WHEELS=dist",)
+    return folder, (HOST_NETWORK, f"--build-arg=BASE={base}", "--build-arg=WHEELS=dist")
 
 
 def _same_python(engine: Engine, base: str) -> bool:

@@ -83,10 +83,10 @@ def test_logs_folder_that_may_not_be_written_is_no_obstacle(start: Callable[...,
     assert "listenPort=9876" in container.output()
 
 
-@pytest.mark.parametrize("command", ["sh mqnamesrv", "mqnamesrv", "sh -c ./mqnamesrv"])
-def test_stops_at_once_and_in_good_order(command: str, start: Callable[..., Container]) -> None:
-    """SIGTERM reaches the name server, so that Docker need not kill it after 10 s."""
-    assert start(*command.split(" ", 2)).stop() == 0
+@pytest.mark.parametrize("script", ["", "./mqnamesrv", "cd /home/rocketmq/rocketmq-4.9.4/bin && ./mqnamesrv"])
+def test_stops_in_good_order(script: str, start: Callable[..., Container]) -> None:
+    """SIGTERM reaches the name server also through ``sh -c``, so that Docker need not kill it after 10 s."""
+    assert start("sh", *(["-c", script] if script else ["mqnamesrv"])).stop() == 0
 
 
 def test_mqshutdown_stops_it(start: Callable[..., Container]) -> None:

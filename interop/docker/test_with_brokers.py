@@ -122,6 +122,7 @@ def test_all_use_tls(projects: dict[str, Project], built: Images) -> None:
     port = project.container("rocketns").port()
     eventually(lambda: is_served(lambda: TlsClient(port)), REGISTERED_WITHIN_S, every_s=0.2)
     assert not is_served(lambda: Client(port)), "plain connections are refused"
+    assert project.container("rocketns").is_healthy()
     clients.assert_each_arrives_once(
         project, built.clients, "rocketns:9876", TOPIC, 20, options=project.environment["PEER"]
     )
