@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from interop.docker.containers import Container
 from interop.docker.projects import Project
@@ -24,12 +25,17 @@ def values(client: Container, word: str) -> list[str]:
 
 
 def assert_each_arrives_once(project: Project, image: str, name_servers: str, topic: str, count: int, *,
-                             options: str = "") -> None:  # fmt: skip
-    """A producer sends the numbers below ``count``, and a consumer prints each exactly once."""
+                             options: str = "", pause_ms: int = 0,
+                             meanwhile: Callable[[], object] | None = None) -> None:  # fmt: skip
+    """A producer sends the numbers below ``count``, and a consumer prints each exactly once. ``meanwhile`` happens when
+    the first message has arrived."""
     expected = Counter(map(str, range(count)))
-    producer = start(project, image, "Producer", name_servers, topic, count, 0, options=options)
+    producer = start(project, image, "Producer", name_servers, topic, count, pause_ms, options=options)
     consumer = start(project, image, "PushConsumer", name_servers, topic, "readers", options=options)
     try:
+        if meanwhile is not None:
+            eventually(lambda: values(consumer, "GOT"), FLOW_WITHIN_S, every_s=0.3)
+            meanwhile()
         assert producer.wait() == 0, producer.output()[-4000:]
         assert Counter(values(producer, "SENT")) == expected, producer.output()[-4000:]
         eventually(lambda: len(values(consumer, "GOT")) >= count, FLOW_WITHIN_S, every_s=0.3)

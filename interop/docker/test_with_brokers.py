@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -109,9 +110,10 @@ def test_clients_use_javas_name_server_while_rocketns_is_killed(projects: dict[s
     for server in (ours, java):
         wait_for_group(server, {0})
     eventually(lambda: views.routes(ours) == views.routes(java), REGISTERED_WITHIN_S, every_s=0.5)
-    ours.send(signal.SIGKILL)
+    kill = partial(ours.send, signal.SIGKILL)
+    names = "java:9876;rocketns:9876"
+    clients.assert_each_arrives_once(project, built.clients, names, TOPIC, 100, pause_ms=200, meanwhile=kill)
     ours.wait()
-    clients.assert_each_arrives_once(project, built.clients, "java:9876;rocketns:9876", TOPIC, 20)
     ours.start()
     wait_for_group(ours, {0})
     eventually(lambda: views.routes(ours) == views.routes(java), REGISTERED_WITHIN_S, every_s=0.5)
