@@ -14,7 +14,7 @@ from pathlib import Path
 
 COMMAND_TIMEOUT_S = 60.0
 START_TIMEOUT_S = 40.0
-STOP_TIMEOUT_S = 20.0
+STOP_TIMEOUT_S = 60.0
 # Built by the classic builder, which every engine has without a plug-in.
 CLASSIC_BUILDER = {"DOCKER_BUILDKIT": "0"}
 
