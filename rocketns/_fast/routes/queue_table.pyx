@@ -1,4 +1,4 @@
-"""Writes a registration's queues into the table of topics: 10,000 at once. Control only.
+"""Writes queues into the table of topics, 10,000 at once, and lists them as changes.
 
 tests/fast/test_queue_table.py compares it with a reference in Python.
 """
@@ -49,3 +49,24 @@ def put_queues(dict topics not None, str broker_name not None, dict queues not N
             brokers[broker_name] = new
             changes.append(new_change(change, topic, old, new))
     return changes
+
+
+def put_known(dict topics not None, str broker_name not None, dict queues not None):
+    cdef dict brokers
+    for topic, new in queues.items():
+        brokers = topics.get(topic)
+        if brokers is None:
+            topics[topic] = {broker_name: new}
+        else:
+            brokers[broker_name] = new
+
+
+def add_changes(dict piece not None, str topic not None, dict brokers not None, type change not None):
+    cdef list changes
+    if not issubclass(change, tuple):
+        raise TypeError("changes are named tuples")
+    for broker_name, queues in brokers.items():
+        changes = piece.get(broker_name)
+        if changes is None:
+            changes = piece[broker_name] = []
+        changes.append(new_change(change, topic, None, queues))
