@@ -1,0 +1,71 @@
+{{- define "rocketns.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
+{{- else }}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "rocketns.headless" -}}
+{{ include "rocketns.fullname" . }}-headless
+{{- end }}
+
+{{- define "rocketns.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "rocketns.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "rocketns.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "rocketns.labels" -}}
+{{ include "rocketns.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: nameserver
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "rocketns.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end }}
+{{- end }}
+
+{{/* The name of pod number .pod, as other pods find it. */}}
+{{- define "rocketns.podName" -}}
+{{- $domain := ternary (printf ".%s.svc" .root.Release.Namespace) (printf ".%s.svc.%s" .root.Release.Namespace .root.Values.clusterDomain) (empty .root.Values.clusterDomain) -}}
+{{ include "rocketns.fullname" .root }}-{{ .pod }}.{{ include "rocketns.headless" .root }}{{ $domain }}:9876
+{{- end }}
+
+{{/* All pods, as brokers and clients want the list: host:port;host:port */}}
+{{- define "rocketns.addresses" -}}
+{{- $root := . -}}
+{{- $names := list -}}
+{{- range $pod := until (int .Values.replicas) -}}
+{{- $names = append $names (include "rocketns.podName" (dict "root" $root "pod" $pod)) -}}
+{{- end -}}
+{{ join ";" $names }}
+{{- end }}
+
+{{/* A probe: HTTP where there is a management port, else a TCP connection. */}}
+{{- define "rocketns.probe" -}}
+{{- if .root.Values.admin.enabled }}
+httpGet: {path: {{ .path }}, port: admin}
+{{- else }}
+tcpSocket: {port: nameserver}
+{{- end }}
+{{ toYaml .times }}
+{{- end }}
