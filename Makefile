@@ -17,7 +17,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity pipeline sanitize soak mutants simulate demo bench wheels build clean
+.PHONY: help run test check interop parity pipeline sanitize soak mutants simulate demo bench wheels helm build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -68,6 +68,9 @@ bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet 
 
 wheels: $(VENV)/dev $(VENV)/wheels ## the sdist and the manylinux wheels into dist/; downloads a C compiler (zig), 5 minutes
 	@exec $(PY) packaging/wheels.py $(ARGS)
+
+helm: $(VENV)/made ## helm into .venv, compiled by go: the tests of the chart need it. Minutes of CPU time
+	GOBIN=$(abspath $(VENV))/bin go install -trimpath helm.sh/helm/v3/cmd/helm@v3.22.0
 
 build: $(VENV)/built ## compile what changed in rocketns/_fast, and the module that only tests call
 

@@ -44,27 +44,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{/* The name of pod number .pod, as other pods find it. */}}
-{{- define "rocketns.podName" -}}
-{{- $domain := ternary (printf ".%s.svc" .root.Release.Namespace) (printf ".%s.svc.%s" .root.Release.Namespace .root.Values.clusterDomain) (empty .root.Values.clusterDomain) -}}
-{{ include "rocketns.fullname" .root }}-{{ .pod }}.{{ include "rocketns.headless" .root }}{{ $domain }}:9876
-{{- end }}
-
-{{/* All pods, as brokers and clients want the list: host:port;host:port */}}
-{{- define "rocketns.addresses" -}}
-{{- $root := . -}}
+{{/* All pods as host:port;host:port. `domain` is what follows the name of the headless service. */}}
+{{- define "rocketns.pods" -}}
 {{- $names := list -}}
-{{- range $pod := until (int .Values.replicas) -}}
-{{- $names = append $names (include "rocketns.podName" (dict "root" $root "pod" $pod)) -}}
+{{- range $pod := until (int .root.Values.replicas) -}}
+{{- $names = append $names (printf "%s-%d.%s%s:9876" (include "rocketns.fullname" $.root) $pod (include "rocketns.headless" $.root) $.domain) -}}
 {{- end -}}
 {{ join ";" $names }}
 {{- end }}
 
 {{/* A probe: HTTP where there is a management port, else a TCP connection. */}}
 {{- define "rocketns.probe" -}}
-{{- if .root.Values.admin.enabled }}
+{{- if .root.Values.admin.enabled -}}
 httpGet: {path: {{ .path }}, port: admin}
-{{- else }}
+{{- else -}}
 tcpSocket: {port: nameserver}
 {{- end }}
 {{ toYaml .times }}
