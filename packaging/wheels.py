@@ -56,11 +56,13 @@ def main() -> None:
 def wheel(source: Path, processor: str, out: Path) -> Path:
     """Build, name and check one wheel."""
     check_sizes(processor)
+    cc = " ".join(compiler(processor))
     environment = {
         "ROCKETNS_STABLE_ABI": "1",
-        "CC": " ".join(compiler(processor)),
-        "CFLAGS": "-g0",
-        "LDFLAGS": "-Wl,-s",
+        "CC": cc,
+        # Instead of what this Python was built with, which may name folders of this machine.
+        "CFLAGS": "-DNDEBUG -fwrapv -fstack-protector-strong -g0",
+        "LDSHARED": f"{cc} -shared -Wl,-s",
         "_PYTHON_HOST_PLATFORM": f"linux-{processor}",
     }
     raw = build("wheel", source, source.parent / f"raw-{processor}", **environment)
