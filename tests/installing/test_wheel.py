@@ -45,7 +45,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         place = source / "build" / name / module.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(module, place)
-    return build("wheel", source, tmp_path_factory.mktemp("wheel"), CC="no-compiler-here")
+    return build("wheel", source, tmp_path_factory.mktemp("wheel"), CC="false")
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +64,13 @@ def test_the_published_wheel_is_for_every_cpython_and_old_systems(wheel: Path) -
 
 @pytest.mark.skipif(not DIST, reason="ROCKETNS_DIST does not name a folder that `make wheels` wrote (10 minutes)")
 @pytest.mark.parametrize("minor", MINORS)
-def test_the_published_wheel_works_with_every_python(wheel: Path, minor: int, tmp_path: Path, names: Names) -> None:
+def test_the_published_wheel_works_with_every_python(wheel: Path, minor: int, tmp_path: Path) -> None:
     python = shutil.which(f"python3.{minor}")
     if python is None or subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
         pytest.skip(f"python3.{minor} is not installed")
     found = clean_environment(tmp_path / "venv", python)
     run(found / "pip", "install", "-q", "--only-binary", ":all:", wheel, **without_compiler(tmp_path / "empty"))
-    look_up(found, tmp_path, names)
+    look_up(found, tmp_path)
 
 
 def test_it_has_the_package_and_nothing_else(wheel: Path) -> None:
@@ -91,7 +91,7 @@ def compiled() -> set[str]:
 
 
 def others() -> set[str]:
-    folders = [ROOT / "rocketns/pipeline/report/templates"]
+    folders = [ROOT / "rocketns/pipeline/report/templates", ROOT / "rocketns/tools/completions"]
     found = {path for folder in folders for path in folder.iterdir()} | set((ROOT / "rocketns").rglob("*.pxd"))
     return {path.relative_to(ROOT).as_posix() for path in found} | {"rocketns/py.typed"}
 
@@ -101,12 +101,12 @@ def test_both_commands_say_the_version(programs: Path) -> None:
         assert run(programs / name, "--version") == f"rocketns {__version__}\n"
 
 
-def test_the_installed_server_answers(programs: Path, tmp_path: Path, names: Names) -> None:
-    look_up(programs, tmp_path, names)
+def test_the_installed_server_answers(programs: Path, tmp_path: Path) -> None:
+    look_up(programs, tmp_path)
 
 
-def look_up(programs: Path, tmp_path: Path, names: Names) -> None:
-    server = server_of(programs)(tmp_path / "ns")
+def look_up(programs: Path, tmp_path: Path) -> None:
+    names, server = Names(), server_of(programs)(tmp_path / "ns")
     try:
         with server.connect() as broker:
             registered(broker, names)
