@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rocketns import cli, signals
 from rocketns._fast.system.allocation import give_back_large_blocks
+from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
@@ -37,10 +38,12 @@ CONTROL_NICENESS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until a signal; return the exit status. The first word ``audit`` starts the other program."""
+    """Run until a signal; return the exit status. Some first words start another program."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [cli.AUDIT]:
         return _audit(words[1:])
+    if words and words[0] in cli.TOOLS:
+        return _tool(words)
     options = cli.parse(words)
     system = system_properties(os.environ, options.system)
     home = Path(system.get("user.home") or Path.home())
@@ -60,6 +63,12 @@ def _audit(words: list[str]) -> int:
     from rocketns.pipeline.cli.audit import main as audit  # the name server does not need it
 
     return audit(words)
+
+
+def _tool(words: list[str]) -> int:
+    from rocketns.tools.main import main as tool  # the name server does not need it
+
+    return tool(words)
 
 
 def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:
@@ -96,21 +105,22 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     _say_that_it_lives(controller, supervisor)
+    admin = make_admin(controller, CONTROL_NICENESS)
+    if admin is not None:
+        admin.start()
     signals.reread_at_sighup(partial(_reread, controller, log_writer, supervisor))
-    if not await _started(controller, stop):
-        await controller.stop()
-        return 0
-    signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
-    _spare_the_collector()
-    if controller.reactors is not None:
-        _let_reactors_go_first()
-    _say(controller.boot_line())
-    supervisor.ready(controller.boot_line())
-    await stop.wait()
-    supervisor.stopping()
-    stop.clear()  # a second signal cuts a graceful shutdown short
-    await controller.go_away(stop)
+    if await _started(controller, stop):
+        signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
+        _settle_down(controller)
+        _say(controller.boot_line())
+        supervisor.ready(controller.boot_line())
+        await stop.wait()
+        supervisor.stopping()
+        stop.clear()  # a second signal cuts a graceful shutdown short
+        await controller.go_away(stop)
     await controller.stop()
+    if admin is not None:
+        admin.stop()
     return 0
 
 
@@ -141,6 +151,13 @@ def _reread(controller: NamesrvController, log_writer: LogWriter, supervisor: Su
     log_writer.reopen()
     controller.reread()
     supervisor.reloaded()
+
+
+def _settle_down(controller: NamesrvController) -> None:
+    """What waits until the start is over, which is short and alone."""
+    _spare_the_collector()
+    if controller.reactors is not None:
+        _let_reactors_go_first()
 
 
 def _spare_the_collector() -> None:
