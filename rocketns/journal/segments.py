@@ -55,7 +55,7 @@ class Store:
         return self.base / f"dt={day.isoformat()}" / f"ns={self.ns}"
 
     def folders(self, day: date) -> list[Path]:
-        """Of the files of a day, with those above it: the folders that must be synced for a power loss to leave them."""
+        """The folders that must be synced so that a power loss leaves the files of a day."""
         return [self.folder(day), self.folder(day).parent, self.base, self.root, self.root.parent]
 
     def open_path(self, segment: Segment) -> Path:

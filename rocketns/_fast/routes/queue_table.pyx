@@ -4,7 +4,8 @@ tests/fast/test_queue_table.py compares it with a reference in Python.
 """
 
 from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_SET_ITEM
+
+from rocketns._fast.system.stable_abi cimport set_item
 
 cdef extern from "Python.h":
     object PyType_GenericAlloc(type kind, Py_ssize_t count)
@@ -14,11 +15,11 @@ cdef inline object new_change(type kind, object topic, object old, object new):
     """kind(topic, old, new), five times as fast: a named tuple's constructor is a Python function."""
     cdef object change = PyType_GenericAlloc(kind, 3)
     Py_INCREF(topic)
-    PyTuple_SET_ITEM(change, 0, topic)
+    set_item(change, 0, topic)
     Py_INCREF(old)
-    PyTuple_SET_ITEM(change, 1, old)
+    set_item(change, 1, old)
     Py_INCREF(new)
-    PyTuple_SET_ITEM(change, 2, new)
+    set_item(change, 2, new)
     return change
 
 
