@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from rocketns import __version__
-from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, RestoreConfig, properties
+from rocketns.config import (
+    DiscoveryConfig,
+    JournalConfig,
+    Limits,
+    NamesrvConfig,
+    NettyServerConfig,
+    RestoreConfig,
+    properties,
+)
 from rocketns.config.limits import PREFIX, REACTORS_MAX
 from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
@@ -126,6 +134,7 @@ def _epilog() -> str:
         ("Limits of rocketns", _listed(Limits, PREFIX)),
         ("The journal of rocketns", _listed(JournalConfig)),
         ("The restart of rocketns", _listed(RestoreConfig, PREFIX)),
+        ("The name servers of the cluster", _listed(DiscoveryConfig, PREFIX)),
         (
             "System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)",
             [f"  {name} ({default or '-'})  {doc}" for name, default, doc in SYSTEM_PROPERTIES],

@@ -11,7 +11,15 @@ import pytest
 from rocketns import __version__, cli
 from rocketns.__main__ import main
 from rocketns.cli import Options
-from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, RestoreConfig, properties
+from rocketns.config import (
+    DiscoveryConfig,
+    JournalConfig,
+    Limits,
+    NamesrvConfig,
+    NettyServerConfig,
+    RestoreConfig,
+    properties,
+)
 from rocketns.config.limits import PREFIX
 from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
@@ -59,7 +67,7 @@ def test_help_names_every_property_with_its_default(option: str, capsys: pytest.
     shown = capsys.readouterr().out
     assert raised.value.code == 0
     assert shown.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
-    rocketns = ((Limits, PREFIX), (JournalConfig, ""), (RestoreConfig, PREFIX))
+    rocketns = ((Limits, PREFIX), (JournalConfig, ""), (RestoreConfig, PREFIX), (DiscoveryConfig, PREFIX))
     for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), *rocketns):
         for name, declaration in properties.declared(kind).items():
             default = "-" if declaration.default in (None, "") else properties.show(declaration.default)

@@ -1,10 +1,19 @@
 """Every option, default and limit: Java's properties under Java's names, and rocketns' own limits."""
 
 from rocketns.config.configuration import Configuration
+from rocketns.config.fleet.discovery import DiscoveryConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
 from rocketns.config.restoring import RestoreConfig
 
-__all__ = ["Configuration", "JournalConfig", "Limits", "NamesrvConfig", "NettyServerConfig", "RestoreConfig"]
+__all__ = [
+    "Configuration",
+    "DiscoveryConfig",
+    "JournalConfig",
+    "Limits",
+    "NamesrvConfig",
+    "NettyServerConfig",
+    "RestoreConfig",
+]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.config import ineffective, properties, refused
+from rocketns.config.fleet.discovery import DiscoveryConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
@@ -39,6 +40,7 @@ class Configuration:
         self.limits = limits or Limits()
         self.journal = JournalConfig()
         self.restore = RestoreConfig()
+        self.discovery = DiscoveryConfig()
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._withheld = refused.Withheld()
@@ -79,6 +81,7 @@ class Configuration:
         properties.update_own(self.journal, given)
         self.journal.check()
         self.restore.update(given)
+        self.discovery.update(given)
         known = self._declared()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)
@@ -120,11 +123,13 @@ class Configuration:
         """Apply those properties of the start-up file that take effect without a restart; return the changed ones.
 
         Changes nothing if the file cannot be read. The operator may write any number there, request 318 may not.
+        ``rocketns.peers`` is read as well; it is no property of Java, so it is not among the returned ones.
         """
         if self._file is None:
             return {}
         try:
             given = _read(self._file)
+            self.discovery.reread(given)
         except StartupError as error:
             log.error("the configuration is not changed: %s", error)
             return {}

@@ -1,7 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
 [errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig] → processor → server
-→ controller → [cli, logs, signals] → __main__
+→ addressserver → controller → [cli, logs, signals] → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
@@ -22,6 +22,7 @@ ORDER = (
     {"routeinfo", "kvconfig"},
     {"processor"},
     {"server"},
+    {"addressserver"},
     {"controller"},
     {"cli", "logs", "signals"},
     {"__main__"},

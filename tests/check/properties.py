@@ -13,6 +13,7 @@ from typing import Any
 from rocketns import cli
 from rocketns.config import (
     Configuration,
+    DiscoveryConfig,
     JournalConfig,
     Limits,
     NamesrvConfig,
@@ -65,6 +66,7 @@ def page() -> str:
         ("Limits", _own_properties(configuration.limits, Limits, PREFIX)),
         ("Journal", _own_properties(configuration.journal, JournalConfig)),
         ("Restart", _own_properties(configuration.restore, RestoreConfig, PREFIX)),
+        ("Name servers of the cluster", _own_properties(configuration.discovery, DiscoveryConfig, PREFIX)),
         ("System properties", _system_properties(SYSTEM_PROPERTIES)),
         ("TLS", _system_properties(TLS_PROPERTIES)),
     )

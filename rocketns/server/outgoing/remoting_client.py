@@ -108,10 +108,15 @@ class _Connection(asyncio.Protocol):
 
 
 class RemotingClient:
-    """Runs on the event loop's thread. ``read_tls`` gives the TLS properties."""
+    """Runs on the event loop's thread. ``read_tls`` gives the TLS properties, ``failures`` is the log level of failures
+    to connect."""
 
-    def __init__(self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+    def __init__(
+        self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        failures: int = logging.WARNING,
+    ) -> None:  # fmt: skip
         self._read_tls = read_tls
+        self._failures = failures
         self._connect_timeout_s = connect_timeout_s
         self._connections: dict[str, _Connection] = {}
         self._opening: set[asyncio.Task[None]] = set()
@@ -159,7 +164,8 @@ class RemotingClient:
                 context = await self._tls_context()
                 await loop.create_connection(lambda: connection, host.strip("[]"), port, ssl=context)
         except (OSError, ValueError, RocketnsError) as error:  # ValueError: a host that cannot be one
-            log.warning("createChannel: connect remote host[%s] failed: %s", addr, str(error) or "timeout")
+            reason = str(error) or "timeout"
+            log.log(self._failures, "createChannel: connect remote host[%s] failed: %s", addr, reason)
             connection.lost()
 
     async def _tls_context(self) -> ssl.SSLContext | None:
