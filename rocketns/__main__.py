@@ -18,6 +18,7 @@ from pathlib import Path
 from rocketns import cli, signals
 from rocketns._fast.system.allocation import give_back_large_blocks
 from rocketns.addressserver.server import AddressServer
+from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
@@ -38,10 +39,12 @@ CONTROL_NICENESS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until a signal; return the exit status. The first word ``audit`` starts the other program."""
+    """Run until a signal; return the exit status. Some first words start another program."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [cli.AUDIT]:
         return _audit(words[1:])
+    if words and words[0] in cli.TOOLS:
+        return _tool(words)
     options = cli.parse(words)
     system = system_properties(os.environ, options.system)
     home = Path(system.get("user.home") or Path.home())
@@ -61,6 +64,12 @@ def _audit(words: list[str]) -> int:
     from rocketns.pipeline.cli.audit import main as audit  # the name server does not need it
 
     return audit(words)
+
+
+def _tool(words: list[str]) -> int:
+    from rocketns.tools.main import main as tool  # the name server does not need it
+
+    return tool(words)
 
 
 def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:
@@ -97,6 +106,9 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     address_server = AddressServer(configuration) if configuration.discovery.address_server else None
     _say_that_it_lives(controller, supervisor)
+    admin = make_admin(controller, CONTROL_NICENESS)
+    if admin is not None:
+        admin.start()
     signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))
     await controller.start()
     if address_server is not None:
@@ -114,6 +126,8 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     if address_server is not None:
         address_server.stop()
     await controller.stop()
+    if admin is not None:
+        admin.stop()
     return 0
 
 

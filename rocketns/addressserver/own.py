@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from rocketns.addresses import ANY_ADDRESS, bare, with_port
 from rocketns.config import DiscoveryConfig
 from rocketns.server.seeding.own import is_own
 
-LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}
+LOOPBACK = "127.0.0.1"  # a socket for every address takes IPv4, too
 
 
 async def asked_addresses(config: DiscoveryConfig, bind_address: str, port: int) -> dict[str, str]:
@@ -21,9 +22,6 @@ async def asked_addresses(config: DiscoveryConfig, bind_address: str, port: int)
     names = [addr for addr, is_this in zip(peers, own, strict=True) if is_this]
     if config.announced_address or not names:
         names = [config.own_address(bind_address, port)]
-    local = f"{LOOPBACK.get(bind_address) or _bracketed(bind_address)}:{port}"
+    host = bare(bind_address)
+    local = with_port(LOOPBACK if host in ANY_ADDRESS else host, port)
     return {addr: addr for addr in others} | {name: local for name in names if name}
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

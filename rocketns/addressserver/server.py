@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from rocketns.addresses import bare, with_port
 from rocketns.addressserver.listing import Listing
 from rocketns.addressserver.own import asked_addresses
 from rocketns.addressserver.probing import Probing
@@ -23,6 +25,10 @@ log = logging.getLogger("rocketns.addressserver")
 
 THREAD = "address-server"
 STOP_WITHIN_S = 2.0
+# A thousand brokers have a route of 0.3 MB.
+ANSWER_BYTES_MAX = 4 * 1024 * 1024
+# While two threads want to run Python, each may run for so long. With Python's 5 ms, control would wait for a list.
+SWITCH_INTERVAL_S = 0.0005
 EXTRA_MISSING = (
     "rocketns.addressServer needs aiohttp, and it is not installed. Install it with: pip install 'rocketns[admin]'"
 )
@@ -43,11 +49,13 @@ class AddressServer:
         config, bind_address = self._config, self._netty.bind_address
         if not config.peer_addresses and not config.own_address(bind_address, self._netty.listen_port):
             raise StartupError(NOTHING_TO_LIST)
-        self._listening = bind(*config.address_server_at(bind_address))
+        self._address = config.address_server_at(bind_address)
+        self._listening = bind(*self._address, ipv4_only=configuration.ipv4_only)
         self._listening.listen()
         self._listening.socket.setblocking(False)
         self._listing = Listing()
-        client = RemotingClient(_read_probe_tls(configuration.read_tls), failures=logging.DEBUG)
+        read_tls = _read_probe_tls(configuration.read_tls)
+        client = RemotingClient(read_tls, answer_bytes_max=ANSWER_BYTES_MAX, failures=logging.DEBUG)
         self._probing = Probing(client, self._listing, SerializeType[configuration.serialize_type])
         self._client = client
         self._loop = asyncio.new_event_loop()
@@ -57,8 +65,8 @@ class AddressServer:
 
     def start(self) -> None:
         """Serve. The name server listens already, so its own port is known. Earlier connections have waited."""
-        host, port = self._listening.address
-        log.info("the address server listens at %s:%d", host, port)
+        log.info("the address server listens at %s", with_port(bare(self._address[0]), self._listening.address[1]))
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._thread.start()
 
     def reread(self) -> None:

@@ -1,5 +1,6 @@
 """Every option, default and limit: Java's properties under Java's names, and rocketns' own limits."""
 
+from rocketns.config.admin import AdminConfig
 from rocketns.config.configuration import Configuration
 from rocketns.config.fleet.discovery import DiscoveryConfig
 from rocketns.config.journal import JournalConfig
@@ -9,6 +10,7 @@ from rocketns.config.netty import NettyServerConfig
 from rocketns.config.restoring import RestoreConfig
 
 __all__ = [
+    "AdminConfig",
     "Configuration",
     "DiscoveryConfig",
     "JournalConfig",

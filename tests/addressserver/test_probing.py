@@ -93,8 +93,9 @@ PORT = 9876
     [
         (DiscoveryConfig(), "127.0.0.1", {"127.0.0.1:9876": "127.0.0.1:9876"}),
         (DiscoveryConfig(), "fd00::1", {"[fd00::1]:9876": "[fd00::1]:9876"}),
+        (DiscoveryConfig(), "[fd00::1]", {"[fd00::1]:9876": "[fd00::1]:9876"}),
         (DiscoveryConfig(), "0.0.0.0", {}),
-        (DiscoveryConfig(announced_address="ns-1.example:30876"), "::", {"ns-1.example:30876": "[::1]:9876"}),
+        (DiscoveryConfig(announced_address="ns-1.example:30876"), "::", {"ns-1.example:30876": "127.0.0.1:9876"}),
         (DiscoveryConfig("192.0.2.1:9876"), "0.0.0.0", {"192.0.2.1:9876": "192.0.2.1:9876"}),
         (DiscoveryConfig("192.0.2.1:9876;localhost:9876"), "0.0.0.0",
          {"192.0.2.1:9876": "192.0.2.1:9876", "localhost:9876": "127.0.0.1:9876"}),

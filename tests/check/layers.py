@@ -1,7 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig] → processor → server
-→ addressserver → controller → [cli, logs, signals] → __main__
+[addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor
+→ server → addressserver → controller → admin → [cli, logs, signals] → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
@@ -17,13 +17,14 @@ from pathlib import Path
 from tests.check.source import Source, sources
 
 ORDER = (
-    {"errors", "files", "filewriter", "javatext", "logtext", "config"},
+    {"addresses", "errors", "files", "filewriter", "javatext", "logtext", "config"},
     {"protocol"},
-    {"routeinfo", "kvconfig"},
+    {"routeinfo", "kvconfig", "fleet"},
     {"processor"},
     {"server"},
     {"addressserver"},
     {"controller"},
+    {"admin"},
     {"cli", "logs", "signals"},
     {"__main__"},
 )
@@ -31,6 +32,7 @@ ORDER = (
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo"},
     "pipeline": {"journal", "errors"},
+    "tools": {"errors", "logtext", "config", "protocol", "fleet", "server"},
 }
 ROOMS = ("system", "codec", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {
@@ -39,14 +41,16 @@ ROOMS_OF = {
     "server": set(ROOMS),
     "__main__": {"system"},
 }
-IMPORTERS_OF_JOURNAL = {"controller", "__main__"}
-IMPORTERS_OF_PIPELINE = {"__main__"}  # when its first word asks for it; tests/test_cli.py sees that nothing else does
+IMPORTERS_OF_JOURNAL = {"controller", "admin", "__main__"}
+# When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
+OTHER_PROGRAMS = {"pipeline", "tools"}
+IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}
 
 IO_MODULES = {
     "asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "selectors", "signal", "socket",
     "socketserver", "ssl", "subprocess", "threading", "time",
 }  # fmt: skip
-FORBIDDEN_MODULES = {"protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES}
+FORBIDDEN_MODULES = {"protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES, "fleet": IO_MODULES}
 
 
 def violations(root: Path) -> list[str]:
@@ -101,7 +105,7 @@ def _allowed(unit: str) -> set[str] | None:
             reached = {""}.union(*ORDER[: place + 1])
             reached |= {f"_fast.{room}" for room in ROOMS_OF.get(unit, ())}
             reached |= {"journal"} if unit in IMPORTERS_OF_JOURNAL else set()
-            return reached | {"pipeline"} if unit in IMPORTERS_OF_PIPELINE else reached
+            return reached | OTHER_PROGRAMS if unit in IMPORTERS_OF_OTHER_PROGRAMS else reached
     return None
 
 

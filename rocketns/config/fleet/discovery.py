@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rocketns.addresses import ANY_ADDRESS, bare, with_port
 from rocketns.config import properties
 from rocketns.config.fleet.addresses import check_address, check_addresses, split_addresses
-from rocketns.config.journal import ANY_ADDRESS
 from rocketns.config.limits import PREFIX
 from rocketns.config.properties import Effect, prop
 from rocketns.errors import StartupError
@@ -60,8 +60,8 @@ class DiscoveryConfig:
         """Where others reach this name server; empty if it listens at every address and nobody said which to use."""
         if self.announced_address:
             return self.announced_address
-        host = f"[{bind_address}]" if ":" in bind_address else bind_address
-        return "" if bind_address in ANY_ADDRESS else f"{host}:{port}"
+        host = bare(bind_address)
+        return "" if host in ANY_ADDRESS else with_port(host, port)
 
     def address_server_at(self, bind_address: str) -> tuple[str, int]:
         """Host and port of the address server; a port alone means the name server's ``bind_address``."""
@@ -69,4 +69,4 @@ class DiscoveryConfig:
         port = parse_int(port_text)
         if port is None or not 0 <= port < 65_536 or " " in host:
             raise StartupError(f"{PREFIX}addressServer is {self.address_server!r}, but must be host:port or a port")
-        return host.removeprefix("[").removesuffix("]") or bind_address, port
+        return bare(host) or bind_address, port
