@@ -33,7 +33,8 @@ class BrokerLiveInfo:
     ``channel`` is the connection of the last registration. ``accepted`` is what `repetition` needs of its body.
     ``grace_ms`` extends the timeout by the time in which the server itself did not run. With a ``doubt`` the broker is
     unconfirmed: the doubt's deadline counts instead of the timeout. Set it by `RouteTables.put_live_entry` or
-    `liveness.doubt_broker`.
+    `liveness.doubt_broker`. ``has_registered``: with this process; one that was known at the start may have sent
+    heartbeats only.
     """
 
     last_update_ms: int
@@ -44,6 +45,7 @@ class BrokerLiveInfo:
     accepted: AcceptedBody | None = field(default=None, compare=False, repr=False)
     grace_ms: int = field(default=0, compare=False, repr=False)
     doubt: Doubt | None = None
+    has_registered: bool = field(default=True, compare=False, repr=False)
 
     def expires_before(self, now_ms: int) -> bool:
         doubt = self.doubt

@@ -51,7 +51,8 @@ def _latest(tables: RouteTables, group: KnownGroup) -> Iterator[KnownBroker]:
 
 def _put_live_entry(tables: RouteTables, broker: KnownBroker, doubt: Doubt, now_ms: int) -> None:
     key = BrokerAddrInfo(broker.cluster, broker.addr)
-    entry = BrokerLiveInfo(now_ms, broker.timeout_ms, broker.data_version, None, broker.ha_server_addr, doubt=doubt)
+    entry = BrokerLiveInfo(now_ms, broker.timeout_ms, broker.data_version, None, broker.ha_server_addr, doubt=doubt,
+                           has_registered=False)  # fmt: skip
     tables.put_live_entry(key, entry)
     tables.put_filter_servers(key, broker.filter_servers)
 
