@@ -38,10 +38,12 @@ CONTROL_NICENESS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until a signal; return the exit status. The first word ``audit`` starts the other program."""
+    """Run until a signal; return the exit status. Some first words start another program."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [cli.AUDIT]:
         return _audit(words[1:])
+    if words and words[0] in cli.TOOLS:
+        return _tool(words)
     options = cli.parse(words)
     system = system_properties(os.environ, options.system)
     home = Path(system.get("user.home") or Path.home())
@@ -61,6 +63,12 @@ def _audit(words: list[str]) -> int:
     from rocketns.pipeline.cli.audit import main as audit  # the name server does not need it
 
     return audit(words)
+
+
+def _tool(words: list[str]) -> int:
+    from rocketns.tools.main import main as tool  # the name server does not need it
+
+    return tool(words)
 
 
 def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:

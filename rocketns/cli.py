@@ -23,7 +23,9 @@ from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 
 EXIT_USAGE = 1
-AUDIT = "audit"  # as the first word it starts the other program
+# As the first word these start another program.
+AUDIT = "audit"
+TOOLS = ("get", "diff")
 
 USAGE = (
     "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] "
@@ -33,7 +35,8 @@ USAGE = (
 INTRODUCTION = """\
 A name server for Apache RocketMQ. Brokers, producers, consumers and admin tools use it in place of the Java one.
 Start it without options, and set namesrvAddr of brokers and clients to port 9876 of this machine.
-Another program compares the journals of several name servers: rocketns audit --help
+Other programs ask running name servers, Java's too: rocketns get --help, rocketns diff --help
+Another one compares the journals of several name servers: rocketns audit --help
 """
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")

@@ -1,6 +1,6 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig] → processor → server
+[errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor → server
 → controller → admin → [cli, logs, signals] → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
@@ -19,7 +19,7 @@ from tests.check.source import Source, sources
 ORDER = (
     {"errors", "files", "filewriter", "javatext", "logtext", "config"},
     {"protocol"},
-    {"routeinfo", "kvconfig"},
+    {"routeinfo", "kvconfig", "fleet"},
     {"processor"},
     {"server"},
     {"controller"},
@@ -31,6 +31,7 @@ ORDER = (
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo"},
     "pipeline": {"journal", "errors"},
+    "tools": {"errors", "logtext", "config", "protocol", "fleet", "server"},
 }
 ROOMS = ("system", "codec", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {
@@ -40,13 +41,15 @@ ROOMS_OF = {
     "__main__": {"system"},
 }
 IMPORTERS_OF_JOURNAL = {"controller", "admin", "__main__"}
-IMPORTERS_OF_PIPELINE = {"__main__"}  # when its first word asks for it; tests/test_cli.py sees that nothing else does
+# When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
+OTHER_PROGRAMS = {"pipeline", "tools"}
+IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}
 
 IO_MODULES = {
     "asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "selectors", "signal", "socket",
     "socketserver", "ssl", "subprocess", "threading", "time",
 }  # fmt: skip
-FORBIDDEN_MODULES = {"protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES}
+FORBIDDEN_MODULES = {"protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES, "fleet": IO_MODULES}
 
 
 def violations(root: Path) -> list[str]:
@@ -101,7 +104,7 @@ def _allowed(unit: str) -> set[str] | None:
             reached = {""}.union(*ORDER[: place + 1])
             reached |= {f"_fast.{room}" for room in ROOMS_OF.get(unit, ())}
             reached |= {"journal"} if unit in IMPORTERS_OF_JOURNAL else set()
-            return reached | {"pipeline"} if unit in IMPORTERS_OF_PIPELINE else reached
+            return reached | OTHER_PROGRAMS if unit in IMPORTERS_OF_OTHER_PROGRAMS else reached
     return None
 
 
