@@ -104,7 +104,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     _say_that_it_lives(controller, supervisor)
-    admin = make_admin(controller, CONTROL_NICENESS)
+    admin = make_admin(controller, CONTROL_NICENESS, log_writer)
     if admin is not None:
         admin.start()
     signals.reread_at_sighup(partial(_reread, controller, log_writer, supervisor))

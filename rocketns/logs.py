@@ -34,7 +34,10 @@ def _gmt_8(seconds: float | None) -> time.struct_time:
 
 
 class LogWriter:
-    """Writes records in a daemon thread. ``put`` never waits; ``stop`` waits at most STOP_SECONDS_MAX."""
+    """Writes records in a daemon thread. ``put`` never waits; ``stop`` waits at most STOP_SECONDS_MAX.
+
+    ``dropped_total`` counts the records that found no room.
+    """
 
     REOPEN = logging.LogRecord("rocketns.logs", logging.INFO, "", 0, "", None, None)
 
@@ -43,6 +46,7 @@ class LogWriter:
         self._waiting: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._records = self._characters = self._dropped = 0
+        self.dropped_total = 0
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
@@ -52,6 +56,7 @@ class LogWriter:
             characters = self._characters + _characters(record)
             if self._records >= WAITING_RECORDS_MAX or characters > WAITING_CHARACTERS_MAX:
                 self._dropped += 1
+                self.dropped_total += 1
                 return
             self._records, self._characters = self._records + 1, characters
         self._waiting.put(record)

@@ -38,6 +38,7 @@ ROOMS_OF = {
     "protocol": {"system", "codec"},
     "routeinfo": {"routes"},
     "server": set(ROOMS),
+    "admin": {"connections"},  # the reasons for which reactors close connections
     "__main__": {"system"},
 }
 IMPORTERS_OF_JOURNAL = {"controller", "admin", "__main__"}
