@@ -83,11 +83,14 @@ def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> C
 def _run_logged(configuration: Configuration, options: cli.Options, home: Path) -> int:
     signals.ignore_others()
     try:
-        listener = start_logging(options.log_level, log_folder(home) if options.log_files else None)
+        listener = start_logging(
+            options.log_level, log_folder(home) if options.log_files else None, as_json=options.log_format == "json"
+        )
     except OSError as error:
         raise StartupError(f"the log file cannot be written: {error}") from error
     try:
-        log.info("times in this log are GMT+8, as in the log of the Java name server")
+        if options.log_format != "json":
+            log.info("times in this log are GMT+8, as in the log of the Java name server")
         for sentence in configuration.passed_over_system_properties():
             log.warning("command line: %s", sentence)
         return asyncio.run(_serve(configuration, listener))

@@ -17,7 +17,7 @@ import time
 from logging.handlers import QueueHandler, RotatingFileHandler
 from pathlib import Path
 
-from rocketns.logtext import LineFormatter, one_line, stack_lines
+from rocketns.logtext import JsonFormatter, LineFormatter, one_line, stack_lines
 
 WAITING_RECORDS_MAX = 20_000
 WAITING_CHARACTERS_MAX = 16 * 1024 * 1024
@@ -146,21 +146,27 @@ def log_folder(home: Path) -> Path:
     return home / "logs" / "rocketmqlogs"
 
 
-def start_logging(level: str, files_under: Path | None = None) -> LogWriter:
+def start_logging(level: str, files_under: Path | None = None, *, as_json: bool = False) -> LogWriter:
     """Log to standard output, or to ``files_under``/namesrv.log. The caller stops the writer at the end.
+
+    ``as_json`` writes lines of JSON instead of Java's format.
 
     OSError if the log file cannot be written.
     """
     logging.addLevelName(logging.WARNING, "WARN")
-    formatter = LineFormatter(FORMAT, "%Y-%m-%d %H:%M:%S")
-    formatter.converter = _gmt_8
     handler = _stdout_handler() if files_under is None else _file_handler(files_under)
-    handler.setFormatter(formatter)
+    handler.setFormatter(JsonFormatter() if as_json else _java_formatter())
     writer = LogWriter(handler)
     root = logging.getLogger()
     root.handlers = [_ToWriter(writer)]
     root.setLevel(level)
     return writer
+
+
+def _java_formatter() -> logging.Formatter:
+    formatter = LineFormatter(FORMAT, "%Y-%m-%d %H:%M:%S")
+    formatter.converter = _gmt_8
+    return formatter
 
 
 def _stdout_handler() -> logging.Handler:

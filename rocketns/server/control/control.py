@@ -20,7 +20,7 @@ from rocketns.server.control.slowness import SlowTurns
 from rocketns.server.requests.gate import Gate
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Parked
-from rocketns.server.requests.peek import UNKNOWN
+from rocketns.server.requests.peek import UNKNOWN, request_code
 
 log = logging.getLogger("rocketns.control")
 
@@ -174,6 +174,8 @@ class Control:
             began_ns, now_ns = now_ns, self._clock.spent_ns()
             self._inbox.charge(now_ns - began_ns)
             self.slow_turns.note(connection, waiting, now_ns - began_ns)
+            if log.isEnabledFor(logging.DEBUG):
+                _log_request(connection, waiting, now_ns - began_ns)
             if now_ns >= ends_ns:
                 break
         return served
@@ -221,3 +223,9 @@ class Control:
         for waiting in self._inbox.drop(connection, keeps):
             connection.end_request()
             waiting.release_once()
+
+
+def _log_request(connection: Connection, waiting: Waiting, cost_ns: int) -> None:
+    code, cost_ms = request_code(waiting.frame), round(cost_ns / 1e6, 3)
+    log.debug("request code %d of %s, %d bytes, took control %.3f ms", code, connection.address, waiting.size, cost_ms,
+              extra={"code": code, "peer": connection.address, "cost_ms": cost_ms})  # fmt: skip
