@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketns.fleet.group_view import group_view
-from rocketns.fleet.health import why_not_ready
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
 from rocketns.tools.exits import EXIT_DIFFERENT, EXIT_FOUND
@@ -39,7 +38,7 @@ async def get(options: Namespace, server: NameServer) -> int:
 
 async def health(options: Namespace, server: NameServer) -> int:
     """Print whether it is ready. The exit status. UnusableError if it cannot be read."""
-    why = await why_not_ready(server)
+    why = await server.why_not_ready()
     if options.json:
         print_json({"server": server.addr, "ready": why is None, "reason": why})
     else:
