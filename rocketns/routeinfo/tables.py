@@ -62,6 +62,7 @@ class RouteTables:
     """All route state. Names are Java's: topicQueueTable, brokerAddrTable, clusterAddrTable and so on.
 
     ``removals`` counts the queue data that `remove_queue_data` removed: while it is unchanged, no topic lost a broker.
+    ``filled`` counts the brokers that the start knew.
     ``changed_groups`` are the names of broker groups that may have changed, ``static_topics`` the topics that got a
     queue mapping. Both accumulate until the publisher takes them. ``unheard`` has the groups whose topics were known at
     the start and not registered since.
@@ -79,6 +80,7 @@ class RouteTables:
     filter_server_table: dict[BrokerAddrInfo, list[str | None]] = field(default_factory=dict)
     topic_queue_mapping_info_table: dict[str, dict[str | None, TopicQueueMappingInfo]] = field(default_factory=dict)
     removals: int = field(default=0, compare=False)
+    filled: int = field(default=0, compare=False)
     changed_groups: set[str] = field(default_factory=set, compare=False)
     static_topics: set[str] = field(default_factory=set, compare=False)
     owned: dict[Connection, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)

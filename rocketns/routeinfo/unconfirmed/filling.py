@@ -23,6 +23,7 @@ def fill(tables: RouteTables, known: KnownRoutes, reason: Reason, now_ms: int, c
             doubt = Doubt(reason, now_ms, now_ms + confirm_ms, broker.seen_epoch_ms)
             _put_live_entry(tables, broker, doubt, now_ms)
         tables.unheard[name] = Unheard()
+    tables.filled += len(tables.unconfirmed)
     tables.topic_queue_table.update(known.topics)
     tables.topic_queue_mapping_info_table.update(known.mappings)
     tables.static_topics.update(known.mappings)
