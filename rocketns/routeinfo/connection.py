@@ -22,6 +22,17 @@ class Connection(Protocol):
     def host(self) -> str: ...
 
     @property
+    def is_tls(self) -> bool:
+        """Whether it is encrypted."""
+
+    # For people who look at the server: when it was opened, the requests that control took, and what the last of them
+    # said of its sender. Control writes them.
+    since_epoch_ms: int
+    requests: int
+    language: str | None
+    version: int | None
+
+    @property
     def in_flight(self) -> int:
         """Requests that control has taken and not answered."""
 

@@ -76,7 +76,11 @@ class AsyncioConnection(asyncio.Protocol):
         "host",
         "idle_ms_max",
         "in_flight",
+        "language",
         "last_active_ms",
+        "requests",
+        "since_epoch_ms",
+        "version",
     )
 
     def __init__(self, owner: Owner) -> None:
@@ -92,6 +96,10 @@ class AsyncioConnection(asyncio.Protocol):
         self._cause = Cause.CHANNEL_CLOSE
         self.address = self.host = "?"
         self.in_flight = 0
+        self.since_epoch_ms = 0
+        self.requests = 0
+        self.language: str | None = None
+        self.version: int | None = None
         self.idle_ms_max = owner.idle_ms_max
         self.last_active_ms = owner.now_ms()
 
@@ -113,6 +121,7 @@ class AsyncioConnection(asyncio.Protocol):
 
     def begin_request(self) -> None:
         self.in_flight += 1
+        self.requests += 1
 
     def end_request(self) -> None:
         self.in_flight -= 1
@@ -120,6 +129,10 @@ class AsyncioConnection(asyncio.Protocol):
     def forgive(self, missed_ms: int) -> None:
         """The server did not run for this time, so it does not count as idle."""
         self.last_active_ms += missed_ms
+
+    @property
+    def is_tls(self) -> bool:
+        return self._tls is not None
 
     @property
     def is_open(self) -> bool:

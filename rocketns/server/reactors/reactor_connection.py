@@ -31,6 +31,7 @@ ENDINGS: dict[int, tuple[Cause, str]] = {
 class ReactorConnection:
     """A `rocketns.routeinfo.connection.Connection` whose socket is a reactor's."""
 
+    is_tls = False
     __slots__ = (
         "_awaited",
         "_cause",
@@ -46,6 +47,10 @@ class ReactorConnection:
         "host",
         "in_flight",
         "is_open",
+        "language",
+        "requests",
+        "since_epoch_ms",
+        "version",
         "was_ended_here",
     )
 
@@ -62,6 +67,10 @@ class ReactorConnection:
         self.address = address
         self.host = host_of(address)
         self.in_flight = 0
+        self.since_epoch_ms = 0
+        self.requests = 0
+        self.language: str | None = None
+        self.version: int | None = None
         self.is_open = True
         self.was_ended_here = False
         self.has_ended = False
@@ -72,6 +81,7 @@ class ReactorConnection:
 
     def begin_request(self) -> None:
         self.in_flight += 1
+        self.requests += 1
 
     def end_request(self) -> None:
         self.in_flight -= 1

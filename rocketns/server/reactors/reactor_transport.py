@@ -11,7 +11,7 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rocketns._fast.connections.messages import Kind
 from rocketns._fast.reactor.reactors import Reactors
@@ -63,6 +63,11 @@ class ReactorTransport:
         """One for each reactor. They run between `accept` and `stop`."""
         return self._threads
 
+    @property
+    def connections(self) -> Collection[ReactorConnection]:
+        """Those that are open. Control only."""
+        return self._connections.values()
+
     def accept(self, listening: socket.socket) -> None:
         """Accept all connections of a listening socket, which is this transport's from now on."""
         self._listening = listening
@@ -111,7 +116,9 @@ class ReactorTransport:
             self._control.resume(connection)
 
     def _opened(self, number: int, address: str) -> None:
-        self._connections[number] = ReactorConnection(self._reactors, number, address, self._high_water_bytes)
+        connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes)
+        connection.since_epoch_ms = self._clock.now().epoch_ms
+        self._connections[number] = connection
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
     def _moved(self, number: int, to: int) -> None:
