@@ -25,7 +25,7 @@ from rocketns.config.tls import TLS_PROPERTIES
 EXIT_USAGE = 1
 # As the first word these start another program.
 AUDIT = "audit"
-TOOLS = ("get", "diff")
+TOOLS = ("get", "diff", "top", "completion")
 
 USAGE = (
     "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] "
@@ -35,7 +35,7 @@ USAGE = (
 INTRODUCTION = """\
 A name server for Apache RocketMQ. Brokers, producers, consumers and admin tools use it in place of the Java one.
 Start it without options, and set namesrvAddr of brokers and clients to port 9876 of this machine.
-Other programs ask running name servers, Java's too: rocketns get --help, rocketns diff --help
+Other programs ask running name servers, Java's too: rocketns get, diff or top --help
 Another one compares the journals of several name servers: rocketns audit --help
 """
 

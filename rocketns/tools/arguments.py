@@ -1,4 +1,4 @@
-"""The options of `rocketns get`, `diff` and `completion`."""
+"""The options of `rocketns get`, `diff`, `top` and `completion`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,24 @@ ADDRESS = re.compile(r"\S+:[0-9]{1,5}")
 SERVERS_MIN, SERVERS_MAX = 2, 16
 SETTLE_SECONDS = 5.0
 TIMEOUT_SECONDS = 10.0
+INTERVAL_SECONDS = 2.0
+SHELLS = ("bash", "zsh")
 
 DIFF = """\
 Compare the brokers, the routes of all topics and the order configuration of several name servers, Java's or rocketns.
 The order of lists does not matter. A difference counts if it lasts: a broker reaches its name servers one after the
 other. After a restart of a name server, --settle 60 gives every broker time to register again.
+"""
+
+TOP = """\
+Brokers of several name servers, Java's or rocketns, side by side: where they differ, and what changed lately. With rich
+(pip install 'rocketns[tools]') a terminal is refreshed in place. Otherwise the rounds follow each other. Ctrl-C ends
+it.
+"""
+
+COMPLETION = """\
+bash:  source <(rocketns completion bash)
+zsh:   rocketns completion zsh > a folder of $fpath, as _rocketns
 """
 
 
@@ -44,9 +57,12 @@ def build() -> Parser:
 
 
 def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`get`, `diff` and `completion`."""
+    """`get`, `diff`, `top` and `completion`."""
     _add_get(commands)
     _add_diff(commands)
+    _add_top(commands)
+    completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
 
 
 def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -58,6 +74,7 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         ("route", "the brokers and queues of a topic"),
         ("kv", "the KV items of a namespace"),
         ("config", "all properties"),
+        ("connections", "not to be had yet: no request of the name server protocol lists connections"),
     ):
         thing = things.add_parser(name, help=doc, description=doc, allow_abbrev=False)
         if name == "route":
@@ -81,6 +98,16 @@ def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_common(diff)
 
 
+def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
+    top = _command(commands, "top", "show name servers side by side, again and again", TOP)
+    top.add_argument("addrs", nargs="*", type=_addr, default=[DEFAULT_ADDR], metavar="HOST:PORT",
+                     help=f"the name servers, at most {SERVERS_MAX}; by default {DEFAULT_ADDR}")  # fmt: skip
+    top.add_argument("--interval", type=_seconds, default=INTERVAL_SECONDS, metavar="SECONDS",
+                     help="time between two rounds; by default %(default)g")  # fmt: skip
+    top.add_argument("--rounds", type=int, default=0, metavar="N", help="end after N rounds; 0, the default, is no end")
+    _add_common(top)
+
+
 def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:
     statuses = "".join(f"  {status}  {meaning}\n" for status, meaning in EXIT_STATUSES[name])
     return commands.add_parser(
@@ -97,10 +124,10 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
                         help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
 
 
-def check_addrs(addrs: Sequence[str]) -> str:
+def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:
     """What is wrong with the name servers to compare; empty if nothing is."""
-    if not SERVERS_MIN <= len(addrs) <= SERVERS_MAX:
-        return f"{SERVERS_MIN} to {SERVERS_MAX} name servers expected"
+    if not least <= len(addrs) <= SERVERS_MAX:
+        return f"{least} to {SERVERS_MAX} name servers expected"
     return "a name server is named twice" if len(set(addrs)) < len(addrs) else ""
 
 

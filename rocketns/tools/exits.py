@@ -9,5 +9,7 @@ EXIT_UNREADABLE = 2
 _TROUBLE = (EXIT_UNREADABLE, "a name server cannot be read, or a wrong option; the message says which")
 EXIT_STATUSES = {
     "get": ((EXIT_FOUND, "printed"), (EXIT_DIFFERENT, "the topic has no route"), _TROUBLE),
+    "top": ((EXIT_FOUND, "as many rounds as --rounds were shown"), (EXIT_UNREADABLE, "a wrong option")),
+    "completion": ((EXIT_FOUND, "printed"), (EXIT_UNREADABLE, "a wrong option")),
     "diff": ((EXIT_FOUND, "the name servers say the same"), (EXIT_DIFFERENT, "they do not"), _TROUBLE),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.server.outgoing.name_server import NameServer
+from rocketns.server.outgoing.name_server import NameServer, UnusableError
 from rocketns.tools.exits import EXIT_DIFFERENT, EXIT_FOUND
 from rocketns.tools.output import Table, complain, print_json, print_table
 from rocketns.tools.values import route_value
@@ -79,9 +79,15 @@ async def _config(_options: Namespace, server: NameServer) -> Found:
     return _pairs({key: value for key, _, value in (line.partition("=") for line in lines) if key})
 
 
+async def _connections(_options: Namespace, _server: NameServer) -> Found:
+    raise UnusableError("no request of the name server protocol lists connections, of Java's neither")
+
+
 def _pairs(items: dict[str, str]) -> Found:
     ordered = dict(sorted(items.items()))
     return Found(ordered, [Table(("KEY", "VALUE"), list(ordered.items()))])
 
 
-READERS = {"brokers": _brokers, "topics": _topics, "route": _route, "kv": _kv, "config": _config}
+READERS = {
+    "brokers": _brokers, "topics": _topics, "route": _route, "kv": _kv, "config": _config, "connections": _connections,
+}  # fmt: skip

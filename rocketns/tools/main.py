@@ -15,11 +15,13 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.tools.arguments import check_addrs, parse
+from rocketns.tools.completion import completion
 from rocketns.tools.diff import diff
-from rocketns.tools.exits import EXIT_UNREADABLE
+from rocketns.tools.exits import EXIT_FOUND, EXIT_UNREADABLE
 from rocketns.tools.get import get
-from rocketns.tools.output import complain
+from rocketns.tools.output import complain, print_text
 from rocketns.tools.reading import each
+from rocketns.tools.top import top
 
 INTERRUPTED = 130
 
@@ -30,8 +32,14 @@ def main(arguments: Sequence[str]) -> int:
         options = parse(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_UNREADABLE
+    if options.command == "completion":
+        print_text(completion(options.shell))
+        return EXIT_FOUND
     logging.getLogger("rocketns").addHandler(logging.NullHandler())
     try:
+        if options.command != "get" and (wrong := check_addrs(options.addrs, 1 if options.command == "top" else 2)):
+            complain(f"rocketns {options.command}: {wrong}")
+            return EXIT_UNREADABLE
         return asyncio.run(_run(options))
     except ExceptionGroup as errors:
         for error in errors.exceptions:
@@ -52,10 +60,8 @@ async def _run(options: Namespace) -> int:
             server = _server(client, options.addr, options)
             (status,) = await each([server], partial(get, options))
             return status
-        if wrong := check_addrs(options.addrs):
-            complain(f"rocketns {options.command}: {wrong}")
-            return EXIT_UNREADABLE
-        return await diff(options, [_server(client, addr, options) for addr in options.addrs])
+        run = {"diff": diff, "top": top}[options.command]
+        return await run(options, [_server(client, addr, options) for addr in options.addrs])
     finally:
         client.close()
 

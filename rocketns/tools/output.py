@@ -23,7 +23,7 @@ class Table:
 
 def print_table(table: Table) -> None:
     """Columns as wide as their longest text; no line ends with blanks, so other programs can cut columns too."""
-    print(plain(table))
+    print(plain(table), flush=True)
 
 
 def plain(table: Table) -> str:
@@ -42,9 +42,19 @@ def print_line(text: str) -> None:
     print(escape(text))
 
 
+def print_text(text: str) -> None:
+    """Text of the program itself, as it is."""
+    print(text, end="")
+
+
 def print_json(value: Any) -> None:
     """One JSON text. All that is not ASCII is escaped: some of it controls terminals."""
     print(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def print_json_line(value: Any) -> None:
+    """As `print_json`, in one line, at once."""
+    print(json.dumps(value, ensure_ascii=True), flush=True)
 
 
 def complain(text: str) -> None:

@@ -99,6 +99,13 @@ def test_diff_ends_with_0_then_1(servers: tuple[NameServer, NameServer], capsys:
     assert [view["queues"][OTHER.broker]["perm"] for view in found["views"].values()] == [4, 6]
 
 
+def test_connections_are_in_no_answer(
+    servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["get", "connections", "-n", addr(servers[0])]) == 2
+    assert "no request of the name server protocol lists connections" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [["get", "topics", "-n", NOBODY], ["diff", NOBODY, "127.0.0.1:2"]])
 def test_a_name_server_that_cannot_be_read(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
