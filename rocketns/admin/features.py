@@ -22,9 +22,9 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from rocketns.admin import api, probes
+from rocketns.admin import api, page, probes
 from rocketns.admin.view import View
 
 Feature = Callable[[web.Application, View], None]
 
-FEATURES: tuple[Feature, ...] = (probes.add, api.add)
+FEATURES: tuple[Feature, ...] = (probes.add, api.add, page.add)

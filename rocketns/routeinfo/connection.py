@@ -25,12 +25,24 @@ class Connection(Protocol):
     def is_tls(self) -> bool:
         """Whether it is encrypted."""
 
-    # For people who look at the server: when it was opened, the requests that control took, and what the last of them
-    # said of its sender. Control writes them.
-    since_epoch_ms: int
-    requests: int
-    language: str | None
-    version: int | None
+    @property
+    def since_epoch_ms(self) -> int:
+        """When it was opened."""
+
+    @property
+    def requests(self) -> int:
+        """Requests that control took."""
+
+    @property
+    def language(self) -> str | None:
+        """What `note_sender` was told last; None before."""
+
+    @property
+    def version(self) -> int | None:
+        """Likewise."""
+
+    def note_sender(self, language: str | None, version: int) -> None:
+        """What a request says of its sender: one of the names of `LanguageCode`, and a version number."""
 
     @property
     def in_flight(self) -> int:

@@ -134,24 +134,6 @@ class ConnectionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EventRow:
-    """One change. Heartbeats that change nothing are left out."""
-
-    seq: Annotated[int, "1, 2, 3 … since the start"]
-    at: Annotated[int, "when it happened"]
-    event: Annotated[str, "as in the journal: reg, down, doubt, tput, tdel, map, kv, config, stall; and beside them "
-                     "back (it was unconfirmed), conflict, refused"]  # fmt: skip
-    text: Annotated[str, "the same in words"]
-    cluster: Text
-    broker: Text
-    id: int | None
-    address: Text
-    cause: Text
-    count: Annotated[int | None, "of topics"]
-    names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property"]
-
-
-@dataclass(frozen=True, slots=True)
 class ReasonRow:
     """Something that an operator should know."""
 

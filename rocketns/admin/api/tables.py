@@ -13,7 +13,6 @@ from rocketns.admin.api.rows import (
     BrokerRow,
     ClusterRow,
     ConnectionRow,
-    EventRow,
     KvRow,
     LimitRow,
     PropertyRow,
@@ -21,7 +20,7 @@ from rocketns.admin.api.rows import (
 )
 from rocketns.admin.api.settings import limit_rows, property_rows
 from rocketns.admin.recent.ring import Recent
-from rocketns.admin.recent.words import event_row
+from rocketns.admin.recent.words import EventRow, event_row
 from rocketns.admin.view import View
 from rocketns.config.properties import java_name
 

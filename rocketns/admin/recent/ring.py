@@ -63,7 +63,7 @@ class Recent:
         self.wants_beats = False
         self.since: dict[tuple[str, str], int] = {}
         self.heartbeats = 0
-        self._seq = 0
+        self.last = 0  # the number of the last change
 
     def watch(self, events: list[Event], now: Now) -> None:
         """A consumer of events: see `EventDelivery.watch`."""
@@ -131,22 +131,9 @@ class Recent:
     def _add(self, at: int, event: str, cluster: str | None = None, broker: str | None = None,
              number: int | None = None, addr: str | None = None, cause: str | None = None, *,
              detail: str | None = None, amount: int | None = None, names: tuple[str, ...] = ()) -> None:  # fmt: skip
-        self._seq += 1
-        self.events.append(
-            Recorded(
-                self._seq,
-                at,
-                event,
-                cluster and _cut(cluster),
-                broker and _cut(broker),
-                number,
-                addr and _cut(addr),
-                cause,
-                detail and _cut(detail),
-                amount,
-                names,
-            )
-        )
+        place = (event, cluster and _cut(cluster), broker and _cut(broker), number, addr and _cut(addr))
+        self.events.append(Recorded(self.last + 1, at, *place, cause, detail and _cut(detail), amount, names))
+        self.last += 1
 
     def take_beats(self) -> list[tuple[str, str, int]]:
         """The heartbeats since the last call, if they are wanted."""

@@ -1,9 +1,30 @@
-"""A change in words."""
+"""A change as a row of the API, and in words."""
 
 from __future__ import annotations
 
-from rocketns.admin.api.rows import EventRow
+from dataclasses import dataclass
+from typing import Annotated
+
 from rocketns.admin.recent.ring import Recorded
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One change. Heartbeats that change nothing are left out."""
+
+    seq: Annotated[int, "1, 2, 3 … since the start"]
+    at: Annotated[int, "when it happened"]
+    event: Annotated[str, "as in the journal: reg, down, doubt, tput, tdel, map, kv, config, stall; and beside them "
+                     "back (it was unconfirmed), conflict, refused"]  # fmt: skip
+    text: Annotated[str, "the same in words"]
+    cluster: str | None
+    broker: str | None
+    id: int | None
+    address: str | None
+    cause: str | None
+    count: Annotated[int | None, "of topics"]
+    names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property"]
+
 
 GONE = {
     "unregister": "it said that it stops",
@@ -65,9 +86,9 @@ def in_words(one: Recorded) -> str:
 def _of_items(one: Recorded) -> str:
     match one.event:
         case "tput":
-            return f"{one.broker} has {_topics(one)} ({one.cause})"
+            return f"{one.broker} has topics {_topics(one)} ({one.cause})"
         case "tdel":
-            return f"{one.broker} has no longer {_topics(one)} ({one.cause})"
+            return f"{one.broker} no longer has topics {_topics(one)} ({one.cause})"
         case "map":
             return f"{one.broker} has queue mappings of {_topics(one)}"
         case "kv":
@@ -92,4 +113,4 @@ def _seconds(ms: int) -> str:
 
 def _topics(one: Recorded) -> str:
     more = (one.amount or 0) - len(one.names)
-    return ", ".join(one.names) + (f" and {more} more topics" if more > 0 else "")
+    return ", ".join(one.names) + (f" and {more} more" if more > 0 else "")

@@ -42,6 +42,8 @@ class Owner(Protocol):
 
     def now_ms(self) -> int: ...
 
+    def now_epoch_ms(self) -> int: ...
+
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
         """The connection was accepted."""
 
@@ -96,7 +98,7 @@ class AsyncioConnection(asyncio.Protocol):
         self._cause = Cause.CHANNEL_CLOSE
         self.address = self.host = "?"
         self.in_flight = 0
-        self.since_epoch_ms = 0
+        self.since_epoch_ms = owner.now_epoch_ms()
         self.requests = 0
         self.language: str | None = None
         self.version: int | None = None
@@ -118,6 +120,9 @@ class AsyncioConnection(asyncio.Protocol):
         self._owner.hold(OUTPUT, self, 0)
         self._transport = None
         self._owner.closed(self, cause)
+
+    def note_sender(self, language: str | None, version: int) -> None:
+        self.language, self.version = language, version
 
     def begin_request(self) -> None:
         self.in_flight += 1

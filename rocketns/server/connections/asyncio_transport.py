@@ -74,6 +74,9 @@ class AsyncioTransport:
     def now_ms(self) -> int:
         return self._clock.now().ms
 
+    def now_epoch_ms(self) -> int:
+        return self._clock.now().epoch_ms
+
     @property
     def idle_ms_max(self) -> int:
         return self._netty.idle_ms_max
@@ -89,7 +92,6 @@ class AsyncioTransport:
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
         """A connection was accepted. Beyond ``connectionsMax`` it is closed at once."""
         self.connections.add(connection)
-        connection.since_epoch_ms = self._clock.now().epoch_ms
         if len(self.connections) > self.limits.connections_max:
             connection.abort(Cause.CHANNEL_CLOSE, f"more than {self.limits.connections_max} connections")
             return

@@ -52,8 +52,7 @@ class Answering:
         """
         request = _decode(connection, frame)
         if request is not None:
-            connection.version = request.version
-            connection.language = LANGUAGES.get(request.language, OTHER)
+            connection.note_sender(LANGUAGES.get(request.language, OTHER), request.version)
         if request is None or request.is_response:
             connection.end_request()
         elif is_refused:

@@ -54,7 +54,9 @@ class ReactorConnection:
         "was_ended_here",
     )
 
-    def __init__(self, reactors: Reactors, number: int, address: str, high_water_bytes: int) -> None:
+    def __init__(
+        self, reactors: Reactors, number: int, address: str, high_water_bytes: int, since_epoch_ms: int
+    ) -> None:
         self._reactors = reactors
         self._number = number
         self._high_water_bytes = high_water_bytes
@@ -67,7 +69,7 @@ class ReactorConnection:
         self.address = address
         self.host = host_of(address)
         self.in_flight = 0
-        self.since_epoch_ms = 0
+        self.since_epoch_ms = since_epoch_ms
         self.requests = 0
         self.language: str | None = None
         self.version: int | None = None
@@ -78,6 +80,9 @@ class ReactorConnection:
     def took_frame(self) -> None:
         """The reactor counts a frame as in flight until a `flush` after its answer."""
         self._taken += 1
+
+    def note_sender(self, language: str | None, version: int) -> None:
+        self.language, self.version = language, version
 
     def begin_request(self) -> None:
         self.in_flight += 1

@@ -116,8 +116,8 @@ class ReactorTransport:
             self._control.resume(connection)
 
     def _opened(self, number: int, address: str) -> None:
-        connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes)
-        connection.since_epoch_ms = self._clock.now().epoch_ms
+        since_epoch_ms = self._clock.now().epoch_ms
+        connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes, since_epoch_ms)
         self._connections[number] = connection
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 

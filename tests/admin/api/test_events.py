@@ -17,10 +17,10 @@ def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Man
         managed.advance(0)
         rows = ask("events")["items"]
     assert [row["text"] for row in rows] == [
-        "broker-a has no longer t-0, t-1, t-2, t-3, t-4 and 5 more topics (unregister)",
+        "broker-a no longer has topics t-0, t-1, t-2, t-3, t-4 and 5 more (unregister)",
         "broker-a:0 at 10.0.0.1:10911 is gone: it said that it stops (last heard 0.0 s before)",
         "broker-a:0 at 10.0.0.1:10911 registered",
-        "broker-a has t-0, t-1, t-2, t-3, t-4 and 5 more topics (register)",
+        "broker-a has topics t-0, t-1, t-2, t-3, t-4 and 5 more (register)",
     ]
     assert [row["seq"] for row in rows] == [4, 3, 2, 1]
 
