@@ -45,6 +45,8 @@ class Owner(Protocol):
 
     def now_ms(self) -> int: ...
 
+    def now_epoch_ms(self) -> int: ...
+
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
         """The connection was accepted."""
 
@@ -82,7 +84,11 @@ class AsyncioConnection(asyncio.Protocol):
         "host",
         "idle_ms_max",
         "in_flight",
+        "language",
         "last_active_ms",
+        "requests",
+        "since_epoch_ms",
+        "version",
     )
 
     def __init__(self, owner: Owner) -> None:
@@ -98,6 +104,10 @@ class AsyncioConnection(asyncio.Protocol):
         self._cause = Cause.CHANNEL_CLOSE
         self.address = self.host = "?"
         self.in_flight = 0
+        self.since_epoch_ms = owner.now_epoch_ms()
+        self.requests = 0
+        self.language: str | None = None
+        self.version: int | None = None
         self.idle_ms_max = owner.idle_ms_max
         self.last_active_ms = owner.now_ms()
 
@@ -117,8 +127,12 @@ class AsyncioConnection(asyncio.Protocol):
         self._transport = None
         self._owner.closed(self, cause)
 
+    def note_sender(self, language: str | None, version: int) -> None:
+        self.language, self.version = language, version
+
     def begin_request(self) -> None:
         self.in_flight += 1
+        self.requests += 1
 
     def end_request(self) -> None:
         self.in_flight -= 1
@@ -126,6 +140,10 @@ class AsyncioConnection(asyncio.Protocol):
     def forgive(self, missed_ms: int) -> None:
         """The server did not run for this time, so it does not count as idle."""
         self.last_active_ms += missed_ms
+
+    @property
+    def is_tls(self) -> bool:
+        return self._tls is not None
 
     @property
     def is_open(self) -> bool:

@@ -85,6 +85,9 @@ class AsyncioTransport:
     def now_ms(self) -> int:
         return self._clock.now().ms
 
+    def now_epoch_ms(self) -> int:
+        return self._clock.now().epoch_ms
+
     @property
     def idle_ms_max(self) -> int:
         return self._netty.idle_ms_max

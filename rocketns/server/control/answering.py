@@ -10,7 +10,7 @@ from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext
 from rocketns.protocol import command
-from rocketns.protocol.codes import V5_3_1, ResponseCode, SerializeType
+from rocketns.protocol.codes import V5_3_1, LanguageCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.connection import Connection
@@ -24,6 +24,9 @@ log = logging.getLogger("rocketns.control")
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
+# A peer may name a language of any length.
+OTHER = LanguageCode.OTHER.name
+LANGUAGES: dict[str | None, str] = {name: name for name in LanguageCode.__members__}
 TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame"))
 
 
@@ -58,6 +61,8 @@ class Answering:
         if self._measures is not None:
             self._began_ns = self._clock.spent_ns()
         request = _decode(connection, frame)
+        if request is not None:
+            connection.note_sender(LANGUAGES.get(request.language, OTHER), request.version)
         if request is None or request.is_response:
             connection.end_request()
         elif is_refused:

@@ -12,7 +12,7 @@ import logging
 import socket
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rocketns._fast.connections.messages import Kind
 from rocketns._fast.reactor.reactors import Reactors
@@ -69,6 +69,11 @@ class ReactorTransport:
         """One for each reactor. They run between `accept` and `stop`."""
         return self._threads
 
+    @property
+    def connections(self) -> Collection[ReactorConnection]:
+        """Those that are open. Control only."""
+        return self._connections.values()
+
     def accept(self, listening: socket.socket) -> None:
         """Accept all connections of a listening socket, which is this transport's from now on."""
         self._listening = listening
@@ -118,7 +123,9 @@ class ReactorTransport:
 
     def _opened(self, number: int, address: str) -> None:
         self.opened += 1
-        self._connections[number] = ReactorConnection(self._reactors, number, address, self._high_water_bytes)
+        since_epoch_ms = self._clock.now().epoch_ms
+        connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes, since_epoch_ms)
+        self._connections[number] = connection
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
     def _moved(self, number: int, to: int) -> None:
