@@ -17,7 +17,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity pipeline sanitize soak mutants simulate demo bench wheels helm build clean
+.PHONY: help run test check interop parity docker pipeline sanitize soak mutants simulate demo bench wheels helm build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -43,6 +43,9 @@ interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brok
 
 parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java NameServer and to rocketns, the answers side by side
 	@exec $(PY) -m pytest $(SPREAD) interop/parity $(ARGS)
+
+docker: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with containers; COMPILES=1 has the image compile rocketns, too
+	@ROCKETNS_DOCKER_COMPILES=$(COMPILES) $(PY) -m pytest -n 0 interop/docker $(ARGS)
 
 pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
 	@exec $(PY) -m pytest tests/pipeline $(ARGS)
