@@ -7,7 +7,7 @@ from rocketns.admin.api.assessing import assess, worst
 from rocketns.admin.api.copies import copy_brokers
 from rocketns.admin.api.rows import StatusRow
 from rocketns.admin.api.tables import Source
-from rocketns.admin.probes import why_not_ready
+from rocketns.admin.readiness import why_not_ready
 
 
 async def read_status(source: Source) -> StatusRow:

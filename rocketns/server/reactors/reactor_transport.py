@@ -11,6 +11,7 @@ import asyncio
 import logging
 import socket
 import threading
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from rocketns._fast.connections.messages import Kind
@@ -35,7 +36,10 @@ TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and ti
 
 
 class ReactorTransport:
-    """Plain connections. The others are given to the asyncio transport. Runs on control's thread."""
+    """Plain connections. The others are given to the asyncio transport. Runs on control's thread.
+
+    ``opened`` and ``lookups_handed_over`` count, ``endings`` by `Ending`: any thread may read them.
+    """
 
     def __init__(
         self, configuration: Configuration, reactors: Reactors, control: Control, clock: Clock,
@@ -56,7 +60,9 @@ class ReactorTransport:
         self._goes_on = False
         self._allowance = IdleAllowance()
         self._rounds_wanted: list[int] = []
-        self._lookups_handed_over = 0
+        self.lookups_handed_over = 0
+        self.opened = 0
+        self.endings: Counter[int] = Counter()
 
     @property
     def threads(self) -> Sequence[threading.Thread]:
@@ -116,6 +122,7 @@ class ReactorTransport:
             self._control.resume(connection)
 
     def _opened(self, number: int, address: str) -> None:
+        self.opened += 1
         since_epoch_ms = self._clock.now().epoch_ms
         connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes, since_epoch_ms)
         self._connections[number] = connection
@@ -128,6 +135,7 @@ class ReactorTransport:
 
     def _closed(self, number: int, ending: int) -> None:
         connection = self._connections.pop(number)
+        self.endings[ending] += 1
         cause = connection.ended(ending)
         if cause is Cause.CHANNEL_IDLE:
             log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", connection.address)
@@ -139,7 +147,7 @@ class ReactorTransport:
             self._reactors.done_with(len(frame))
             return
         connection.took_frame()
-        self._lookups_handed_over += seems_look_up(frame)
+        self.lookups_handed_over += seems_look_up(frame)
         self._control.submit(connection, frame, self._reactors.done_with)
 
     def close_idle(self) -> None:
@@ -170,4 +178,4 @@ class ReactorTransport:
         self._listening = None
         counted = self._reactors.counters()
         log.info("route look-ups: %d answered by reactors, %d handed over",
-                 sum(map(sum, counted)), self._lookups_handed_over)  # fmt: skip
+                 sum(map(sum, counted)), self.lookups_handed_over)  # fmt: skip
