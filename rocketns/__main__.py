@@ -101,6 +101,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     give_back_large_blocks()
+    gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     _say_that_it_lives(controller, supervisor)
@@ -108,7 +109,9 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     if admin is not None:
         admin.start()
     signals.reread_at_sighup(partial(_reread, controller, log_writer, supervisor))
-    await controller.start()
+    if not await _started(controller, stop):
+        await controller.stop()
+        return 0
     signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
     _spare_the_collector()
     if controller.reactors is not None:
@@ -123,6 +126,20 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     if admin is not None:
         admin.stop()
     return 0
+
+
+async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
+    """Whether the server started before a signal wanted its end: reading the routes may take long. StartupError."""
+    starting, stopping = asyncio.ensure_future(controller.start()), asyncio.ensure_future(stop.wait())
+    await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    log.info("stopped before the start came to its end")
+    starting.cancel()
+    await asyncio.wait({starting})
+    return False
 
 
 def _say_that_it_lives(controller: NamesrvController, supervisor: Supervisor) -> None:
@@ -143,6 +160,7 @@ def _reread(controller: NamesrvController, log_writer: LogWriter, supervisor: Su
 def _spare_the_collector() -> None:
     """The objects of the start stay until the end, so the collector never walks them again."""
     gc.freeze()
+    gc.enable()
     gc.set_threshold(GC_YOUNG_OBJECTS, GC_YOUNG_ROUNDS, GC_OLD_ROUNDS)
 
 

@@ -1,12 +1,13 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
 [errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor → server
-→ controller → admin → [cli, logs, signals] → __main__
+→ [first_routes, controller] → admin → [cli, logs, signals] → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
-what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps. ``server`` has all rooms.
-Nothing else needs one, but for ``__main__``, which sets up the memory allocation.
+what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps; the journal, because a start
+reads millions. ``server`` has all rooms. Nothing else needs one, but for ``__main__``, which sets up the memory
+allocation.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ ORDER = (
     {"routeinfo", "kvconfig", "fleet"},
     {"processor"},
     {"server"},
-    {"controller"},
+    {"first_routes", "controller"},
     {"admin"},
     {"cli", "logs", "signals"},
     {"__main__"},
 )
 # Beside the order: what they may import of it, and who may import them.
 ALLOWED_BESIDE = {
-    "journal": {"errors", "files", "config", "protocol", "routeinfo"},
+    "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
     "pipeline": {"journal", "errors"},
     "tools": {"errors", "logtext", "config", "protocol", "fleet", "server"},
 }
@@ -40,7 +41,7 @@ ROOMS_OF = {
     "server": set(ROOMS),
     "__main__": {"system"},
 }
-IMPORTERS_OF_JOURNAL = {"controller", "admin", "__main__"}
+IMPORTERS_OF_JOURNAL = {"first_routes", "controller", "admin", "__main__"}
 # When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
 OTHER_PROGRAMS = {"pipeline", "tools"}
 IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}

@@ -12,7 +12,8 @@ from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import EVENTS, OFFSETS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
-from rocketns.pipeline.jobs.history.clocks import clock_offsets, corrected
+from rocketns.pipeline.jobs.history.clockdays import clock_days, clock_offsets
+from rocketns.pipeline.jobs.history.clocks import corrected
 from tests.pipeline.duck import clocks as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
@@ -27,16 +28,18 @@ from tests.pipeline.journals import (
     worked_example,
 )
 
+# Far from midnight, so that all clocks have the same day.
+NOON = DAY_START + 12 * 3600 * SECOND
 BROKERS = [Broker(f"broker-{name}", f"10.0.0.{number}:10911") for number, name in enumerate("abc", 1)]
 
 
 def fleet(offsets_s: dict[str, float], versions: int, silent_at_n1: bool = False) -> Journals:
     """Ten minutes of three brokers that every name server hears within 20 ms, with clocks that are off by so many s."""
     chance = random.Random(1)
-    journals = {ns: Journal(DAY_START + int(off * SECOND), ns) for ns, off in offsets_s.items()}
+    journals = {ns: Journal(NOON + int(off * SECOND), ns) for ns, off in offsets_s.items()}
     for beat in range(20):
         for number, broker in enumerate(BROKERS):
-            sent = DAY_START + (1 + beat * 30 + number * 7) * SECOND
+            sent = NOON + (1 + beat * 30 + number * 7) * SECOND
             for ns, journal in journals.items():
                 if silent_at_n1 and ns == "n1" and beat > 4:
                     continue
@@ -48,7 +51,7 @@ def fleet(offsets_s: dict[str, float], versions: int, silent_at_n1: bool = False
 
 def offsets_of(spark: SparkSession, journals: Journals) -> dict[str, tuple[Any, ...]]:
     """offset in s, method, reference, uncertainty in s; held to the independent version on the way."""
-    frame = clock_offsets(cut(events_frame(spark, journals)))
+    frame = clock_offsets(clock_days(cut(events_frame(spark, journals))))
     assert frame.schema.simpleString() == OFFSETS.simpleString()
     found = rows(frame)
     assert found == duck_rows(duck_events(journals), duck.OFFSETS)
@@ -97,13 +100,13 @@ def test_an_offset_of_a_whole_period_cannot_be_told_from_none_by_heartbeats(spar
 def test_corrected_clocks_leave_only_real_differences(spark: SparkSession) -> None:
     """The same changes of a topic, 47 s apart by the clocks, make windows; after the correction there is none."""
     journals = fleet({"n1": 0, "n2": 47.3}, versions=9)
-    events, observation = cut(events_frame(spark, journals)), Observation(DAY_START, DAY_START + 640 * SECOND)
+    events, observation = cut(events_frame(spark, journals)), Observation(NOON, NOON + 640 * SECOND)
 
     def windows(seen: Any) -> int:
         base = state.base(seen, observation, keep=cut)
         topics = cut(state.topic_intervals(seen, base, observation))
         return len(rows(divergence.key_windows(topics, base.uptime, observation)))
 
-    shifted = cut(corrected(events, clock_offsets(events)))
+    shifted = cut(corrected(events, clock_days(events)))
     assert shifted.schema.simpleString() == EVENTS.simpleString()
     assert (windows(events) > 0, windows(shifted)) == (True, 0)

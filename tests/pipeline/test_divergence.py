@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, OFFSETS, TOPIC_INTERVALS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.schema import CLOCK_DAYS, KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS, TOPIC_SEGMENTS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.doubts import topic_doubts
@@ -151,12 +151,11 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     topics = cut(state.topic_intervals(events, base, observation))
     members = cut(state.broker_intervals(events, base, observation))
     doubts = cut(topic_doubts(events, base, topics, observation))
-    offsets = spark.createDataFrame(
-        [("n1", 0, 0, 0, "reference", "n1", 0), ("n2", 0, 9, 0, "heartbeats", "n1", 30 * SECOND)], OFFSETS
-    )
+    known = (("n1", 0, 0, 0, "reference", "n1", 0), ("n2", 0, 9, 0, "heartbeats", "n1", 30 * SECOND))
+    clocks = spark.createDataFrame([("2026-01-01", *clock) for clock in known], CLOCK_DAYS)
     windows = cut(
         divergence.key_windows(
-            topics, base.uptime, observation, broker_intervals=members, topic_doubts=doubts, clock_offsets=offsets,
+            topics, base.uptime, observation, broker_intervals=members, topic_doubts=doubts, clock_days=clocks,
             system_topics=system_topics(members),
         )
     )  # fmt: skip
@@ -166,7 +165,7 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     duck_state.topic_intervals(db)
     duck_doubts.topic_doubts(db)
     assert rows(doubts) == duck_rows(db, "from topic_doubts")
-    db.register("clock_offsets", offsets.toArrow())
+    db.register("clock_offsets", clocks.toArrow())
     duck.key_windows(db, MIN_WINDOW_US)
     found = rows(windows)
     assert found == duck_rows(db, "from key_windows")

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.contract.schema import KEY_WINDOWS, OFFSETS, TOPIC_DOUBTS
+from rocketns.pipeline.contract.schema import CLOCK_DAYS, KEY_WINDOWS, TOPIC_DOUBTS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.certainty import certain, with_clocks
 from rocketns.pipeline.jobs.history import state
@@ -154,7 +154,8 @@ def test_windows_that_rest_on_lost_records_have_no_segments(spark: SparkSession)
 def test_a_window_shorter_than_the_clocks_of_two_of_its_name_servers_are_known_is_marked(spark: SparkSession) -> None:
     """Windows of 60 s between name servers that are named by how many s their clocks are known to."""
     known = {"0": 0, "20": 20, "30": 30, "31": 31, "61": 61, "unknown": None}
-    offsets = frame(spark, OFFSETS, [{"ns": ns, "uncertainty": s and s * SECOND} for ns, s in known.items()])
+    days = [{"day": "1970-01-01", "ns": ns, "uncertainty": s and s * SECOND} for ns, s in known.items()]
+    clocks = frame(spark, CLOCK_DAYS, days)
     marked = {
         ("0", "20"): None, ("0", "61"): "clocks", ("30", "30"): None, ("30", "31"): "clocks",
         ("0", "unknown"): "clocks", ("0", "0", "20", "30"): None, ("not-heard-of",): "clocks",
@@ -163,5 +164,5 @@ def test_a_window_shorter_than_the_clocks_of_two_of_its_name_servers_are_known_i
         {"topic": "T", "t1": 0, "t2": 60 * SECOND, "values": [{"ns": ns, "present": True} for ns in servers]}
         for servers in marked
     ])  # fmt: skip
-    found = with_clocks(windows, offsets).collect()
+    found = with_clocks(windows, clocks).collect()
     assert {tuple(value["ns"] for value in row["values"]): row["doubt"] for row in found} == marked

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.schema import FILES, OFFSETS
+from rocketns.pipeline.contract.schema import CLOCK_DAYS, FILES
 from rocketns.pipeline.jobs.history.reach import EXTENTS, REACHES, extents, reaches
 from rocketns.pipeline.jobs.history.strays import late_days, steadied, suspects
 from tests.pipeline.frames import cut, rows
@@ -90,9 +90,9 @@ def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times(sp
         ("n1", 0, ["2026-01-02"], True),
         ("stray-first", 0, ["2026-01-01"], False),
     ]
-    offsets = spark.createDataFrame([("n1", 60 * SECOND, 3, 0, "versions", "n2", 0)], OFFSETS)
-    assert late_days(files, offsets, (DAY + 86_490) * SECOND) == ["2026-01-02", "2036-01-01"]
-    assert late_days(files, offsets, (DAY + 86_491) * SECOND) == ["2036-01-01"]
+    clocks = spark.createDataFrame([("2026-01-02", "n1", 60 * SECOND, 3, 0, "versions", "n2", 0)], CLOCK_DAYS)
+    assert late_days(files, clocks, (DAY + 86_490) * SECOND) == ["2026-01-02", "2036-01-01"]
+    assert late_days(files, clocks, (DAY + 86_491) * SECOND) == ["2036-01-01"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from rocketns.pipeline.batch.around import around
 from rocketns.pipeline.batch.run import EVENTS_FOLDER
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.jobs.history.clocks import NONE, REFERENCE, clock_offsets, corrected
+from rocketns.pipeline.jobs.history.clockdays import NONE, REFERENCE, clock_days, clock_offsets
+from rocketns.pipeline.jobs.history.clocks import corrected
 from rocketns.pipeline.jobs.history.explain import lost_before, routes_at
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.jobs.history.state import topic_changes
@@ -20,7 +21,7 @@ from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import SUMMARY, Results
 
 Row = Mapping[str, Any]
-OFFSETS_TABLE = "clock_offsets"
+CLOCKS_TABLE = "clock_days"
 
 
 def explained_route(spark: SparkSession, journal: str | None, out: str | None, topic: str, at: int) -> list[str]:
@@ -29,8 +30,9 @@ def explained_route(spark: SparkSession, journal: str | None, out: str | None, t
         raise BadInput("name the --journal, or the --out of an earlier run")
     folder = None if out is None else Folder(spark, out)
     found = around(spark, journal, folder.path(EVENTS_FOLDER) if folder else None, at)
-    offsets = _cut(_offsets(spark, folder, found.events))
-    events = _cut(corrected(found.events, offsets))
+    clocks = _cut(_clocks_of(spark, folder, found.events))
+    events = _cut(corrected(found.events, clocks))
+    offsets = clock_offsets(clocks.where(F.col("day") <= exact_text(at)[:10]))
     routes = _rows(routes_at(events, topic, at, keep=_cut))
     since = {(row["ns"], row["broker"]): row["last"] for row in _rows(_told(events, topic, at))}
     lost = {row["ns"]: row["t"] for row in _rows(lost_before(events, at, _cut))}
@@ -40,11 +42,11 @@ def explained_route(spark: SparkSession, journal: str | None, out: str | None, t
     return told
 
 
-def _offsets(spark: SparkSession, folder: Folder | None, events: DataFrame) -> DataFrame:
-    """OFFSETS of the earlier run, which saw more samples; otherwise estimated from these events."""
+def _clocks_of(spark: SparkSession, folder: Folder | None, events: DataFrame) -> DataFrame:
+    """CLOCK_DAYS of the earlier run, which saw more samples; otherwise estimated from these events."""
     if folder is not None and folder.exists(SUMMARY):
-        return Results.published(spark, folder).frame(OFFSETS_TABLE)
-    return clock_offsets(events, _cut)
+        return Results.published(spark, folder).frame(CLOCKS_TABLE)
+    return clock_days(events, keep=_cut)
 
 
 def _cut(frame: DataFrame) -> DataFrame:

@@ -62,9 +62,9 @@ class Inputs:
         return self._told.where((F.col("ts") >= begin) & (F.col("ts") < end))
 
     def events(self) -> DataFrame:
-        offsets, end = self["clock_offsets"], self._observation.t1
-        events = corrected(self._told, offsets)
-        late = events.where(F.col("dt").isin(late_days(self["files"], offsets, end)))
+        clocks, end = self["clock_days"], self._observation.t1
+        events = corrected(self._told, clocks)
+        late = events.where(F.col("dt").isin(late_days(self["files"], clocks, end)))
         return steadied(events, suspects(late, end), end)
 
     def base(self) -> Base:

@@ -14,7 +14,8 @@ from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
 from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.jobs.history.clocks import REFERENCE, VERSIONS
+from rocketns.pipeline.jobs.history.clockdays import REFERENCE
+from rocketns.pipeline.jobs.history.clocks import VERSIONS
 from rocketns.pipeline.report.beside.lines import json_lines
 from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput

@@ -22,7 +22,7 @@ JOBS = (
         schema.KEY_WINDOWS, "divergence.key_windows",
         (
             "topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep", "topic_doubts",
-            "clock_offsets", "system_topics",
+            "clock_days", "system_topics",
         ),
         "divergence", "divergence", meanings.WINDOWS, (LOST_LAST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
     ),
@@ -198,8 +198,13 @@ JOBS = (
         "fleet", "growth", meanings.LIMITS, ("used desc", "measure"),
     ),
     Job(
-        "clock_offsets", "a name server's clock",
-        schema.OFFSETS, "history.clocks.clock_offsets", ("raw_events", "keep", "hold"),
+        "clock_days", "a name server's clock on a day",
+        schema.CLOCK_DAYS, "history.clockdays.clock_days", ("raw_events", "keep", "hold"),
+        "clocks", "quality", meanings.CLOCKS,
+    ),
+    Job(
+        "clock_offsets", "a name server's clock on the last day",
+        schema.OFFSETS, "history.clockdays.clock_offsets", ("clock_days",),
         "clocks", "quality", meanings.CLOCKS,
     ),
     Job(

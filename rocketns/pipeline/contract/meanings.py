@@ -252,7 +252,10 @@ LIMITS = Meaning(
 CLOCKS = Meaning(
     "How far each name server's clock is ahead of the reference, from how many samples that was estimated, and by how "
     "much the estimate may be wrong.",
-    ("One offset per name server holds for the whole observation. The page shows it under “What was read”.",),
+    (
+        "One offset per name server holds for a day of its journal. It depends on that day and those before it. The "
+        "page shows the last one under “What was read”.",
+    ),
 )
 SOURCES = Meaning(
     "What was read, per name server. Its times were corrected by the clock offset before name servers were compared. "

@@ -5,7 +5,7 @@ Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``.
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructType
 
 from rocketns.journal import record
 from rocketns.pipeline.contract.frames import columns
@@ -28,10 +28,14 @@ FILES = columns(
     "dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long open:boolean"
 )
 
+LONGS = ArrayType(LongType())
+
 # offset: a name server's clock minus the reference's, us. method: reference (offset 0) | versions | heartbeats | none
 # (offset 0, which rests on nothing); spread: median deviation of the samples, us; uncertainty: by how much the offset
 # may be wrong, us, null if nothing bounds it.
 OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string uncertainty:long")
+# The same for each UTC day of the journal's folders (day: "2025-01-31").
+CLOCK_DAYS = StructType([*columns("day:string").fields, *OFFSETS.fields])
 
 # What is missing from the input. kind: corrupt (n lines) | drop (n dropped records) | hole (n missing records) |
 # silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).

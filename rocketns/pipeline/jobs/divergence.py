@@ -39,18 +39,18 @@ def key_windows(
     keep: Keep = as_it_is,
     *,
     topic_doubts: DataFrame | None = None,
-    clock_offsets: DataFrame | None = None,
+    clock_days: DataFrame | None = None,
     system_topics: DataFrame | None = None,
 ) -> DataFrame:
     """KEY_WINDOWS of at least ``min_window_us``. A window is cut where doubt begins or ends. Without the broker
-    intervals ``gap`` is null, without the doubts and the offsets ``doubt``, without the system topics ``kind``."""
+    intervals ``gap`` is null, without the doubts and the clocks ``doubt``, without the system topics ``kind``."""
     points = _points(topic_intervals, ns_uptime)
     found = _stretches_of_difference(with_sure(points, topic_doubts)).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
     told = _with_values(keep(found), topic_intervals, ns_uptime)
     told = _with_gap(told, broker_intervals) if broker_intervals is not None else told.withColumn("gap", F.lit(None))
-    told = with_clocks(told, clock_offsets) if clock_offsets is not None else told
+    told = with_clocks(told, clock_days) if clock_days is not None else told
     told = with_kind(told, system_topics) if system_topics is not None else told.withColumn("kind", F.lit(None))
     return conform(told, KEY_WINDOWS)
 

@@ -155,6 +155,7 @@ TWINS: Mapping[str, Twin] = {
     "ordered_keys": from_tables(ordered.SQL),
     "growth": from_tables(growth.GROWTH),
     "growth_limits": from_tables(growth.LIMITS),
+    "clock_days": Twin(lambda run: [("2026-01-01", *row) for row in TWINS["clock_offsets"].rows(run)]),
     "clock_offsets": Twin(lambda run: duck_rows(run.events_only(), clocks.OFFSETS.replace("all_events", "raw_events"))),
     "sources": from_tables(sources.SQL),
     "quality": Twin(_quality, ("kind", "ns", "boot", "n")),

@@ -8,8 +8,9 @@ A broker sends each registration to all its name servers at once. Two kinds of s
   member at the reference. That measures offsets of up to half a heartbeat period (15 s with RocketMQ's 30 s).
 
 The offset is the median. It is accepted if at least half of the samples lie within AGREE_US of it. Without an accepted
-offset the times of a name server stay as they are (method none). One offset holds for the whole observation. A clock
-that drifts by more than the shortest window shows up as jitter and as ``spread``.
+offset the times of a name server stay as they are (method none). Each day of the journal has its own estimate, from
+its own records; ``clockdays`` makes the offsets of a run of days from them. A clock that drifts within a day by more
+than the shortest window shows up as jitter and as ``spread``.
 
 ``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
 are. Heartbeats repeat: an offset of one period more fits them as well, so they leave a period of uncertainty, unless
@@ -22,10 +23,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import MEMBER
-from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
-from rocketns.pipeline.contract.schema import OFFSETS
+from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform
+from rocketns.pipeline.contract.schema import LONGS
 
-REFERENCE, VERSIONS, HEARTBEATS, NONE = "reference", "versions", "heartbeats", "none"
+VERSIONS, HEARTBEATS = "versions", "heartbeats"
 SAMPLES_MIN = 3  # of versions
 AGREE_US = 1_000_000
 FRESH_MS = 60_000  # after a longer silence the version may be older than the heartbeat
@@ -33,108 +34,111 @@ FAR_US = 3_600_000_000
 HALF_BEAT_US = 15_000_000
 MEMBERS_MAX = 30  # used as samples
 
+DAY = "dt"
 VERSION = ("dvt", "dvc", "dvs")
+# A row for each day, name server and method; one with a null method for a name server without samples on the day.
+# reference: the name server with the most heartbeats of the sampled members on that day; agreeing: samples near the
+# offset; latest: the last SAMPLES_MIN differences of versions, us, the last one first.
+ESTIMATES = columns(
+    "dt:string ns:string reference:string method:string offset:long samples:long spread:long agreeing:long "
+    "uncertainty:long latest:longs", longs=LONGS,
+)  # fmt: skip
 
 
-def clock_offsets(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = None) -> DataFrame:
-    """OFFSETS, one row per name server. The reference is the name server with the most heartbeats of the sampled
-    members.
+def estimates(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = None) -> DataFrame:
+    """ESTIMATES of EVENTS.
 
     ``keep`` is called on the frames that the rest is built on; they hold records of the sampled members only. ``hold``
     is called on those of few rows, by default ``keep``.
     """
     hold = hold or keep
     members = hold(_members(raw_events))
-    heard = raw_events.where(F.col("ev").isin("reg", "hb")).select("ns", "ev", *MEMBER, *VERSION, "ts", "gap")
-    told = keep(heard.join(F.broadcast(members), [*MEMBER], "left_semi"))
+    heard = raw_events.where(F.col("ev").isin("reg", "hb")).select(DAY, "ns", "ev", *MEMBER, *VERSION, "ts", "gap")
+    told = keep(heard.join(F.broadcast(members), [DAY, *MEMBER], "left_semi"))
     firsts = hold(_first_heartbeats(told))
     servers = hold(_servers(raw_events, firsts))
     no_gap = F.lit(None).cast("long").alias("gap")
     versions = _version_differences(firsts, servers).select("*", no_gap, F.lit(VERSIONS).alias("method"))
     beats = _beat_differences(told, servers).select("*", F.lit(HEARTBEATS).alias("method"))
     judged = _judged(keep(versions.unionByName(beats)))
-    # By name, heartbeats come before versions.
-    best = Window.partitionBy("ns").orderBy(F.col("method").desc())
-    chosen = judged.withColumn("rank", F.row_number().over(best)).where("rank = 1")
-    told_all = servers.join(F.broadcast(chosen), ["ns"], "left").fillna(0, ["offset", "samples", "spread"])
-    is_reference = F.col("ns") == F.col("reference")
-    rests_on = F.when(is_reference, REFERENCE).otherwise(F.coalesce("method", F.lit(NONE)))
-    uncertainty = F.when(is_reference, 0).otherwise(F.col("uncertainty"))
-    return conform(told_all.withColumns({"method": rests_on, "uncertainty": uncertainty}), OFFSETS)
+    return conform(servers.join(F.broadcast(judged), [DAY, "ns"], "left"), ESTIMATES)
 
 
-def corrected(events: DataFrame, clock_offsets: DataFrame) -> DataFrame:
-    """The events with ``ts`` converted to the reference's clock."""
+def corrected(events: DataFrame, clock_days: DataFrame) -> DataFrame:
+    """The events with ``ts`` converted to the reference's clock, by CLOCK_DAYS."""
     shifted = F.col("ts") - F.coalesce("offset", F.lit(0))
-    joined = events.join(F.broadcast(clock_offsets.select("ns", "offset")), "ns", "left")
+    of_days = F.broadcast(clock_days.select(F.col("day").alias(DAY), "ns", "offset"))
+    joined = events.join(of_days, [DAY, "ns"], "left")
     return joined.select(*[shifted.alias("ts") if name == "ts" else F.col(name) for name in events.columns])
 
 
 def _members(events: DataFrame) -> DataFrame:
-    """The members that most name servers mention in registrations, downs and snapshots. Such records are few, so this
-    is cheap."""
+    """The members that most name servers mention on a day in registrations, downs and snapshots. Such records are few,
+    so this is cheap."""
+    in_order = Window.partitionBy(DAY).orderBy(F.col("servers").desc(), *MEMBER)
     return (
         events.where(F.col("ev").isin("reg", "down", "snap") & F.col("addr").isNotNull())
-        .groupBy(*MEMBER)
+        .groupBy(DAY, *MEMBER)
         .agg(F.count_distinct("ns").alias("servers"))
-        .orderBy(F.col("servers").desc(), *MEMBER)
-        .limit(MEMBERS_MAX)
-        .select(*MEMBER)
+        .withColumn("place", F.row_number().over(in_order))
+        .where(F.col("place") <= MEMBERS_MAX)
+        .select(DAY, *MEMBER)
     )
 
 
 def _first_heartbeats(told: DataFrame) -> DataFrame:
-    """Per name server, member and version: first_ts, the gap before it, and the count of records."""
-    return told.groupBy("ns", *MEMBER, *VERSION).agg(
+    """Per day, name server, member and version: first_ts, the gap before it, and the count of records."""
+    return told.groupBy(DAY, "ns", *MEMBER, *VERSION).agg(
         F.min("ts").alias("first_ts"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count")
     )
 
 
 def _servers(events: DataFrame, firsts: DataFrame) -> DataFrame:
-    """ns, reference."""
-    counts = firsts.groupBy("ns").agg(F.sum("count").alias("count"))
-    chosen = counts.agg(F.min(F.struct((-F.col("count")).alias("least"), "ns")).alias("first"))
-    names = events.select("ns").distinct()
-    return names.join(F.broadcast(chosen), how="cross").select("ns", F.col("first.ns").alias("reference"))
+    """DAY, ns, reference."""
+    counts = firsts.groupBy(DAY, "ns").agg(F.sum("count").alias("count"))
+    chosen = counts.groupBy(DAY).agg(F.min(F.struct((-F.col("count")).alias("least"), "ns")).alias("first"))
+    names = events.select(DAY, "ns").distinct()
+    return names.join(F.broadcast(chosen), DAY, "left").select(DAY, "ns", F.col("first.ns").alias("reference"))
 
 
 def _version_differences(firsts: DataFrame, servers: DataFrame) -> DataFrame:
-    """ns, difference."""
+    """DAY, ns, at, difference."""
     fresh = (
         firsts.where("dvc is not null")
-        .withColumn("earliest", F.min("first_ts").over(Window.partitionBy("ns", *MEMBER)))
+        .withColumn("earliest", F.min("first_ts").over(Window.partitionBy(DAY, "ns", *MEMBER)))
         .where((F.col("first_ts") > F.col("earliest")) & (F.col("gap") <= FRESH_MS))
-        .join(F.broadcast(servers), "ns", "inner")
+        .join(F.broadcast(servers), [DAY, "ns"], "inner")
     )
-    reference = fresh.where("ns = reference").select(*MEMBER, *VERSION, F.col("first_ts").alias("reference_ts"))
-    same = [F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in (*MEMBER, *VERSION)]
+    reference = fresh.where("ns = reference").select(DAY, *MEMBER, *VERSION, F.col("first_ts").alias("reference_ts"))
+    same = [F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in (DAY, *MEMBER, *VERSION)]
+    difference = F.col("first_ts") - F.col("reference_ts")
     return (
         fresh.where("ns <> reference")
         .alias("a")
         .join(reference.alias("b"), same, "inner")
-        .select("ns", (F.col("first_ts") - F.col("reference_ts")).alias("difference"))
+        .select(f"a.{DAY}", "ns", F.col("first_ts").alias("at"), difference.alias("difference"))
         .where(F.abs("difference") <= FAR_US)
     )
 
 
 def _beat_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
-    """ns, difference, gap (ms since the heartbeat before)."""
+    """DAY, ns, at, difference, gap (ms since the heartbeat before)."""
     of_reference = F.when(F.col("ns") == F.col("reference"), F.col("ts"))
     # Two sorts: Spark recomputes a frame that looks forward for each row.
-    upwards = Window.partitionBy(*MEMBER).orderBy("ts", "ns").rowsBetween(Window.unboundedPreceding, -1)
+    upwards = Window.partitionBy(DAY, *MEMBER).orderBy("ts", "ns").rowsBetween(Window.unboundedPreceding, -1)
     downwards = (
-        Window.partitionBy(*MEMBER)
+        Window.partitionBy(DAY, *MEMBER)
         .orderBy(F.col("ts").desc(), F.col("ns").desc())
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     return (
         told.where("ev = 'hb'")
-        .select("ns", *MEMBER, "ts", "gap")
-        .join(F.broadcast(servers), "ns", "inner")
+        .select(DAY, "ns", *MEMBER, "ts", "gap")
+        .join(F.broadcast(servers), [DAY, "ns"], "inner")
         .withColumn("before", F.col("ts") - F.last(of_reference, ignorenulls=True).over(upwards))
         .withColumn("after", F.col("ts") - F.last(of_reference, ignorenulls=True).over(downwards))
         .where("ns <> reference")
-        .select("ns", _nearer("before", "after").alias("difference"), "gap")
+        .select(DAY, "ns", F.col("ts").alias("at"), _nearer("before", "after").alias("difference"), "gap")
         .where(F.abs("difference") <= HALF_BEAT_US)
     )
 
@@ -149,13 +153,14 @@ def _nearer(before: str, after: str) -> Column:
 
 
 def _judged(differences: DataFrame) -> DataFrame:
-    """ns, method, offset, samples, spread, uncertainty; no row where samples are too few or disagree."""
-    by = ["ns", "method"]
+    """DAY, ns, method, offset, samples, spread, agreeing, uncertainty, latest."""
+    by = [DAY, "ns", "method"]
+    is_version = F.col("method") == VERSIONS
     middle = differences.groupBy(*by).agg(F.round(F.median("difference")).cast("long").alias("offset"))
     away = F.abs(F.col("difference") - F.col("offset"))
-    needed = F.when(F.col("method") == VERSIONS, SAMPLES_MIN).otherwise(1)
     period = F.round(F.median("gap") * 1000).cast("long")
-    agreed = F.max(F.when((F.col("method") == VERSIONS) & (away <= AGREE_US), away))
+    agreed = F.max(F.when(is_version & (away <= AGREE_US), away))
+    versions = F.sort_array(F.collect_list(F.when(is_version, F.struct("at", "difference"))), asc=False)
     return (
         differences.join(F.broadcast(middle), by, "inner")
         .groupBy(*by, "offset")
@@ -164,6 +169,6 @@ def _judged(differences: DataFrame) -> DataFrame:
             F.round(F.median(away)).cast("long").alias("spread"),
             F.count_if(away <= AGREE_US).alias("agreeing"),
             F.coalesce(period, agreed).alias("uncertainty"),
+            F.slice(versions, 1, SAMPLES_MIN)["difference"].alias("latest"),
         )
-        .where((F.col("samples") >= needed) & (F.col("agreeing") * 2 >= F.col("samples")))
     )

@@ -11,9 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812
 Suspects = Mapping[tuple[str, int], int]
 
 
-def late_days(files: DataFrame, clock_offsets: DataFrame, end: int) -> list[str]:
+def late_days(files: DataFrame, clock_days: DataFrame, end: int) -> list[str]:
     """The days of FILES with a record at or after ``end``: the last ones, and those with a stray record."""
-    joined = files.join(F.broadcast(clock_offsets.select("ns", "offset")), "ns", "left")
+    of_days = F.broadcast(clock_days.select(F.col("day").alias("dt"), "ns", "offset"))
+    joined = files.join(of_days, ["dt", "ns"], "left")
     late = joined.where(F.col("last") - F.coalesce("offset", F.lit(0)) >= end)
     return sorted(row["dt"] for row in late.select("dt").distinct().collect())
 

@@ -1,0 +1,154 @@
+"""The clock offsets of each day, from the estimates of the days one after another. Plain values.
+
+A day's offset depends on that day and those before it, never on later ones. So a run can go on where an earlier one
+stopped. The reference stays the same: that of the first day on which brokers were heard. A day that was estimated
+against another name server is converted by what is known of the two clocks.
+
+Of each name server, in this order: the versions of the day; the last SAMPLES_MIN versions of it and the days before;
+the offset of the day before, if an earlier day knew it by versions and the heartbeats of this day do not contradict
+it; the heartbeats of the day; the offset of the day before; none. Heartbeats show an offset up to a multiple of their
+period. If they agree with the known offset but for less than AGREE_US, the clock drifted, and the offset follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
+from statistics import median
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
+
+from rocketns.pipeline.contract.frames import Keep, as_it_is, frame_of
+from rocketns.pipeline.contract.schema import CLOCK_DAYS, OFFSETS
+from rocketns.pipeline.jobs.history.clocks import AGREE_US, DAY, HEARTBEATS, SAMPLES_MIN, VERSIONS, estimates
+
+REFERENCE, NONE = "reference", "none"
+
+Row = Mapping[str, Any]
+
+
+class Clock(NamedTuple):
+    """What is known of a name server's clock, as in OFFSETS. ``latest``: the last differences of versions, us, the last
+    one first."""
+
+    offset: int = 0
+    samples: int = 0
+    spread: int = 0
+    method: str = NONE
+    uncertainty: int | None = None
+    latest: tuple[int, ...] = ()
+
+
+class Clocks(NamedTuple):
+    """The clocks at the end of ``days``, whose rows of CLOCK_DAYS these are."""
+
+    reference: str | None = None
+    known: Mapping[str, Clock] = {}
+    days: tuple[tuple[Any, ...], ...] = ()
+
+
+def clock_days(
+    raw_events: DataFrame, earlier_clocks: Clocks | None = None, keep: Keep = as_it_is, hold: Keep | None = None
+) -> DataFrame:
+    """CLOCK_DAYS of EVENTS with each name server's own times, after those of earlier days."""
+    rows = [row.asDict() for row in estimates(raw_events, keep, hold).collect()]
+    return frame_of(raw_events.sparkSession, chained(rows, earlier_clocks or Clocks()).days, CLOCK_DAYS)
+
+
+def clock_offsets(clock_days: DataFrame) -> DataFrame:
+    """OFFSETS: those of the last day of each name server."""
+    latest: dict[str, tuple[Any, ...]] = {}
+    for row in sorted(map(tuple, clock_days.collect())):
+        latest[row[1]] = row[1:]
+    return frame_of(clock_days.sparkSession, list(latest.values()), OFFSETS)
+
+
+def chained(estimates: Iterable[Row], before: Clocks) -> Clocks:
+    """The clocks after the days of ESTIMATES, which come after those of ``before``."""
+    clocks = before
+    for day, rows in groupby(sorted(estimates, key=itemgetter(DAY)), itemgetter(DAY)):
+        clocks = _after(day, list(rows), clocks)
+    return clocks
+
+
+def _after(day: str, rows: list[Row], before: Clocks) -> Clocks:
+    told: dict[str, dict[str | None, Row]] = {}
+    for row in rows:
+        told.setdefault(row["ns"], {})[row["method"]] = row
+    local = rows[0]["reference"]
+    reference = before.reference or local
+    shift = _shift(told, local, reference, before.known)
+    known = {
+        ns: Clock(method=REFERENCE, uncertainty=0)
+        if ns == reference
+        else _clock(told.get(ns, {}), before.known.get(ns, Clock()), shift, is_local=ns == local)
+        for ns in {*told, *before.known}
+    }
+    shown = tuple((day, ns, *clock[:4], reference, clock.uncertainty) for ns, clock in sorted(known.items()))
+    return Clocks(reference, known, (*before.days, *shown))
+
+
+def _shift(
+    told: Mapping[str, Mapping[str | None, Row]], local: str | None, reference: str | None, known: Mapping[str, Clock]
+) -> int:
+    """How far the clock of the day's reference is ahead of the run's."""
+    if local is None or reference is None or local == reference:
+        return 0
+    of_reference = told.get(reference, {})
+    if VERSIONS in of_reference and _accepted(of_reference[VERSIONS]):
+        return -int(of_reference[VERSIONS]["offset"])
+    if local in known and known[local].method != NONE:
+        return known[local].offset
+    if HEARTBEATS in of_reference and _accepted(of_reference[HEARTBEATS]):
+        return -int(of_reference[HEARTBEATS]["offset"])
+    return 0
+
+
+def _clock(told: Mapping[str | None, Row], before: Clock, shift: int, *, is_local: bool) -> Clock:
+    """A name server's clock at the end of a day, from the day's estimates by method."""
+    if is_local:
+        return before._replace(offset=shift) if before.method != NONE else before
+    versions, beats = told.get(VERSIONS), told.get(HEARTBEATS)
+    latest = before.latest
+    if versions is not None:
+        latest = (*[difference + shift for difference in versions["latest"]], *before.latest)[:SAMPLES_MIN]
+        if _accepted(versions):
+            return _of_row(versions, shift)._replace(latest=latest)
+        if versions["samples"] < SAMPLES_MIN and (found := _of_latest(latest)) is not None:
+            return found
+    beat = _of_row(beats, shift) if beats is not None and _accepted(beats) else None
+    if before.method == VERSIONS and (followed := _followed(before, beat)) is not None:
+        return followed._replace(latest=latest)
+    return (beat or before)._replace(latest=latest)
+
+
+def _accepted(row: Row) -> bool:
+    needed = SAMPLES_MIN if row["method"] == VERSIONS else 1
+    return bool(row["samples"] >= needed and row["agreeing"] * 2 >= row["samples"])
+
+
+def _of_row(row: Row, shift: int) -> Clock:
+    return Clock(row["offset"] + shift, row["samples"], row["spread"], row["method"], row["uncertainty"])
+
+
+def _of_latest(latest: tuple[int, ...]) -> Clock | None:
+    """From versions of several days; None if there are too few, or they do not agree."""
+    if len(latest) < SAMPLES_MIN:
+        return None
+    offset = round(median(latest))
+    away = [abs(difference - offset) for difference in latest]
+    near = [distance for distance in away if distance <= AGREE_US]
+    if len(near) * 2 < len(latest):
+        return None
+    return Clock(offset, len(latest), round(median(away)), VERSIONS, max(near), latest)
+
+
+def _followed(before: Clock, beat: Clock | None) -> Clock | None:
+    """The offset of the day before, as far as the heartbeats of the day let it be; None if they contradict it."""
+    if beat is None or not beat.uncertainty:
+        return before
+    period = beat.uncertainty
+    drift = (beat.offset - before.offset + period // 2) % period - period // 2
+    return before._replace(offset=before.offset + drift) if abs(drift) <= AGREE_US else None
