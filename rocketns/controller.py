@@ -38,6 +38,7 @@ from rocketns.server.publishing.known_topics import KnownTopicsReader
 from rocketns.server.publishing.lookup_switch import LookupSwitch
 from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
 from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.publishing.route_digests import SlotDigests
 from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
@@ -95,6 +96,7 @@ class NamesrvController:
         self.reactors = make_reactors(configuration, self.publisher.slots, self.tls.mode)
         self.journal = self._make_journal(tables, kv_config)
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max)
+        self.route_digests = SlotDigests(self.publisher.slots)
         self.context = NamesrvContext(
             configuration,
             kv_config,
@@ -103,6 +105,7 @@ class NamesrvController:
             cluster_test=config.cluster_test,
             lookups=self.journal.lookups if self.journal and self.journal.counts_lookups else None,
             registration_reader=KnownTopicsReader(self.publisher.slots),
+            route_digests=self.route_digests,
             writer=self.writer,
             tables=tables,
         )

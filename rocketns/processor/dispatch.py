@@ -38,6 +38,7 @@ PROCESSORS: dict[int, Processor] = {
     RequestCode.QUERY_DATA_VERSION: broker.query_data_version,
     RequestCode.ADD_WRITE_PERM_OF_BROKER: admin.add_write_perm_of_broker,
     RequestCode.GET_BROKER_MEMBER_GROUP: broker.get_broker_member_group,
+    RequestCode.GET_ROUTE_DIGESTS: admin.get_route_digests,
     RequestCode.BROKER_HEARTBEAT: broker.broker_heartbeat,
 }
 

@@ -177,6 +177,12 @@ class RemotingClient:
         config = self._read_tls()
         return await asyncio.to_thread(client_context, config) if config.enable else None
 
+    def disconnect(self, addr: str) -> None:
+        """End the connection to ``host:port``, if there is one: the network may have lost it without a sign."""
+        connection = self._connections.get(addr)
+        if connection is not None:
+            connection.close()
+
     def forget(self, addr: str, connection: object) -> None:
         """A connection ended."""
         if self._connections.get(addr) is connection:

@@ -17,6 +17,7 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     ConfigChanged,
     Event,
+    FleetDiffers,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -76,6 +77,10 @@ def _log(event: Event) -> None:
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
+        case FleetDiffers(is_over=False):
+            log.warning("name servers disagree about the %s %s: %s", event.kind, event.name, event.sides)
+        case FleetDiffers():
+            log.info("no disagreement of name servers about the %s %s any more", event.kind, event.name)
         case BrokerIdsLeft() | TopicsDeleted() | MappingsPut():
             pass  # Java has no line for them
         case KvChanged() | ConfigChanged() | Stalled():

@@ -18,6 +18,7 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     ConfigChanged,
     Event,
+    FleetDiffers,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -78,8 +79,10 @@ class Publisher:
                 pass  # the tables list the groups that these events may have changed
             case MappingsPut():
                 pass  # the tables list the static topics
-            case BrokerConflict() | BrokerRefused() | BrokerDoubted() | KvChanged() | ConfigChanged() | Stalled():
+            case BrokerConflict() | BrokerRefused() | BrokerDoubted():
                 pass  # no route depends on them
+            case KvChanged() | ConfigChanged() | Stalled() | FleetDiffers():
+                pass  # likewise
             case _:
                 assert_never(event)
 
