@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rocketns import cli, signals
 from rocketns._fast.system.allocation import give_back_large_blocks
+from rocketns.addressserver.server import AddressServer
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
@@ -104,14 +105,17 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
+    address_server = AddressServer(configuration) if configuration.discovery.address_server else None
     _say_that_it_lives(controller, supervisor)
     admin = make_admin(controller, CONTROL_NICENESS)
     if admin is not None:
         admin.start()
-    signals.reread_at_sighup(partial(_reread, controller, log_writer, supervisor))
+    signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))
     if not await _started(controller, stop):
         await controller.stop()
         return 0
+    if address_server is not None:
+        address_server.start()
     signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
     _spare_the_collector()
     if controller.reactors is not None:
@@ -122,6 +126,8 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     supervisor.stopping()
     stop.clear()  # a second signal cuts a graceful shutdown short
     await controller.go_away(stop)
+    if address_server is not None:
+        address_server.stop()
     await controller.stop()
     if admin is not None:
         admin.stop()
@@ -149,11 +155,15 @@ def _say_that_it_lives(controller: NamesrvController, supervisor: Supervisor) ->
         controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
 
 
-def _reread(controller: NamesrvController, log_writer: LogWriter, supervisor: Supervisor) -> None:
+def _reread(
+    controller: NamesrvController, address_server: AddressServer | None, log_writer: LogWriter, supervisor: Supervisor
+) -> None:
     """SIGHUP: open the log file again, re-read the TLS files and the live part of the configuration."""
     supervisor.reloading()
     log_writer.reopen()
     controller.reread()
+    if address_server is not None:
+        address_server.reread()
     supervisor.reloaded()
 
 

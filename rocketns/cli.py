@@ -11,6 +11,7 @@ from typing import NoReturn
 from rocketns import __version__
 from rocketns.config import (
     AdminConfig,
+    DiscoveryConfig,
     JournalConfig,
     Limits,
     NamesrvConfig,
@@ -138,6 +139,7 @@ def _epilog() -> str:
         ("The journal of rocketns", _listed(JournalConfig)),
         ("The restart of rocketns", _listed(RestoreConfig, PREFIX)),
         ("The management port of rocketns", _listed(AdminConfig, PREFIX)),
+        ("The name servers of the cluster", _listed(DiscoveryConfig, PREFIX)),
         (
             "System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)",
             [f"  {name} ({default or '-'})  {doc}" for name, default, doc in SYSTEM_PROPERTIES],

@@ -83,7 +83,7 @@ class NamesrvController:
         config, netty, limits = configuration.namesrv, configuration.netty, configuration.limits
         self.configuration = configuration
         self.clock = clock or Clock()
-        self._listening = passed or bind(netty.bind_address, netty.listen_port)
+        self._listening = passed or bind(netty.bind_address, netty.listen_port, ipv4_only=configuration.ipv4_only)
         if passed is not None:
             configuration.listen_at(*passed.address)
         self._timer: asyncio.TimerHandle | None = None

@@ -1,6 +1,7 @@
 """Events: the effects of a mutation of the tables, in the order in which they happened.
 
-`KvChanged`, `ConfigChanged`, `Stalled` and `FleetDiffers` are no changes of the tables, and are delivered in the same way.
+`KvChanged`, `ConfigChanged`, `Stalled` and `FleetDiffers` are no changes of the tables, and are delivered in the same
+way.
 
 Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
 among those that it ignores. The consumers are journal/effects.py, and in server/publishing: eventlog.py, publisher.py

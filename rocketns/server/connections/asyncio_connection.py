@@ -8,6 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Protocol
 
 from rocketns._fast.codec.wire import next_frame
+from rocketns.addresses import unmapped
 from rocketns.config import Limits
 from rocketns.errors import MalformedFrame, TlsError
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
@@ -100,7 +101,7 @@ class AsyncioConnection(asyncio.Protocol):
         self._transport = transport
         peer = transport.get_extra_info("peername")
         if peer:
-            self.address = f"{peer[0]}:{peer[1]}"
+            self.address = f"{unmapped(peer[0])}:{peer[1]}"
             self.host = host_of(self.address)
         self._owner.opened(self, transport)
 

@@ -39,7 +39,8 @@ def _numbered_connections() -> type[AsyncioConnection]:
 def substituted(world: World) -> Iterator[None]:
     """Until the end of the block, each controller lives in the simulated process that makes it."""
 
-    def bind(host: str, port: int) -> Any:
+    def bind(host: str, port: int, *, ipv4_only: bool) -> Any:
+        assert not ipv4_only
         process = world.running
         assert isinstance(process, NameServerProcess)
         return Listening(process.bind(host, port))  # type: ignore[arg-type]
