@@ -28,6 +28,8 @@ from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import SCAN, Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.silence import MassSilence
+from rocketns.server.fleet.own import OwnTables
+from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.jobs import Jobs
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
@@ -142,6 +144,7 @@ class NamesrvController:
         self.confirming = Confirming(
             configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses, self.delivery.deliver
         )
+        self.fleet = FleetWatch(configuration, OwnTables(tables, self.route_digests), self.clock, self.delivery.deliver)
         self._add_jobs()
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
@@ -213,6 +216,7 @@ class NamesrvController:
         self.lookup_switch.update(self.clock.now())
         self.stalls.begin(self._transports)
         self.confirming.tick()
+        self.fleet.follow(self._listening.address[1])
 
     async def _let_peers_wait(self) -> None:
         """Look-ups are answered SYSTEM_ERROR, and everything else waits."""
@@ -287,6 +291,7 @@ class NamesrvController:
         changed = self.configuration.reread()
         self._log_passed_over()
         self.tls.reread()
+        self.fleet.follow(self._listening.address[1])
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, value)
             self.context.note([ConfigChanged(name, value)])
@@ -322,6 +327,7 @@ class NamesrvController:
         if self._timer is not None:
             self._timer.cancel()
         self.client.close()
+        self.fleet.stop()
         self.control.stop()
         self.expiry.stop()
         self.confirming.stop()

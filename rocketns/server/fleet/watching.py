@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from rocketns.config import Configuration
 from rocketns.fleet.comparing import Item, Kind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
@@ -18,12 +19,14 @@ from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.peer import Peer
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.seeding.own import is_own
 
 log = logging.getLogger("rocketns.fleet")
 
 # From the start of one round to the next. What a round finds for the first time is looked at again sooner.
 ROUND_S = 2.0
 AGAIN_S = 1.0
+CONNECT_WITHIN_S = 1.5
 ANSWER_WITHIN_S = 2.0
 # A larger answer of a peer ends its connection.
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
@@ -34,45 +37,59 @@ Deliver = Callable[[list[Event], Now], object]
 
 
 class FleetWatch:
-    """`set_peers` with the addresses of the others, again when they change; `stop` at the end.
+    """`follow` the peers, again when the configuration may have changed; `stop` at the end.
 
     ``state`` is replaced as a whole: any thread may read it.
     """
 
-    def __init__(
-        self, client: RemotingClient, own: OwnTables, clock: Clock, deliver: Deliver, *, lookups_per_second: int,
-        serialize_type: SerializeType,
-    ) -> None:  # fmt: skip
-        self._client = client
+    def __init__(self, configuration: Configuration, own: OwnTables, clock: Clock, deliver: Deliver) -> None:
+        self._configuration = configuration
         self._own = own
         self._clock = clock
         self._deliver = deliver
-        self._lookups_max = max(1, int(lookups_per_second * ROUND_S))
-        self._serialize_type = serialize_type
+        # Of its own: an answer may be smaller than elsewhere, and its failures are told once.
+        self._client = RemotingClient(
+            configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX
+        )
+        self._lookups_max = max(1, int(configuration.discovery.peer_lookups_per_second * ROUND_S))
+        self._following: asyncio.Task[None] | None = None
         self._peers: dict[str, Peer] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._told: dict[Item, Disagreement] = {}
         self._since_ms = self._epoch_ms()
         self.state = FleetState(self._since_ms)
 
+    def follow(self, own_port: int) -> None:
+        """Watch those that `rocketns.peers` names now. This name server, which listens at the port, may be among them."""
+        if self._following is not None:
+            self._following.cancel()
+        addrs = self._configuration.discovery.peer_addresses
+        if addrs or self._peers:
+            self._following = asyncio.get_running_loop().create_task(self._follow(addrs, own_port))
+
+    async def _follow(self, addrs: Sequence[str], own_port: int) -> None:
+        own = await asyncio.gather(*(is_own(addr, own_port) for addr in addrs))
+        self.set_peers(addr for addr, is_this in zip(addrs, own, strict=True) if not is_this)
+
     def set_peers(self, addrs: Iterable[str]) -> None:
         """Watch these, and no others."""
-        wanted = dict.fromkeys(addrs)
+        wanted, serialize_type = dict.fromkeys(addrs), SerializeType[self._configuration.serialize_type]
         for addr in [addr for addr in self._peers if addr not in wanted]:
             self._tasks.pop(addr).cancel()
             del self._peers[addr]
             self._client.disconnect(addr)
         for addr in wanted:
             if addr not in self._peers:
-                server = NameServer(self._client, addr, self._serialize_type, ANSWER_WITHIN_S)
+                server = NameServer(self._client, addr, serialize_type, ANSWER_WITHIN_S)
                 self._peers[addr] = Peer(server, self._own, self._lookups_max, self._epoch_ms)
                 self._tasks[addr] = asyncio.get_running_loop().create_task(self._watch(self._peers[addr]))
         self.refresh()
 
     def stop(self) -> None:
         """Read nothing more."""
-        for task in self._tasks.values():
-            task.cancel()
+        for task in (self._following, *self._tasks.values()):
+            if task is not None:
+                task.cancel()
         self._client.close()
 
     async def _watch(self, peer: Peer) -> None:
@@ -147,9 +164,3 @@ def _shown(view: View) -> str:
     if view is None:
         return "missing"
     return view.text() if isinstance(view, GroupView) else f"digest {view:x}"
-
-
-async def others(addrs: Sequence[str], is_own: Callable[[str], Awaitable[bool]]) -> list[str]:
-    """The addresses that are not this name server's."""
-    own = await asyncio.gather(*(is_own(addr) for addr in addrs))
-    return [addr for addr, is_this in zip(addrs, own, strict=True) if not is_this]

@@ -79,10 +79,8 @@ def _log(event: Event) -> None:
             )  # fmt: skip
         case FleetDiffers():
             _log_disagreement(event)
-        case BrokerIdsLeft() | TopicsDeleted() | MappingsPut():
-            pass  # Java has no line for them
-        case KvChanged() | ConfigChanged() | Stalled():
-            pass  # logged where they happen
+        case BrokerIdsLeft() | TopicsDeleted() | MappingsPut() | KvChanged() | ConfigChanged() | Stalled():
+            pass  # Java has no line for the first three, and the others are logged where they happen
         case _:
             assert_never(event)
 
