@@ -37,9 +37,15 @@ class DiscoveryConfig:
     )
 
     peer_lookups_per_second: int = prop(
-        50, "routes of topics read from each of rocketns.peers that is not rocketns, to compare them; a round of 10,000 "
-        "topics takes 200 s", START, unit="requests/s", at_limit="the other topics are read later", low=1, high=10_000,
-    )  # fmt: skip
+        50,
+        "routes of topics that are read from each of rocketns.peers that is not rocketns, to compare them; a round of "
+        "10,000 topics takes 200 s",
+        START,
+        unit="requests/s",
+        at_limit="the other topics are read later",
+        low=1,
+        high=10_000,
+    )
 
     def update(self, given: Mapping[str, str]) -> None:
         """Read the properties. StartupError for a text that cannot be an address."""

@@ -60,7 +60,7 @@ class FleetWatch:
         self.state = FleetState(self._since_ms)
 
     def follow(self, own_port: int) -> None:
-        """Watch those that `rocketns.peers` names now. This name server, which listens at the port, may be among them."""
+        """Watch those that `rocketns.peers` names now. This name server itself may be among them."""
         if self._following is not None:
             self._following.cancel()
         addrs = self._configuration.discovery.peer_addresses

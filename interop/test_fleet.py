@@ -1,0 +1,83 @@
+"""Name servers that compare themselves: three of them, one Java's, two real brokers, and a link that is cut."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes, views
+from interop.harness.brokers import Broker
+from interop.harness.ports import free_port
+from interop.harness.relay import Relay
+from interop.harness.servers import JavaNameServer, NameServer, ReactorServer
+from interop.harness.wire import eventually
+from rocketns.__main__ import main
+
+DISAGREE = "name servers disagree about the {} {}:"
+# The promise is 5 s. The machine that runs this may be busy.
+BROKERS_WITHIN_S = 5.0
+TOPICS_WITHIN_S = 10.0
+# Names are read every 10 s, then twice.
+OTHERS_TOPICS_WITHIN_S = 15.0
+BUSY_S = 10.0
+
+
+def seen(server: NameServer, text: str) -> bool:
+    """Whether the log has it."""
+    return text in (server.home / "stdout.log").read_text("utf-8", "replace")
+
+
+def said_within(server: NameServer, kind: str, name: str, began_s: float, within_s: float) -> None:
+    """Wait until the server's log says that name servers disagree about the thing, and print how long it took."""
+    eventually(lambda: seen(server, DISAGREE.format(kind, name)), within_s + BUSY_S, every_s=0.1)
+    print(f"{kind} {name}: named {time.monotonic() - began_s:.1f} s after the change, {within_s:.0f} s promised")
+
+
+@pytest.fixture
+def closing() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def test_three_name_servers_say_what_they_disagree_about(
+    closing: ExitStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """B253: one broker loses its link to one name server; then Java's loses a permission. Both others say so."""
+    ports = [free_port() for _ in range(3)]
+    peers = ";".join(f"127.0.0.1:{port}" for port in ports)
+    mine = {"rocketns.peers": peers, "rocketns.peerLookupsPerSecond": 100}
+    first, second = (ReactorServer(tmp_path / f"ns{port}", mine | {"listenPort": port}) for port in ports[:2])
+    java = JavaNameServer(tmp_path / "java", {"listenPort": ports[2]})
+    relay = Relay(second.port)
+    for ended in (relay.close, java.kill, second.kill, first.kill):
+        closing.callback(ended)
+    addrs = [f"127.0.0.1:{port}" for port in (first.port, relay.port, java.port)]
+    brokers = [Broker(tmp_path / name, name, ";".join(used), topics=["Orders"])
+               for name, used in (("broker-a", addrs), ("broker-b", peers.split(";")))]  # fmt: skip
+    for broker in brokers:
+        closing.callback(broker.kill)
+        views.have_registered(broker, first, second, java)
+    eventually(lambda: all(seen(first, f"127.0.0.1:{port} is compared") for port in ports[1:]), 20.0)
+    assert main(["diff", *peers.split(";"), "--settle", "20"]) == 0
+
+    began_s = time.monotonic()
+    relay.close()
+    for server in (first, second):
+        said_within(server, "broker", "broker-a", began_s, BROKERS_WITHIN_S)
+        said_within(server, "topic", "Orders", began_s, TOPICS_WITHIN_S)
+    assert not seen(first, DISAGREE.format("broker", "broker-b"))
+    capsys.readouterr()
+    assert main(["diff", *peers.split(";"), "--settle", "1", "--json"]) == 1
+    found = {(one["kind"], one["name"]): one["views"] for one in json.loads(capsys.readouterr().out)["differences"]}
+    assert [view is None for view in found["broker", "broker-a"].values()] == [False, True, False]
+    assert ("broker", "broker-b") not in found
+
+    with java.connect() as client:
+        began_s = time.monotonic()
+        client.request(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": "TBW102"})
+    said_within(first, "topic", "TBW102", began_s, OTHERS_TOPICS_WITHIN_S)
