@@ -175,12 +175,11 @@ def test_a_peer_that_does_not_listen_is_named_and_disturbs_no_other() -> None:
         (codes.GET_BROKER_CLUSTER_INFO, b'{"brokerAddrTable":{"a":1}}'),
         (codes.GET_BROKER_CLUSTER_INFO, b"[" + b"1," * 600_000 + b"1]"),
         (codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, b"7"),
-        (codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, 1),
         (codes.GET_ROUTEINFO_BY_TOPIC, b'{"queueDatas":[{}]}'),
         (codes.GET_ROUTE_DIGESTS, b"short"),
         (codes.GET_ROUTE_DIGESTS, bytes(5 << 20)),
     ],
-    ids=["no JSON", "no group", "many values", "no list", "switched off", "no route", "few digests", "large"],
+    ids=["no JSON", "no group", "many values", "no list", "no route", "few digests", "large"],
 )
 def test_a_peer_with_useless_answers_is_not_compared(code: int, answer: bytes | int) -> None:
     other = Scripted({"a": "10.0.0.1:1"}, TOPICS)
@@ -191,6 +190,17 @@ def test_a_peer_with_useless_answers_is_not_compared(code: int, answer: bytes | 
 
     world = watched(other, test=test)
     assert (world.found, world.watch.state.members[1].differing_brokers) == (set(), 0)
+
+
+def test_brokers_are_compared_with_a_peer_that_lists_no_topics() -> None:
+    """enableAllTopicList=false."""
+    other = Scripted({"a": "10.0.0.1:1"}, {})
+    other.wrong = {codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1}
+
+    async def test(world: World, _addrs: list[str]) -> None:
+        await world.until(lambda: world.is_read() and world.found)
+
+    assert watched(other, test=test).found == {(Kind.BROKER, "b")}
 
 
 def test_many_differences_are_counted_and_some_are_listed() -> None:

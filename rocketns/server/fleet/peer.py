@@ -26,6 +26,7 @@ from rocketns.server.outgoing.name_server import NameServer, UnusableError
 TOPIC_NAMES_EVERY_MS = 10_000
 # A slow peer must not delay the next look at its brokers.
 LOOKUPS_WITHIN_S = 1.0
+SWITCHED_OFF = (ResponseCode.SYSTEM_ERROR,)
 ROCKETNS, OTHER = "rocketns", "other"
 
 
@@ -120,7 +121,10 @@ class Peer:
         places = range(0, len(own), DIGEST_BYTES)
         for place in [one for one in places if own[one : one + DIGEST_BYTES] != theirs[one : one + DIGEST_BYTES]]:
             bucket = place // DIGEST_BYTES
-            answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {"bucket": str(bucket)})
+            answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {"bucket": str(bucket)}, SWITCHED_OFF)
+            if answer.code in SWITCHED_OFF:
+                self._forget_topics()
+                return
             topics = self._own.topics(bucket)
             more, some = await asyncio.to_thread(differing_digests, topics, answer.body or b"")
             count += more
@@ -142,12 +146,22 @@ class Peer:
         self._differing[Kind.TOPIC] = sum(item.kind is Kind.TOPIC for item, _ in self.suspects.lasting())
 
     async def _read_names(self) -> None:
-        answer = await self._server.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
+        self._names_due_ms = self._epoch_ms() + TOPIC_NAMES_EVERY_MS
+        answer = await self._server.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, SWITCHED_OFF)
+        if answer.code in SWITCHED_OFF:
+            self._forget_topics()
+            return
         names, one_sided = await asyncio.to_thread(topic_names, self._own.topic_names(), answer.body or b"")
-        self._topics, self._names_due_ms = len(names), self._epoch_ms() + TOPIC_NAMES_EVERY_MS
+        self._topics = len(names)
         self._turn = self._turn or deque(names)
         for topic in one_sided[: self._lookups_max]:
             await self._read_route(topic)
+
+    def _forget_topics(self) -> None:
+        """The peer gives no names of topics (enableAllTopicList=false). Its brokers are compared all the same."""
+        self._topics, self._differing[Kind.TOPIC] = None, 0
+        self.suspects.keep(Kind.TOPIC, ())
+        self._turn.clear()
 
     async def _read_route(self, topic: str) -> None:
         body = await self._server.route_body(topic)
