@@ -40,7 +40,6 @@ from rocketns.server.publishing.known_topics import KnownTopicsReader
 from rocketns.server.publishing.lookup_switch import LookupSwitch
 from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
 from rocketns.server.publishing.publisher import Publisher
-from rocketns.server.publishing.route_digests import SlotDigests
 from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
@@ -78,7 +77,6 @@ class NamesrvController:
         self, configuration: Configuration, clock: Clock | None = None, passed: Listening | None = None
     ) -> None:
         """``passed`` is the supervisor's listening socket, which is used instead of one at ``listenPort``.
-
         StartupError if the address, the limits or the TLS properties are not usable.
         """
         fit_connections(configuration.limits)
@@ -98,7 +96,6 @@ class NamesrvController:
         self.reactors = make_reactors(configuration, self.publisher.slots, self.tls.mode)
         self.journal = self._make_journal(tables, kv_config)
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max)
-        self.route_digests = SlotDigests(self.publisher.slots)
         self.context = NamesrvContext(
             configuration,
             kv_config,
@@ -107,7 +104,7 @@ class NamesrvController:
             cluster_test=config.cluster_test,
             lookups=self.journal.lookups if self.journal and self.journal.counts_lookups else None,
             registration_reader=KnownTopicsReader(self.publisher.slots),
-            route_digests=self.route_digests,
+            route_digests=self.publisher.digests,
             writer=self.writer,
             tables=tables,
         )
@@ -144,7 +141,9 @@ class NamesrvController:
         self.confirming = Confirming(
             configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses, self.delivery.deliver
         )
-        self.fleet = FleetWatch(configuration, OwnTables(tables, self.route_digests), self.clock, self.delivery.deliver)
+        self.fleet = FleetWatch(
+            configuration, OwnTables(tables, self.publisher.digests), self.clock, self.delivery.deliver
+        )
         self._add_jobs()
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:

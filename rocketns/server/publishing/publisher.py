@@ -27,6 +27,7 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+from rocketns.server.publishing.route_digests import SlotDigests
 
 
 class _Shown(NamedTuple):
@@ -47,6 +48,7 @@ class Publisher:
 
     def __init__(self, tables: RouteTables) -> None:
         self.slots = RouteSlots(bodies.queue_data)
+        self.digests = SlotDigests(self.slots)
         self._tables = tables
         self._shown: dict[str, _Shown] = {}
 
