@@ -129,12 +129,7 @@ class NamesrvController:
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
         self._transports: list[Transport] = [self.asyncio_transport]
-        if self.reactors is not None:
-            self.reactor_transport = ReactorTransport(
-                configuration, self.reactors, self.control, self.clock, self.asyncio_transport
-            )
-            self.balancer = Balancer(self.reactors, Meter(self.reactor_transport.threads).read)
-            self._transports.append(self.reactor_transport)
+        self._give_reactors_connections()
 
         self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
         self.refusals = Refusals()
@@ -145,6 +140,14 @@ class NamesrvController:
             configuration, OwnTables(tables, self.publisher.digests), self.clock, self.delivery.deliver
         )
         self._add_jobs()
+
+    def _give_reactors_connections(self) -> None:
+        reactors = self.reactors
+        if reactors is None:
+            return
+        transport = ReactorTransport(self.configuration, reactors, self.control, self.clock, self.asyncio_transport)
+        self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
+        self._transports.append(transport)
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
