@@ -19,6 +19,7 @@ from interop.harness.wire import eventually
 from rocketns.__main__ import main
 
 DISAGREE = "name servers disagree about the {} {}:"
+OVER = "no disagreement of name servers about the"
 # The promise is 5 s. The machine that runs this may be busy.
 BROKERS_WITHIN_S = 5.0
 TOPICS_WITHIN_S = 10.0
@@ -43,6 +44,12 @@ class Watched:
         eventually(lambda: self.says(DISAGREE.format(kind, name)), within_s + BUSY_S, every_s=0.1)
         took_s = time.monotonic() - self._began_s
         return f"{kind} {name}: named {took_s:.1f} s after the change, {within_s:.0f} s promised"
+
+
+def is_calm(server: NameServer) -> bool:
+    """Whether the server compares itself with both others, and every disagreement that it logged is over."""
+    text = (server.home / "stdout.log").read_text("utf-8", "replace")
+    return text.count("is compared with this one") >= 2 and text.count(" disagree about the ") == text.count(OVER)
 
 
 @pytest.fixture
@@ -72,6 +79,7 @@ def test_three_name_servers_say_what_they_disagree_about(
         closing.callback(broker.kill)
         views.have_registered(broker, first, second, java)
     assert main(["diff", *peers.split(";"), "--settle", "20"]) == 0
+    eventually(lambda: is_calm(first) and is_calm(second), 30.0, every_s=0.2)
 
     logs = [Watched(server) for server in (first, second)]
     relay.close()

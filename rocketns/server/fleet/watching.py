@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rocketns.config import Configuration
 from rocketns.fleet.comparing import Item, Kind
@@ -119,8 +119,7 @@ class FleetWatch:
         listed = found[:DISAGREEMENTS_MAX]
         members = (self._own_member(), *(peer.member() for peer in self._peers.values()))
         self.state = FleetState(self._epoch_ms(), members, tuple(listed), len(found) - len(listed))
-        events = list(self._changes(listed))[:EVENTS_AT_ONCE_MAX]
-        if events:
+        if events := self._changes(listed):
             self._deliver(events, self._clock.now())
 
     def _own_member(self) -> Member:
@@ -146,15 +145,19 @@ class FleetWatch:
                 sides.setdefault(_shown(own if suspicion is None else suspicion.theirs), []).append(peer.addr)
         return tuple(Side(value, tuple(members)) for value, members in sides.items())
 
-    def _changes(self, listed: Sequence[Disagreement]) -> Iterator[Event]:
+    def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
+        """What nobody was told yet. What is too much for one time is left for the next."""
         now = {Item(one.kind, one.name): one for one in listed}
-        for item, one in now.items():
-            if item not in self._told:
-                yield FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms)
-        for item, one in self._told.items():
-            if item not in now:
-                yield FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms, is_over=True)
-        self._told = now
+        new = [(item, one, False) for item, one in now.items() if item not in self._told]
+        over = [(item, one, True) for item, one in self._told.items() if item not in now]
+        events: list[Event] = []
+        for item, one, is_over in (new + over)[:EVENTS_AT_ONCE_MAX]:
+            events.append(FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms, is_over))
+            if is_over:
+                del self._told[item]
+            else:
+                self._told[item] = one
+        return events
 
     def _epoch_ms(self) -> int:
         return self._clock.now().epoch_ms
