@@ -83,6 +83,7 @@ class FleetWatch:
                 server = NameServer(self._client, addr, serialize_type, ANSWER_WITHIN_S)
                 self._peers[addr] = Peer(server, self._own, self._lookups_max, self._epoch_ms)
                 self._tasks[addr] = asyncio.get_running_loop().create_task(self._watch(self._peers[addr]))
+        self._peers = {addr: self._peers[addr] for addr in wanted}  # in the order of the list
         self.refresh()
 
     def stop(self) -> None:
