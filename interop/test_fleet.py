@@ -61,7 +61,7 @@ def closing() -> Iterator[ExitStack]:
 def test_three_name_servers_say_what_they_disagree_about(
     closing: ExitStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """B253: one broker loses its link to one name server; then Java's loses a permission. Both others say so."""
+    """one broker loses its link to one name server; then Java's loses a permission. Both others say so."""
     ports = [free_port() for _ in range(3)]
     peers = ";".join(f"127.0.0.1:{port}" for port in ports)
     mine = {"rocketns.peers": peers, "rocketns.peerLookupsPerSecond": 100}

@@ -1,4 +1,4 @@
-"""B253: the request for digests of the routes, which only rocketns answers."""
+"""B076: the request for digests of the routes, which only rocketns answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def topics(client: Client) -> dict[str, str]:
 
 
 def test_each_topic_is_in_a_bucket_with_its_digest(server: NameServer) -> None:
-    """B253: as an answer to 105 would give it."""
+    """B076: as an answer to 105 would give it."""
     with server.connect() as client:
         registered(client, NAMES, ["T", "U"])
         expected = f"{digest_of([(NAMES.broker, (8, 8, 6, 0))]):x}"
@@ -57,14 +57,14 @@ def test_each_topic_is_in_a_bucket_with_its_digest(server: NameServer) -> None:
 
 @pytest.mark.parametrize("bucket", ["256", "-1", "", "x", "1e3", "99999999999999999999"])
 def test_a_bucket_that_is_none(server: NameServer, bucket: str) -> None:
-    """B253."""
+    """B076."""
     with server.connect() as client:
         answer = client.request(codes.GET_ROUTE_DIGESTS, {"bucket": bucket})
     assert (answer.code, answer.remark) == (codes.SYSTEM_ERROR, "bucket must be a number below 256")
 
 
 def test_names_can_be_switched_off(tmp_path: Path) -> None:
-    """B253: with enableAllTopicList=false the digests of buckets are answered, the names in them are not."""
+    """B076: with enableAllTopicList=false the digests of buckets are answered, the names in them are not."""
     one = MODES[0](tmp_path, {"enableAllTopicList": "false"})
     try:
         with one.connect() as client:

@@ -266,7 +266,7 @@ def _digests() -> Iterator[Scenario]:
     own_code = Differs("route-digests", r'"code":3,.*not supported', r'"code":0')
     beyond = Differs("route-digests", r'"code":3,.*not supported', r'"code":1,.*below 256')
     fields = {"bucket": "256"}
-    yield _differing("route-digests", "B253", Ask(Request(21070), differs=own_code),
+    yield _differing("route-digests", "B076", Ask(Request(21070), differs=own_code),
                      Ask(Request(21070, fields), differs=beyond))  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from rocketns._fast.routes.digests cimport Buckets
+from rocketns._fast.routes.digest_sums cimport Buckets
 from rocketns._fast.routes.slots cimport Change, Routes, Slot
 from rocketns._fast.system.threads cimport Owner, pthread_mutex_t
 

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove
 
-from rocketns._fast.routes.digests cimport change_digest
+from rocketns._fast.routes.digest_sums cimport change_digest
 from rocketns._fast.routes.slots cimport (
     DEFAULT,
     STANDARD,
