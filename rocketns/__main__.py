@@ -111,23 +111,19 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     if admin is not None:
         admin.start()
     signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))
-    if not await _started(controller, stop):
-        await controller.stop()
-        return 0
-    if address_server is not None:
-        address_server.start()
-    signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
-    _spare_the_collector()
-    if controller.reactors is not None:
-        _let_reactors_go_first()
-    _say(controller.boot_line())
-    supervisor.ready(controller.boot_line())
-    await stop.wait()
-    supervisor.stopping()
-    stop.clear()  # a second signal cuts a graceful shutdown short
-    await controller.go_away(stop)
-    if address_server is not None:
-        address_server.stop()
+    if await _started(controller, stop):
+        if address_server is not None:
+            address_server.start()
+        signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
+        _settle_down(controller)
+        _say(controller.boot_line())
+        supervisor.ready(controller.boot_line())
+        await stop.wait()
+        supervisor.stopping()
+        stop.clear()  # a second signal cuts a graceful shutdown short
+        await controller.go_away(stop)
+        if address_server is not None:
+            address_server.stop()
     await controller.stop()
     if admin is not None:
         admin.stop()
@@ -165,6 +161,13 @@ def _reread(
     if address_server is not None:
         address_server.reread()
     supervisor.reloaded()
+
+
+def _settle_down(controller: NamesrvController) -> None:
+    """What waits until the start is over, which is short and alone."""
+    _spare_the_collector()
+    if controller.reactors is not None:
+        _let_reactors_go_first()
 
 
 def _spare_the_collector() -> None:

@@ -103,7 +103,8 @@ class Effects:
             or data.zone_name != group.zone
             or data.enable_acting_master != group.acting
         )
-        if changed or self._filter_servers(member) != member.filter_servers:
+        has_filters = self._tables.filter_server_table or member.filter_servers
+        if changed or (has_filters and self._filter_servers(member) != member.filter_servers):
             self._write_attributes(event, member, group, data)
         else:
             self._beat(member, event.gap_ms)

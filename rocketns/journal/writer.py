@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rocketns.files import make_folder, sync_folder
+from rocketns.files import make_folder, sync_folder, sync_if_readable
 from rocketns.journal.durable.syncer import Syncer
 from rocketns.journal.segments import RepairedFiles, Segment, Store
 
@@ -51,6 +51,7 @@ class OpenFile:
         self.segment = segment
         self.path = store.open_path(segment)
         self._closed_path = store.closed_path(segment)
+        self._folders = store.folders(segment.day)
         make_folder(self.path.parent)
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         self._is_named = False
@@ -71,7 +72,8 @@ class OpenFile:
         if self.synced != size:
             os.fdatasync(self._descriptor)
             if not self._is_named:
-                sync_folder(self.path.parent)
+                for folder in self._folders:  # an earlier process may have made them and died before it synced them
+                    sync_if_readable(folder)
                 self._is_named = True
             self.synced = size
 

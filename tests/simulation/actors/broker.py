@@ -91,6 +91,16 @@ class Group:
     name: str
     topics: dict[str, Queues]
     counter: int = 1
+    zone: str | None = None
+    static: tuple[str, ...] = ()
+
+    def mappings(self) -> dict[str, object]:
+        """Of its static topics; each epoch moves a queue."""
+        return {
+            name: {"bname": self.name, "currIdMap": {"0": self.counter % 4}, "dirty": False, "epoch": self.counter,
+                   "scope": "__global__", "topic": name, "totalQueues": 4}
+            for name in self.static
+        }  # fmt: skip
 
 
 class Broker:
@@ -198,9 +208,9 @@ class Broker:
             return
         topics = dict(self.group.topics if only is None else only)
         configs = [topic_config(name, read, write, perm) for name, (read, write, perm) in topics.items()]
-        body = register_body(configs, self._version())
+        body = register_body(configs, self._version(), mapping=self.group.mappings())
         acting = {"heartbeatTimeoutMillis": str(ACTING_TIMEOUT_MS), "enableActingMaster": "true"}
-        more = acting if self.kind.acting else {}
+        more = (acting if self.kind.acting else {}) | {"zoneName": self.group.zone}
         ext = register_ext(self.cluster, self.name, self.addr, self.broker_id, body, **more)
         for remote in process.remotes:
             self._register(process, remote, ext, body, Said(self.world.now_us, self.group.counter, topics))
@@ -285,6 +295,14 @@ class Broker:
     def move(self, host: str) -> None:
         """The next process has another address (a pod that was rescheduled)."""
         self.host = host
+
+
+def a_group(random: random.Random, name: str) -> Group:
+    """Some have a zone, and some have static topics."""
+    topics = some_topics(random)
+    zone = random.choice([None, None, "z1", "z2"])
+    static = tuple(random.sample(sorted(topics), 1)) if random.random() < 0.3 else ()
+    return Group(name, topics, zone=zone, static=static)
 
 
 def some_topics(random: random.Random) -> dict[str, Queues]:
