@@ -50,20 +50,20 @@ def reached(server: NameServer) -> list[str]:
 def test_every_address_is_one_of_ipv4_or_ipv6(
     start_server: Callable[..., NameServer], bind_address: str, hosts: list[str]
 ) -> None:
-    """B252, B245: the boot line shows the address as it is configured."""
+    """B245: the boot line shows the address as it is configured."""
     server = start_server({"bindAddress": bind_address})
     assert f"address {bind_address}:{server.port}" in server.process.text()
     assert reached(server) == hosts
 
 
 def test_the_system_property_of_java_leaves_out_ipv6(start_server: Callable[..., NameServer]) -> None:
-    """B252: java.net.preferIPv4Stack, which is often in JAVA_OPT."""
+    """B245: java.net.preferIPv4Stack, which is often in JAVA_OPT."""
     server = start_server({"bindAddress": "0.0.0.0"}, options=["-Djava.net.preferIPv4Stack=true"])
     assert reached(server) == [IPV4]
 
 
 def test_a_peer_over_ipv4_is_shown_as_such(start_server: Callable[..., NameServer]) -> None:
-    """B252: not as ::ffff:127.0.0.1, which the socket for both families gives."""
+    """B245: not as ::ffff:127.0.0.1, which the socket for both families gives."""
     server = start_server({"bindAddress": "::"})
     if server.kind == "java":
         pytest.skip("where Java logs is its logback configuration's choice, and none is given here")
