@@ -112,22 +112,29 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
         admin.start()
     signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))
     if await _started(controller, stop):
-        if address_server is not None:
-            address_server.start()
         signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
         _settle_down(controller)
-        _say(controller.boot_line())
-        supervisor.ready(controller.boot_line())
-        await stop.wait()
-        supervisor.stopping()
-        stop.clear()  # a second signal cuts a graceful shutdown short
-        await controller.go_away(stop)
-        if address_server is not None:
-            address_server.stop()
+        await _serve_until(stop, controller, address_server, supervisor)
     await controller.stop()
     if admin is not None:
         admin.stop()
     return 0
+
+
+async def _serve_until(
+    stop: asyncio.Event, controller: NamesrvController, address_server: AddressServer | None, supervisor: Supervisor
+) -> None:
+    """From the boot line to the end of a graceful shutdown, which a second signal cuts short."""
+    if address_server is not None:
+        address_server.start()
+    _say(controller.boot_line())
+    supervisor.ready(controller.boot_line())
+    await stop.wait()
+    supervisor.stopping()
+    stop.clear()
+    await controller.go_away(stop)
+    if address_server is not None:
+        address_server.stop()
 
 
 async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
