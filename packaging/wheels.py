@@ -67,9 +67,11 @@ def wheel(source: Path, processor: str, out: Path) -> Path:
     }
     raw = build("wheel", source, source.parent / f"raw-{processor}", **environment)
     named = source.parent / f"named-{processor}"
-    platform = f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
-    tool("auditwheel", "repair", "--plat", platform, "--wheel-dir", named, raw)
+    tool("auditwheel", "repair", "--plat", "auto", "--wheel-dir", named, raw)
     [path] = named.iterdir()
+    platform = f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
+    if platform not in path.name:
+        raise SystemExit(f"{path.name} is not for {platform}: it needs newer symbols of glibc")
     tool("abi3audit", "--strict", path)
     return place(path, out)
 

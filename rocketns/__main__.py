@@ -84,11 +84,14 @@ def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> C
 def _run_logged(configuration: Configuration, options: cli.Options, home: Path) -> int:
     signals.ignore_others()
     try:
-        listener = start_logging(options.log_level, log_folder(home) if options.log_files else None)
+        listener = start_logging(
+            options.log_level, log_folder(home) if options.log_files else None, as_json=options.log_format == "json"
+        )
     except OSError as error:
         raise StartupError(f"the log file cannot be written: {error}") from error
     try:
-        log.info("times in this log are GMT+8, as in the log of the Java name server")
+        if options.log_format != "json":
+            log.info("times in this log are GMT+8, as in the log of the Java name server")
         for sentence in configuration.passed_over_system_properties():
             log.warning("command line: %s", sentence)
         return asyncio.run(_serve(configuration, listener))
@@ -107,7 +110,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     address_server = AddressServer(configuration) if configuration.discovery.address_server else None
     _say_that_it_lives(controller, supervisor)
-    admin = make_admin(controller, CONTROL_NICENESS)
+    admin = make_admin(controller, CONTROL_NICENESS, log_writer)
     if admin is not None:
         admin.start()
     signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))

@@ -39,6 +39,7 @@ from rocketns.config.tls import TLS_PROPERTIES
         ("--namesrvAddr a:1", Options()),
         ("-Da.b=1 -Da.b=2 -Dc=d=e", Options(system={"a.b": "2", "c": "d=e"})),
         ("-D a=", Options(system={"a": ""})),
+        ("--log-format json", Options(log_format="json")),
         ("--log-files --log-level DEBUG", Options(log_files=True, log_level="DEBUG")),
     ],
 )

@@ -14,7 +14,7 @@ from aiohttp import web
 from rocketns.admin.answers import GATE, VIEW, add_headers, watched
 from rocketns.admin.features import FEATURES
 from rocketns.admin.gate import Gate
-from rocketns.admin.view import View
+from rocketns.admin.view import Log, View
 from rocketns.controller import NamesrvController
 
 log = logging.getLogger("rocketns.admin")
@@ -31,7 +31,9 @@ SWITCH_INTERVAL_S = 0.0005
 class AdminServer:
     """`start` and `stop` are for control's thread. The socket is bound before `start` returns."""
 
-    def __init__(self, controller: NamesrvController, listening: socket.socket, niceness: int = 0) -> None:
+    def __init__(
+        self, controller: NamesrvController, listening: socket.socket, niceness: int = 0, log: Log | None = None
+    ) -> None:
         """``niceness``: how much nicer than the process its thread is. It must not be nicer than control.
 
         Else control would wait for the GIL while this thread holds it and has no core.
@@ -43,6 +45,7 @@ class AdminServer:
         self._thread = threading.Thread(target=self._run, name="admin", daemon=True)
         self._runner: web.AppRunner | None = None
         self._niceness = niceness
+        self._log = log
         self.gate = Gate()
 
     @property
@@ -53,7 +56,8 @@ class AdminServer:
 
     def start(self) -> None:
         """Control only, on its running loop, before the controller starts: probes are answered from then on."""
-        view = View(self._controller, asyncio.get_running_loop())
+        view = View(self._controller, asyncio.get_running_loop(), self.gate, self._log)
+        view.pulse.start()
         app = web.Application(middlewares=[watched], client_max_size=BODY_BYTES_MAX)
         app[VIEW], app[GATE] = view, self.gate
         for add in FEATURES:

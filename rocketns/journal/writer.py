@@ -92,10 +92,15 @@ class OpenFile:
 
 
 class Writer:
-    """The producer's thread calls `push` and `wake`. This thread alone works on the disk."""
+    """The producer's thread calls `push` and `wake`. This thread alone works on the disk.
+
+    ``written_bytes`` are on the disk, ``failures`` counts attempts that failed: any thread may read them.
+    """
 
     def __init__(self, store: Store, retention: Retention) -> None:
         self.pending_bytes = 0
+        self.written_bytes = 0
+        self.failures = 0
         self._store = store
         self._retention = retention
         self._chunks: deque[Chunk] = deque()
@@ -250,6 +255,7 @@ class Writer:
             while self._chunks and (end := self._chunks[0].end) is not None and end <= file.synced:
                 chunk = self._chunks[0]
                 self.pending_bytes -= len(chunk.data)
+                self.written_bytes += len(chunk.data)
                 chunk.data = bytearray()
                 if chunk.ends:
                     break
@@ -293,6 +299,7 @@ class Writer:
                 log.info("the journal's file %s of %s was deleted", segment.stem, segment.day)
 
     def _note_failure(self, error: Exception) -> None:
+        self.failures += 1
         if not self._failing:
             known = isinstance(error, OSError)
             log.error("the journal cannot be written and will be tried again: %s", error, exc_info=not known)

@@ -65,7 +65,8 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Connection,
     except RequestError as error:
         return reply_of(error)
     except Exception as error:
-        log.exception("process request exception, remoteAddr: %s, request code %d", peer.address, command.code)
+        log.exception("process request exception, remoteAddr: %s, request code %d", peer.address, command.code,
+                      extra={"code": command.code, "peer": peer.address})  # fmt: skip
         return reply_of(RequestError(f"{type(error).__name__}: {error}"))
 
 

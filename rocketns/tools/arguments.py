@@ -1,4 +1,4 @@
-"""The options of `rocketns get`, `diff`, `top` and `completion`."""
+"""The options of `rocketns get`, `diff`, `top`, `health` and `completion`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ Brokers of several name servers, Java's or rocketns, side by side: where they di
 it.
 """
 
+HEALTH = """\
+One route look-up through the name server's own port, for health checks and scripts. A name server that starts,
+waits for its brokers or drains is not ready.
+"""
+
 COMPLETION = """\
 bash:  source <(rocketns completion bash)
 zsh:   rocketns completion zsh > a folder of $fpath, as _rocketns
@@ -57,10 +62,13 @@ def build() -> Parser:
 
 
 def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`get`, `diff`, `top` and `completion`."""
+    """`get`, `diff`, `top`, `health` and `completion`."""
     _add_get(commands)
     _add_diff(commands)
     _add_top(commands)
+    health = _command(commands, "health", "say whether a name server answers route look-ups", HEALTH)
+    _add_addr(health)
+    _add_common(health)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
 
@@ -82,8 +90,7 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         if name == "kv":
             thing.add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
                                help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
-        thing.add_argument("-n", "--namesrvAddr", dest="addr", type=_addr, default=DEFAULT_ADDR, metavar="HOST:PORT",
-                           help=f"the name server; by default {DEFAULT_ADDR}")  # fmt: skip
+        _add_addr(thing)
         _add_common(thing)
 
 
@@ -114,6 +121,11 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, 
         name, help=doc, description=about or doc, epilog=f"Exit status:\n{statuses}", allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
+
+
+def _add_addr(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", "--namesrvAddr", dest="addr", type=_addr, default=DEFAULT_ADDR, metavar="HOST:PORT",
+                        help=f"the name server; by default {DEFAULT_ADDR}")  # fmt: skip
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,11 @@ _TROUBLE = (EXIT_UNREADABLE, "a name server cannot be read, or a wrong option; t
 EXIT_STATUSES = {
     "get": ((EXIT_FOUND, "printed"), (EXIT_DIFFERENT, "the topic has no route"), _TROUBLE),
     "top": ((EXIT_FOUND, "as many rounds as --rounds were shown"), (EXIT_UNREADABLE, "a wrong option")),
+    "health": (
+        (EXIT_FOUND, "it answers route look-ups"),
+        (EXIT_DIFFERENT, "it answers, and is not ready; the message has its reason"),
+        _TROUBLE,
+    ),
     "completion": ((EXIT_FOUND, "printed"), (EXIT_UNREADABLE, "a wrong option")),
     "diff": ((EXIT_FOUND, "the name servers say the same"), (EXIT_DIFFERENT, "they do not"), _TROUBLE),
 }

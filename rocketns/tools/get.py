@@ -1,4 +1,4 @@
-"""`rocketns get`: one thing of one name server."""
+"""`rocketns get`: one thing of one name server; and `rocketns health`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
 from rocketns.tools.exits import EXIT_DIFFERENT, EXIT_FOUND
-from rocketns.tools.output import Table, complain, print_json, print_table
+from rocketns.tools.output import Table, complain, print_json, print_table, print_text
 from rocketns.tools.values import route_value
 
 
@@ -34,6 +34,16 @@ async def get(options: Namespace, server: NameServer) -> int:
         for table in found.tables:
             print_table(table)
     return EXIT_FOUND
+
+
+async def health(options: Namespace, server: NameServer) -> int:
+    """Print whether it is ready. The exit status. UnusableError if it cannot be read."""
+    why = await server.why_not_ready()
+    if options.json:
+        print_json({"server": server.addr, "ready": why is None, "reason": why})
+    else:
+        print_text(f"{server.addr} is ready\n" if why is None else f"{server.addr} is not ready: {why}\n")
+    return EXIT_FOUND if why is None else EXIT_DIFFERENT
 
 
 async def _brokers(_options: Namespace, server: NameServer) -> Found:

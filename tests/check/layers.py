@@ -40,6 +40,7 @@ ROOMS_OF = {
     "protocol": {"system", "codec"},
     "routeinfo": {"routes"},
     "server": set(ROOMS),
+    "admin": {"connections"},  # the reasons for which reactors close connections
     "__main__": {"system"},
 }
 IMPORTERS_OF_JOURNAL = {"first_routes", "controller", "admin", "__main__"}

@@ -1,0 +1,50 @@
+"""Brokers, topics, and how they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
+from rocketns.admin.metrics.scene import Scene
+
+
+def _brokers(scene: Scene) -> Iterator[Sample]:
+    yield ("live",), scene.sizes.live
+    yield ("late",), scene.sizes.late
+    yield ("unconfirmed",), scene.sizes.unconfirmed
+
+
+FAMILIES: tuple[Family, ...] = (
+    gauge(
+        "rocketns_brokers", "Addresses of brokers that are in the routes.", _brokers,
+        {"state": "`live`; `late`: nothing heard for more than half of its time-out; `unconfirmed`: restored, or "
+         "silent together with many others, and not heard since"},
+    ),
+    gauge("rocketns_broker_groups", "Broker names.", one(lambda s: len(s.controller.context.tables.broker_addr_table))),
+    gauge("rocketns_clusters", "Clusters.", one(lambda s: len(s.controller.context.tables.cluster_addr_table))),
+    gauge("rocketns_topics", "Topics with a route.", one(lambda s: len(s.controller.context.tables.topic_queue_table))),
+    gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", one(lambda s: s.sizes.entries)),
+    counter(
+        "rocketns_route_entries_changed_total", "Pairs of a topic and a broker that changed.",
+        lambda scene: [((change,), number) for change, number in scene.tally.entries.items()],
+        {"change": "`put`: added or changed; `deleted`"},
+    ),
+    counter(
+        "rocketns_brokers_gone_total", "Live brokers that were removed.",
+        lambda scene: [((cause,), number) for cause, number in scene.tally.gone.items()],
+        {"cause": "`unregister`: it said so; `expired`: silent for its time-out; `channel_close`, `channel_exception`, "
+         "`channel_idle`: its connection ended; `unconfirmed`: silent since the start; `refused`: its address refuses "
+         "connections; and the other causes of the journal"},
+    ),
+    counter("rocketns_brokers_doubted_total", "Brokers that became unconfirmed while the server ran.",
+            one(lambda s: s.tally.doubted)),
+    counter("rocketns_min_broker_id_changes_total", "Broker groups that got another smallest broker id.",
+            one(lambda s: s.tally.min_broker_changes)),
+    gauge("rocketns_kv_namespaces", "Namespaces of the KV table.",
+          one(lambda s: len(s.controller.context.kv_config.config_table))),
+    gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
+          one(lambda s: s.controller.context.kv_config.bytes)),
+    counter("rocketns_kv_changes_total", "KV items that were put or deleted.", one(lambda s: s.tally.kv_changes)),
+    counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
+            one(lambda s: s.tally.config_changes)),
+)  # fmt: skip
