@@ -91,7 +91,8 @@ def compiled() -> set[str]:
 
 
 def others() -> set[str]:
-    folders = [ROOT / "rocketns/pipeline/report/templates", ROOT / "rocketns/tools/completions"]
+    shown = ["pipeline/report/templates", "tools/completions", "admin/page/static"]
+    folders = [ROOT / "rocketns" / folder for folder in shown]
     found = {path for folder in folders for path in folder.iterdir()} | set((ROOT / "rocketns").rglob("*.pxd"))
     return {path.relative_to(ROOT).as_posix() for path in found} | {"rocketns/py.typed"}
 
