@@ -254,6 +254,8 @@ class Broker:
         """The host is gone; nobody is told."""
         self.network.down.add(self.host)
         self._end(vanishes=True)
+        ended_us, _ = self.ends.get(self.host, (self.world.now_us, True))  # its process may have ended before
+        self.ends[self.host] = ended_us, True
 
     def _end(self, *, vanishes: bool) -> None:
         process = self.process
