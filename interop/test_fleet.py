@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -17,6 +19,7 @@ from interop.harness.relay import Relay
 from interop.harness.servers import JavaNameServer, NameServer, ReactorServer
 from interop.harness.wire import eventually
 from rocketns.__main__ import main
+from tests.admin.http import Http
 
 DISAGREE = "name servers disagree about the {} {}:"
 OVER = "no disagreement of name servers about the"
@@ -52,6 +55,13 @@ def is_calm(server: NameServer) -> bool:
     return text.count("is compared with this one") >= 2 and text.count(" disagree about the ") == text.count(OVER)
 
 
+def asked(port: int, name: str, **parameters: str) -> list[dict[str, Any]]:
+    """The items of a list of the API, or the reasons of its status."""
+    answer = json.loads(Http(port).ask(f"/api/v1/{name}?{urlencode(parameters)}").body)
+    found: list[dict[str, Any]] = answer["reasons" if name == "status" else "items"]
+    return found
+
+
 @pytest.fixture
 def closing() -> Iterator[ExitStack]:
     with ExitStack() as stack:
@@ -62,10 +72,11 @@ def test_three_name_servers_say_what_they_disagree_about(
     closing: ExitStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """one broker loses its link to one name server; then Java's loses a permission. Both others say so."""
-    ports = [free_port() for _ in range(3)]
+    *ports, admin_port = (free_port() for _ in range(4))
     peers = ";".join(f"127.0.0.1:{port}" for port in ports)
     mine = {"rocketns.peers": peers, "rocketns.peerLookupsPerSecond": 100}
-    first, second = (ReactorServer(tmp_path / f"ns{port}", mine | {"listenPort": port}) for port in ports[:2])
+    first = ReactorServer(tmp_path / "first", mine | {"listenPort": ports[0], "rocketns.adminPort": admin_port})
+    second = ReactorServer(tmp_path / "second", mine | {"listenPort": ports[1]})
     java = JavaNameServer(tmp_path / "java", {"listenPort": ports[2]})
     relay = Relay(second.port)
     for ended in (relay.close, java.kill, second.kill, first.kill):
@@ -91,6 +102,12 @@ def test_three_name_servers_say_what_they_disagree_about(
     found = {(one["kind"], one["name"]): one["views"] for one in json.loads(capsys.readouterr().out)["differences"]}
     assert [view is None for view in found["broker", "broker-a"].values()] == [False, True, False]
     assert ("broker", "broker-b") not in found
+
+    assert {one["name"] for one in asked(admin_port, "disagreements", kind="broker")} == {"broker-a"}
+    reasons = [one["text"] for one in asked(admin_port, "status")]
+    assert "Name servers disagree about broker broker-a" in reasons
+    metrics = Http(admin_port).ask("/metrics").text
+    assert 'rocketns_fleet_disagreements{kind="broker"} 1.0' in metrics
 
     log = Watched(first)
     with java.connect() as client:

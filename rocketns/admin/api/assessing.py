@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from rocketns.admin.api.copies import Brokers
 from rocketns.admin.api.rows import Level, ReasonRow
 from rocketns.admin.recent.ring import Recorded
+from rocketns.fleet.comparing import Kind
+from rocketns.fleet.state import FleetState
 
 REASONS_MAX = 20
 NAMES_MAX = 5
 LOST_WITHIN_MS = 10 * 60_000
 STALLED_WITHIN_MS = 10 * 60_000
 LEVELS: tuple[Level, ...] = ("ok", "attention", "critical")
+NOUNS = {Kind.BROKER: "broker", Kind.TOPIC: "topic", Kind.ORDER: "the order configuration of"}
 LOST_CAUSES = ("expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle")
 
 
@@ -21,7 +24,9 @@ def worst(reasons: Sequence[ReasonRow]) -> Level:
     return max((one.level for one in reasons), key=LEVELS.index, default="ok")
 
 
-def assess(brokers: Brokers, not_ready: str | None, recent: Sequence[Recorded], now_ms: int) -> tuple[ReasonRow, ...]:
+def assess(
+    brokers: Brokers, not_ready: str | None, recent: Sequence[Recorded], fleet: FleetState, now_ms: int
+) -> tuple[ReasonRow, ...]:
     """The reasons, the worst first. ``now_ms`` is of the wall clock."""
     reasons: list[ReasonRow] = []
     if not_ready is not None:
@@ -32,6 +37,7 @@ def assess(brokers: Brokers, not_ready: str | None, recent: Sequence[Recorded], 
         reasons.append(ReasonRow("critical", f"No master: {_names(brokers.masterless)}"))
     reasons += _of_brokers(brokers)
     reasons += _of_recent(brokers, recent, now_ms)
+    reasons += _of_fleet(fleet)
     reasons.sort(key=lambda one: -LEVELS.index(one.level))
     return tuple(reasons[:REASONS_MAX])
 
@@ -61,6 +67,20 @@ def _of_recent(brokers: Brokers, recent: Sequence[Recorded], now_ms: int) -> lis
     if stalls:
         longest_ms = max(one.amount or 0 for one in stalls)
         reasons.append(ReasonRow("attention", f"This name server did not run for {longest_ms / 1000:.1f} s"))
+    return reasons
+
+
+def _of_fleet(fleet: FleetState) -> list[ReasonRow]:
+    reasons = [
+        ReasonRow("attention", f"The name server {one.addr} cannot be read: {one.error[:200]}")
+        for one in fleet.members
+        if not one.is_readable
+    ]
+    for kind in Kind:
+        names = [one.name for one in fleet.disagreements if one.kind is kind]
+        if names:
+            level: Level = "critical" if kind is Kind.BROKER else "attention"
+            reasons.append(ReasonRow(level, f"Name servers disagree about {NOUNS[kind]} {_names(names)}"))
     return reasons
 
 

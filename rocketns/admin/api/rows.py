@@ -134,6 +134,31 @@ class ConnectionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NameServerRow:
+    """One name server of the fleet: this one, or one of ``rocketns.peers``."""
+
+    address: Annotated[str, "as in rocketns.peers; the first row is this name server"]
+    kind: Annotated[str, "rocketns; other, as Java's; empty while it is not known"]
+    error: Annotated[str, "why it cannot be read; empty if it can"]
+    since: Annotated[int, "since when it can be read, or cannot"]
+    read: Annotated[EpochMs, "when it was read last"]
+    broker_groups: Annotated[int | None, "null while it is not known"]
+    topics: Annotated[int | None, "null while it is not known"]
+    differing_brokers: Annotated[int, "broker groups that it says otherwise than this one"]
+    differing_topics: Annotated[int, "topics that it says otherwise than this one"]
+
+
+@dataclass(frozen=True, slots=True)
+class DisagreementRow:
+    """Something that the name servers that can be read do not say alike."""
+
+    kind: Annotated[str, "broker, topic or order configuration"]
+    name: Annotated[str, "of the broker group, topic or item"]
+    since: Annotated[int, "since when this name server knows of it"]
+    says: Annotated[dict[str, str], "what each name server says, by its address"]
+
+
+@dataclass(frozen=True, slots=True)
 class ReasonRow:
     """Something that an operator should know."""
 

@@ -16,7 +16,7 @@ async def read_status(source: Source) -> StatusRow:
     brokers = await source.view.copy(copy_brokers)
     context, reactors, now = controller.context, controller.reactors, controller.clock.now()
     not_ready = why_not_ready(controller)
-    reasons = assess(brokers, not_ready, recent.events.copy(), now.epoch_ms)
+    reasons = assess(brokers, not_ready, recent.events.copy(), controller.fleet.state, now.epoch_ms)
     counted = [(0, 0)] if reactors is None else reactors.counters()
     netty, journal = controller.configuration.netty, controller.journal
     return StatusRow(

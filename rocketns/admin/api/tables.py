@@ -13,8 +13,10 @@ from rocketns.admin.api.rows import (
     BrokerRow,
     ClusterRow,
     ConnectionRow,
+    DisagreementRow,
     KvRow,
     LimitRow,
+    NameServerRow,
     PropertyRow,
     TopicRow,
 )
@@ -23,6 +25,7 @@ from rocketns.admin.recent.ring import Recent
 from rocketns.admin.recent.words import EventRow, event_row
 from rocketns.admin.view import View
 from rocketns.config.properties import java_name
+from rocketns.fleet.comparing import Kind
 
 TOPICS_AT_ONCE = 16  # whose queues control counts in one look
 STATES = ("live", "late", "unconfirmed", "gone")
@@ -129,6 +132,26 @@ async def _events(source: Source) -> Sequence[EventRow]:
     return [event_row(one) for one in source.recent.events.copy()]
 
 
+async def _name_servers(source: Source) -> Sequence[NameServerRow]:
+    return [
+        NameServerRow(
+            one.addr, one.kind, one.error, one.since_epoch_ms, one.read_epoch_ms, one.broker_groups, one.topics,
+            one.differing_brokers, one.differing_topics,
+        )
+        for one in source.view.controller.fleet.state.members
+    ]  # fmt: skip
+
+
+async def _disagreements(source: Source) -> Sequence[DisagreementRow]:
+    return [
+        DisagreementRow(
+            str(one.kind), one.name, one.since_epoch_ms,
+            {member: side.value for side in one.sides for member in side.members},
+        )
+        for one in source.view.controller.fleet.state.disagreements
+    ]  # fmt: skip
+
+
 async def _config(source: Source) -> Sequence[PropertyRow]:
     return await source.view.look(property_rows)
 
@@ -152,6 +175,10 @@ TABLES = (
     Table("connections", "Connections of the name server port", ConnectionRow, _connections,
           ("peer", "since", "requests", "waiting", "language", "version"),
           (_search("peer"), _equals("language"), _equals("carrier", "reactor", "loop"))),
+    Table("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
+          ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
+    Table("disagreements", "What the name servers of the fleet do not say alike", DisagreementRow, _disagreements,
+          ("since", "kind", "name"), (_search("name"), _equals("kind", *Kind))),
     Table("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
           (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),
 )  # fmt: skip

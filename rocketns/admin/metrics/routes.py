@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
 from rocketns.admin.metrics.scene import Scene
+from rocketns.fleet.comparing import Kind
 
 
 def _brokers(scene: Scene) -> Iterator[Sample]:
     yield ("live",), scene.sizes.live
     yield ("late",), scene.sizes.late
     yield ("unconfirmed",), scene.sizes.unconfirmed
+
+
+def _name_servers(scene: Scene) -> Iterator[Sample]:
+    members = scene.controller.fleet.state.members
+    readable = sum(one.is_readable for one in members)
+    yield ("readable",), readable
+    yield ("unreadable",), len(members) - readable
+
+
+def _disagreements(scene: Scene) -> Iterator[Sample]:
+    counted = Counter(one.kind for one in scene.controller.fleet.state.disagreements)
+    for kind in Kind:
+        yield (kind.replace(" ", "_"),), counted[kind]
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -40,6 +55,10 @@ FAMILIES: tuple[Family, ...] = (
             one(lambda s: s.tally.doubted)),
     counter("rocketns_min_broker_id_changes_total", "Broker groups that got another smallest broker id.",
             one(lambda s: s.tally.min_broker_changes)),
+    gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; none without peers.",
+          _name_servers, {"state": "`readable`, or `unreadable`"}),
+    gauge("rocketns_fleet_disagreements", "What the readable name servers do not say alike. `rocketns diff` names it.",
+          _disagreements, {"kind": "`broker`, `topic` or `order_configuration`"}),
     gauge("rocketns_kv_namespaces", "Namespaces of the KV table.",
           one(lambda s: len(s.controller.context.kv_config.config_table))),
     gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",

@@ -9,6 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 from interop.harness import codes
 from rocketns.admin.page import stream
+from rocketns.fleet.comparing import Kind
+from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
 from tests.admin.conftest import Managed
 from tests.admin.fleet import Broker
 from tests.admin.page.conftest import BROKERS, TOPICS, Open, fill
@@ -111,3 +113,17 @@ def test_a_page_that_hears_nothing_says_that_it_is_old(
     monkeypatch.setattr(stream, "PERIOD_S", 60.0)
     page = open_page(managed)
     page.locator("#live.lost", has_text="what is shown is old").wait_for()
+
+
+def test_name_servers_stand_side_by_side_with_what_they_do_not_say_alike(managed: Managed, open_page: Open) -> None:
+    here, other = Member(OWN, "rocketns", "", 1, 9, 2, 7), Member("10.0.0.2:9876", "other", "", 1, 9, 1, 7, 1)
+    sides = Side("0=10.1.0.2:10911", (OWN,)), Side("missing", (other.addr,))
+    page = open_page(managed, 390)
+    assert page.locator("#fleet").is_hidden()
+    managed.controller.fleet.state = FleetState(9, (here, other), (Disagreement(Kind.BROKER, HOSTILE, 5, sides),))
+    page.locator("#differ", has_text=HOSTILE).wait_for()
+    assert "10.0.0.2:9876: missing" in page.locator("#differ").inner_text()
+    assert "says otherwise" in page.locator("#servers").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    violations = Axe().run(page).response["violations"]
+    assert [one["id"] for one in violations] == []

@@ -3,6 +3,7 @@
 import {byId, read, setText} from "./dom.js";
 import {onBeats, readBrokers, setClock, showBrokers, startBrokers} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
+import {readFleet} from "./fleet.js";
 import {startTopics} from "./topics.js";
 import {showStatus} from "./verdict.js";
 import {clock} from "./words.js";
@@ -10,6 +11,7 @@ import {clock} from "./words.js";
 const REDRAW_MS = 1000;
 const LOST_MS = 5000;
 const REREAD_MS = 500;
+const FLEET_MS = 3000;
 
 let heardMs = Date.now();
 let rereading = 0;
@@ -53,4 +55,7 @@ startTopics();
 read("status").then(onStatus).catch(() => undefined);
 reread();
 listen();
+const fleet = () => { if (!document.hidden) readFleet().catch(() => undefined); };
+fleet();
+setInterval(fleet, FLEET_MS);
 setInterval(() => { showLive(); if (!document.hidden) showBrokers(); }, REDRAW_MS);
