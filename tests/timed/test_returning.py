@@ -1,4 +1,4 @@
-"""A broker that leaves and registers again before its unregistration was applied, as after a stall of the name server."""
+"""A broker that leaves and registers again before its unregistration was applied, as after a stall."""
 
 from __future__ import annotations
 
