@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
@@ -51,6 +52,14 @@ PLAIN = Kind("5.5", 513, searches=True)
 OLD = Kind("4.9", 407, searches=False)
 ACTING = Kind("5.5 acting", 513, searches=True, acting=True)
 ASKING = Kind("5.5 asking", 513, searches=True, asks_first=True)
+
+
+class Ended(NamedTuple):
+    """A process of a broker that is over. ``is_silent``: its connections were not closed, and its host is down."""
+
+    started_us: int
+    ended_us: int
+    is_silent: bool
 
 
 @dataclass
@@ -119,7 +128,7 @@ class Broker:
         self.random = world.random_of(f"broker {self.name} {broker_id}")
         self.process: BrokerProcess | None = None
         self.standings: dict[str, Standing] = {}
-        self.ends: dict[str, tuple[int, bool]] = {}
+        self.ends: dict[str, Ended] = {}
         self.has_left = False
         self.started_us = 0
         self.forget_standings()
@@ -254,20 +263,23 @@ class Broker:
         """The host is gone; nobody is told."""
         self.network.down.add(self.host)
         self._end(vanishes=True)
-        ended_us, _ = self.ends.get(self.host, (self.world.now_us, True))  # its process may have ended before
-        self.ends[self.host] = ended_us, True
+        # Its process may have ended before.
+        self.ends[self.host] = self.ends.get(self.host, self._ended())._replace(is_silent=True)
 
     def _end(self, *, vanishes: bool) -> None:
         process = self.process
         if process is None or not process.is_alive:
             return
         process.die()
-        self.ends[self.host] = (self.world.now_us, vanishes)
+        self.ends[self.host] = self._ended()._replace(is_silent=vanishes)
         self.network.listeners.pop((self.host, 10911), None)
         for remote in process.remotes:
             remote.abandon(vanishes=vanishes)
         for socket in process.visitors:
             socket.vanish() if vanishes else socket.close()
+
+    def _ended(self) -> Ended:
+        return Ended(self.started_us, self.world.now_us, is_silent=True)
 
     def stop(self) -> None:
         """Say so to each name server (104), wait for each answer up to 3 s, and end."""

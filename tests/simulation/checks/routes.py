@@ -193,8 +193,9 @@ class Routes:
         link = self._network.link(host, process.server.host)
         now_us, run_time = self._world.now_us, self.run_time(process)
         heard_us = max(self._network.heard.get((process.server.host, host), 0), process.started_us)
-        ended_us, is_silent = broker.ends[host]
-        if not link.is_cut and not link.slow_us and not is_silent:
+        started_us, ended_us, is_silent = broker.ends[host]
+        never_met = heard_us < started_us  # what it heard was an earlier process, which may have vanished
+        if not link.is_cut and not link.slow_us and not is_silent and not never_met:
             open_us = max(ended_us, self._paths.drained_us(self._paths.pair(broker, process.server)))
             in_stall = run_time.was_stopped(open_us - SETTLED_AFTER_US, STALL_US)
             within_us = LEAVES_AFTER_STALL_US if in_stall else LEAVES_WITHIN_US
