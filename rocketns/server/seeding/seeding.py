@@ -129,8 +129,9 @@ class _Reading:
             return
         self._known.topics[topic] = queues
         mappings = route.topic_queue_mapping_by_broker or {}
-        if here := {name: info for name, info in mappings.items() if name in groups}:
-            self._known.mappings[topic] = here
+        for name, info in mappings.items():
+            if name in groups:
+                self._known.mappings.setdefault(topic, {})[name] = info
         for addr, servers in route.filter_server_table.items():
             broker = self._by_addr.get(addr)
             if broker is not None and servers:
