@@ -1,4 +1,7 @@
-"""One engine and one set of images for all tests with containers; left out with the reason where there is no engine."""
+"""One engine and one set of images for all tests with containers; left out with the reason where there is no engine.
+
+Both end with the last of these tests, so that idle brokers take no time from others.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(TEST_TIMEOUT_S), append=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def engine() -> Iterator[Engine]:
     try:
         with any_engine() as one:
@@ -42,7 +45,7 @@ def engine() -> Iterator[Engine]:
         pytest.skip(f"{LEFT_OUT}{reason}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def built(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Images:
     try:
         made_from = base(engine)
@@ -67,7 +70,7 @@ def start(engine: Engine, built: Images) -> Iterator[Callable[..., Container]]:
         one.remove()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def projects(engine: Engine, built: Images, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Project]]:
     """All deployments, each without waiting for its brokers."""
     environment = {
