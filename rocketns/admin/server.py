@@ -10,6 +10,7 @@ import sys
 import threading
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from rocketns.admin.answers import GATE, VIEW, add_headers, watched
 from rocketns.admin.features import FEATURES
@@ -26,6 +27,18 @@ BACKLOG = 128
 STOP_WITHIN_S = 2.0
 # While two threads want to run Python, each may run for so long. With Python's 5 ms, control would wait for a scrape.
 SWITCH_INTERVAL_S = 0.0005
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Not what a peer did wrong: that is answered with 400, and must not fill the log."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+def _http_log() -> logging.Logger:
+    http_log = logging.Logger(log.name)
+    http_log.parent = log
+    http_log.addFilter(_is_ours)
+    return http_log
 
 
 class AdminServer:
@@ -64,7 +77,8 @@ class AdminServer:
             add(app, view)
         app.on_response_prepare.append(add_headers)
         self._runner = web.AppRunner(
-            app, handle_signals=False, access_log=None, logger=log, handler_cancellation=True, shutdown_timeout=0.5,
+            app, handle_signals=False, access_log=None, logger=_http_log(), handler_cancellation=True,
+            shutdown_timeout=0.5,
             max_line_size=LINE_BYTES_MAX, max_field_size=LINE_BYTES_MAX, max_headers=HEADERS_MAX, lingering_time=0,
         )  # fmt: skip
         sys.setswitchinterval(SWITCH_INTERVAL_S)
