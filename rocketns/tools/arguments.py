@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from rocketns.tools.exits import EXIT_STATUSES, EXIT_UNREADABLE
+from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
 
 DEFAULT_ADDR = "127.0.0.1:9876"
 ADDRESS = re.compile(r"\S+:[0-9]{1,5}")
@@ -82,7 +82,7 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         ("route", "the brokers and queues of a topic"),
         ("kv", "the KV items of a namespace"),
         ("config", "all properties"),
-        ("connections", "not to be had yet: no request of the name server protocol lists connections"),
+        ("connections", "the connections of a rocketns with a management port"),
     ):
         thing = things.add_parser(name, help=doc, description=doc, allow_abbrev=False)
         if name == "route":

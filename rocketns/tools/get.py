@@ -8,9 +8,9 @@ from typing import Any
 
 from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
-from rocketns.tools.exits import EXIT_DIFFERENT, EXIT_FOUND
-from rocketns.tools.output import Table, complain, print_json, print_table, print_text
+from rocketns.server.outgoing.name_server import NameServer
+from rocketns.tools.management import connections
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Table, complain, print_json, print_table, print_text
 from rocketns.tools.values import route_value
 
 
@@ -89,8 +89,11 @@ async def _config(_options: Namespace, server: NameServer) -> Found:
     return _pairs({key: value for key, _, value in (line.partition("=") for line in lines) if key})
 
 
-async def _connections(_options: Namespace, _server: NameServer) -> Found:
-    raise UnusableError("no request of the name server protocol lists connections, of Java's neither")
+async def _connections(_options: Namespace, server: NameServer) -> Found:
+    rows = await connections(server)
+    columns = ("peer", "language", "versionName", "since", "requests", "waiting")
+    shown = [tuple("-" if row.get(name) is None else str(row[name]) for name in columns) for row in rows]
+    return Found(rows, [Table(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)])
 
 
 def _pairs(items: dict[str, str]) -> Found:

@@ -17,9 +17,8 @@ from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.tools.arguments import check_addrs, parse
 from rocketns.tools.completion import completion
 from rocketns.tools.diff import diff
-from rocketns.tools.exits import EXIT_FOUND, EXIT_UNREADABLE
 from rocketns.tools.get import get, health
-from rocketns.tools.output import complain, print_text
+from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text
 from rocketns.tools.reading import each
 from rocketns.tools.top import top
 

@@ -36,7 +36,7 @@ _shtab_rocketns_get_commands() {
   local _commands=(
     brokers:'all brokers: cluster, group, id, address, zone'
     config:'all properties'
-    connections:'not to be had yet: no request of the name server protocol lists connections'
+    connections:'the connections of a rocketns with a management port'
     kv:'the KV items of a namespace'
     route:'the brokers and queues of a topic'
     topics:'the names of all topics'
