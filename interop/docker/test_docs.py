@@ -29,7 +29,7 @@ def _nothing_is_left(engine: Engine) -> Iterator[None]:
 
 @pytest.mark.usefixtures("_nothing_is_left")
 def test_commands_of_the_page_work(engine: Engine, built: Images) -> None:
-    assert len(COMMANDS) == 8, "a page without commands would pass"
+    assert len(COMMANDS) == 9, "a page without commands would pass"
     for command in COMMANDS:
         words = shlex.split(command.replace(*ANY_PORT).replace("$PWD", str(ROOT)))
         _run(engine, built, words)
