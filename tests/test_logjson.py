@@ -11,18 +11,15 @@ from typing import Any
 import pytest
 
 from rocketns.logs import start_logging
+from tests.support.rootlogger import restored_root_logger
 
 log = logging.getLogger("rocketns.test")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    yield tmp_path
-    root.handlers = handlers
-    root.setLevel(level)
-    logging.addLevelName(logging.WARNING, "WARNING")
+    with restored_root_logger():
+        yield tmp_path
 
 
 def written(folder: Path) -> list[dict[str, Any]]:

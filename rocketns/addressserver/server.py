@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +19,7 @@ from rocketns.errors import StartupError
 from rocketns.protocol.codes import SerializeType
 from rocketns.server.listening import bind
 from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.sharing import share_python
 
 log = logging.getLogger("rocketns.addressserver")
 
@@ -27,8 +27,6 @@ THREAD = "address-server"
 STOP_WITHIN_S = 2.0
 # A thousand brokers have a route of 0.3 MB.
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
-# While two threads want to run Python, each may run for so long. With Python's 5 ms, control would wait for a list.
-SWITCH_INTERVAL_S = 0.0005
 EXTRA_MISSING = (
     "rocketns.addressServer needs aiohttp, and it is not installed. Install it with: pip install 'rocketns[admin]'"
 )
@@ -66,7 +64,7 @@ class AddressServer:
     def start(self) -> None:
         """Serve. The name server listens already, so its own port is known. Earlier connections have waited."""
         log.info("the address server listens at %s", with_port(bare(self._address[0]), self._listening.address[1]))
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        share_python()
         self._thread.start()
 
     def reread(self) -> None:

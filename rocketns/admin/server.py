@@ -17,6 +17,7 @@ from rocketns.admin.features import FEATURES
 from rocketns.admin.gate import Gate
 from rocketns.admin.view import Log, View
 from rocketns.controller import NamesrvController
+from rocketns.server.sharing import share_python
 
 log = logging.getLogger("rocketns.admin")
 
@@ -25,8 +26,6 @@ HEADERS_MAX = 64
 BODY_BYTES_MAX = 4096
 BACKLOG = 128
 STOP_WITHIN_S = 2.0
-# While two threads want to run Python, each may run for so long. With Python's 5 ms, control would wait for a scrape.
-SWITCH_INTERVAL_S = 0.0005
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
@@ -81,7 +80,7 @@ class AdminServer:
             shutdown_timeout=0.5,
             max_line_size=LINE_BYTES_MAX, max_field_size=LINE_BYTES_MAX, max_headers=HEADERS_MAX, lingering_time=0,
         )  # fmt: skip
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        share_python()
         self._thread.start()
         log.info("management port: http://%s:%d", *self._listening.getsockname()[:2])
 

@@ -11,7 +11,7 @@ from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools.management import connections
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Table, complain, print_json, print_table, print_text
-from rocketns.tools.values import route_value
+from rocketns.tools.values import properties_value, route_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,7 @@ async def _kv(options: Namespace, server: NameServer) -> Found:
 
 
 async def _config(_options: Namespace, server: NameServer) -> Found:
-    lines = (await server.configuration()).splitlines()
-    return _pairs({key: value for key, _, value in (line.partition("=") for line in lines) if key})
+    return _pairs(properties_value(await server.configuration()))
 
 
 async def _connections(_options: Namespace, server: NameServer) -> Found:

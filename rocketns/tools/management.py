@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
+from rocketns.tools.values import properties_value
 
 HERE = ("127.0.0.1", "::1", "localhost")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -20,12 +21,8 @@ PORT_MAX = 65_535
 
 async def connections(server: NameServer) -> list[dict[str, Any]]:
     """The rows of `/api/v1/connections`, 50,000 at most. UnusableError if there is no management port to ask."""
-    host, port = _address(server, _properties(await server.configuration()))
+    host, port = _address(server, properties_value(await server.configuration()))
     return await asyncio.to_thread(_rows, host, port)
-
-
-def _properties(text: str) -> dict[str, str]:
-    return {key: value for key, _, value in (line.partition("=") for line in text.splitlines())}
 
 
 def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
