@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import shlex
 import shutil
+import sys
 import sysconfig
+import tarfile
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 from setuptools.errors import PlatformError
 
 HERE = Path(__file__).resolve().parent
@@ -20,6 +25,10 @@ SANITIZE = os.environ.get("ROCKETNS_SANITIZE", "")
 TESTS = bool(os.environ.get("ROCKETNS_TESTS"))
 # Asserts which thread calls what (rocketns/_fast/system/threads.pxd); the sanitizers' builds do too.
 DEBUG = bool(SANITIZE or os.environ.get("ROCKETNS_DEBUG"))
+# One wheel for CPython 3.11 and everything later: docs/installing.md has its price. `make wheels` sets it.
+STABLE_ABI = bool(os.environ.get("ROCKETNS_STABLE_ABI"))
+STABLE_ABI_SINCE = "0x030B0000"  # with typed memory views, which rocketns/_fast uses
+OLDEST_ZIP_DATE = 315_532_800  # 1980-01-01, in seconds
 
 NO_COMPILER = (
     "rocketns has compiled parts and the C compiler {compiler!r} was not found: install one "
@@ -30,6 +39,11 @@ NO_HEADERS = (
     "rocketns has compiled parts and Python.h was not found in {folders}: install the headers of this Python "
     "(Debian, Ubuntu: apt-get install python3-dev; Fedora: dnf install python3-devel), then run this again."
 )
+FREE_THREADED = (
+    "rocketns does not support free-threaded Python. Its tables belong to one thread, and the GIL keeps the threads of "
+    "the journal, the files and the log from seeing half of a change. It would also win nothing: the threads that "
+    "answer lookups run without the GIL on every Python. Install it with a Python that has the GIL, such as {version}."
+)
 
 
 class BuildExtensions(build_ext):
@@ -39,6 +53,14 @@ class BuildExtensions(build_ext):
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
 
+    def run(self) -> None:
+        """Cython runs here and not before: metadata and sdists need no C code."""
+        refuse_free_threaded()
+        made = {extension.name: extension.sources for extension in cython(self.extensions)}
+        for extension in self.extensions:
+            extension.sources = made[extension.name]
+        super().run()
+
     def build_extensions(self) -> None:
         compiler = (os.environ.get("CC") and shlex.split(os.environ["CC"])[0]) or self.compiler.compiler_so[0]
         if shutil.which(compiler) is None:
@@ -47,6 +69,43 @@ class BuildExtensions(build_ext):
         if not any((Path(folder) / "Python.h").is_file() for folder in folders):
             raise PlatformError(NO_HEADERS.format(folders=" or ".join(folders)))
         super().build_extensions()
+
+
+class ReproducibleSdist(sdist):
+    """sdist whose bytes depend on the files only: not on times, owners or the place of the build."""
+
+    def make_archive(self, *args: object, **kwargs: object) -> str:
+        made = Path(super().make_archive(*args, **kwargs))
+        with tarfile.open(made) as archive:
+            files = sorted((member for member in archive if member.isfile()), key=lambda member: member.name)
+            contents = [(member, archive.extractfile(member).read()) for member in files]
+        with (
+            made.open("wb") as file,
+            gzip.GzipFile("", "wb", compresslevel=9, fileobj=file, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+        ):
+            for member, content in contents:
+                archive.addfile(anonymous(member), io.BytesIO(content))
+        return str(made)
+
+
+def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    member.pax_headers = {}
+    member.mode = 0o755 if member.mode & 0o100 else 0o644
+    member.mtime = int(os.environ.get("SOURCE_DATE_EPOCH", OLDEST_ZIP_DATE))  # a wheel is a ZIP file
+    return member
+
+
+def macros() -> list[tuple[str, str]]:
+    found = [("ROCKETNS_DEBUG", "1")] if DEBUG else []
+    return [*found, ("Py_LIMITED_API", STABLE_ABI_SINCE)] if STABLE_ABI else found
+
+
+def refuse_free_threaded() -> None:
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise SystemExit("error: " + FREE_THREADED.format(version="python{}.{}".format(*sys.version_info)))
 
 
 def sanitizer_flags() -> list[str]:
@@ -73,13 +132,25 @@ def sources() -> list[Path]:
     return [path for folder in folders for path in sorted((HERE / folder).rglob("*.pyx"))]
 
 
+def cython(modules: list[Extension]) -> list[Extension]:
+    """The same modules with C code as their source. With a sanitizer the C code is the same."""
+    return cythonize(
+        modules,
+        build_dir="build/cython",
+        compiler_directives={"language_level": 3},
+        nthreads=os.cpu_count() or 1,
+        quiet=True,
+    )
+
+
 def extensions() -> list[Extension]:
     sanitize = sanitizer_flags()
     return [
         Extension(
             ".".join(path.with_suffix("").relative_to(HERE).parts),
             [str(path.relative_to(HERE))],
-            define_macros=[("ROCKETNS_DEBUG", "1")] if DEBUG else [],
+            define_macros=macros(),
+            py_limited_api=STABLE_ABI,
             extra_compile_args=["-O1" if sanitize else "-O2", *sanitize],
             extra_link_args=sanitize,
         )
@@ -92,12 +163,7 @@ def extensions() -> list[Extension]:
 if __name__ == "__main__":
     os.chdir(HERE)
     setup(
-        ext_modules=cythonize(
-            extensions(),
-            build_dir="build/cython",  # with a sanitizer too: what Cython makes is the same
-            compiler_directives={"language_level": 3},
-            nthreads=os.cpu_count() or 1,
-            quiet=True,
-        ),
-        cmdclass={"build_ext": BuildExtensions},
+        ext_modules=extensions(),
+        cmdclass={"build_ext": BuildExtensions, "sdist": ReproducibleSdist},
+        options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE_ABI else {},
     )

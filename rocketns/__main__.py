@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rocketns import cli, signals
 from rocketns._fast.system.allocation import give_back_large_blocks
+from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
 from rocketns.controller import NamesrvController
@@ -37,10 +38,12 @@ CONTROL_NICENESS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until a signal; return the exit status. The first word ``audit`` starts the other program."""
+    """Run until a signal; return the exit status. Some first words start another program."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [cli.AUDIT]:
         return _audit(words[1:])
+    if words and words[0] in cli.TOOLS:
+        return _tool(words)
     options = cli.parse(words)
     system = system_properties(os.environ, options.system)
     home = Path(system.get("user.home") or Path.home())
@@ -60,6 +63,12 @@ def _audit(words: list[str]) -> int:
     from rocketns.pipeline.cli.audit import main as audit  # the name server does not need it
 
     return audit(words)
+
+
+def _tool(words: list[str]) -> int:
+    from rocketns.tools.main import main as tool  # the name server does not need it
+
+    return tool(words)
 
 
 def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:
@@ -92,11 +101,17 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     give_back_large_blocks()
+    gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     _say_that_it_lives(controller, supervisor)
+    admin = make_admin(controller, CONTROL_NICENESS)
+    if admin is not None:
+        admin.start()
     signals.reread_at_sighup(partial(_reread, controller, log_writer, supervisor))
-    await controller.start()
+    if not await _started(controller, stop):
+        await controller.stop()
+        return 0
     signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
     _spare_the_collector()
     if controller.reactors is not None:
@@ -108,7 +123,23 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     stop.clear()  # a second signal cuts a graceful shutdown short
     await controller.go_away(stop)
     await controller.stop()
+    if admin is not None:
+        admin.stop()
     return 0
+
+
+async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
+    """Whether the server started before a signal wanted its end: reading the routes may take long. StartupError."""
+    starting, stopping = asyncio.ensure_future(controller.start()), asyncio.ensure_future(stop.wait())
+    await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    log.info("stopped before the start came to its end")
+    starting.cancel()
+    await asyncio.wait({starting})
+    return False
 
 
 def _say_that_it_lives(controller: NamesrvController, supervisor: Supervisor) -> None:
@@ -129,6 +160,7 @@ def _reread(controller: NamesrvController, log_writer: LogWriter, supervisor: Su
 def _spare_the_collector() -> None:
     """The objects of the start stay until the end, so the collector never walks them again."""
     gc.freeze()
+    gc.enable()
     gc.set_threshold(GC_YOUNG_OBJECTS, GC_YOUNG_ROUNDS, GC_OLD_ROUNDS)
 
 

@@ -9,13 +9,23 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from rocketns import __version__
-from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, RestoreConfig, properties
+from rocketns.config import (
+    AdminConfig,
+    JournalConfig,
+    Limits,
+    NamesrvConfig,
+    NettyServerConfig,
+    RestoreConfig,
+    properties,
+)
 from rocketns.config.limits import PREFIX, REACTORS_MAX
 from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 
 EXIT_USAGE = 1
-AUDIT = "audit"  # as the first word it starts the other program
+# As the first word these start another program.
+AUDIT = "audit"
+TOOLS = ("get", "diff", "top", "completion")
 
 USAGE = (
     "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] "
@@ -25,7 +35,8 @@ USAGE = (
 INTRODUCTION = """\
 A name server for Apache RocketMQ. Brokers, producers, consumers and admin tools use it in place of the Java one.
 Start it without options, and set namesrvAddr of brokers and clients to port 9876 of this machine.
-Another program compares the journals of several name servers: rocketns audit --help
+Other programs ask running name servers, Java's too: rocketns get, diff or top --help
+Another one compares the journals of several name servers: rocketns audit --help
 """
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -126,6 +137,7 @@ def _epilog() -> str:
         ("Limits of rocketns", _listed(Limits, PREFIX)),
         ("The journal of rocketns", _listed(JournalConfig)),
         ("The restart of rocketns", _listed(RestoreConfig, PREFIX)),
+        ("The management port of rocketns", _listed(AdminConfig, PREFIX)),
         (
             "System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)",
             [f"  {name} ({default or '-'})  {doc}" for name, default, doc in SYSTEM_PROPERTIES],

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 from rocketns import files
 from rocketns.config import Configuration, properties
 from rocketns.filewriter import FileWriter
+from rocketns.first_routes import FirstRoutes
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import NamesrvContext, UnregisterQueue
 from rocketns.protocol.codes import SerializeType
-from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
@@ -45,13 +43,11 @@ from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Meter
-from rocketns.server.seeding.seeding import seeded_routes, seeds_of
 from rocketns.server.stall import StallWatch, Transport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
 if TYPE_CHECKING:
     from rocketns.journal.journal import Journal
-    from rocketns.journal.restore.reading import Restored
 
 log = logging.getLogger("rocketns.controller")
 
@@ -60,17 +56,12 @@ FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # The shortest interval. The balance of the reactors has the same, so that both jobs cost one wake-up.
 IDLE_CHECK_INTERVAL_MS = 1_000
-# Brokers that went since the journal ended have expired at a name server that ran on: it knows more.
-JOURNAL_OLD_MS = 120_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
 # The journal's last snapshot, and how long it waits for the writer where that is behind.
 LAST_SNAPSHOT_WITHIN_S = 1.0
 WRITER_PAUSE_S = 0.005
-# At the start: how long connections wait for the restored routes without an answer, and the brokers that the log names.
-RESTORE_UNHEARD_S = 1.0
-UNCONFIRMED_LINES_MAX = 100
 
 
 class NamesrvController:
@@ -117,6 +108,7 @@ class NamesrvController:
         )
 
         self.client = RemotingClient(configuration.read_tls)
+        self.first_routes = FirstRoutes(configuration, self.clock, tables, self.publisher, self.client)
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
         notifier = MinBrokerNotifier(config, self.client, serialize_type)
         record = None if self.journal is None else self.journal.record
@@ -192,7 +184,10 @@ class NamesrvController:
         self.jobs.add(name, run, first_ms=self.clock.now().ms + ms, every_ms=ms)
 
     async def start(self) -> None:
-        """Load the KV file and serve; ``listenPort`` then shows the real port. StartupError if that is not possible."""
+        """Load the KV file and serve; ``listenPort`` then shows the real port. StartupError if that is not possible.
+
+        It may be cancelled while it looks for routes; `stop` follows in any case.
+        """
         self._log_configuration()
         for file in (self.context.kv_config.file, self.context.config_file):
             files.remove_leftovers(file.path)
@@ -203,9 +198,10 @@ class NamesrvController:
         self.configuration.netty.show_port(self._listening.address[1])
         self.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
         self._wait_for_jobs()
-        filled = await self._fill_tables()
+        journal_ns = None if self.journal is None else self._journal_ns()
+        filled = await self.first_routes.fill(journal_ns, self._listening.address[1], self._let_peers_wait)
         if self.journal is not None:
-            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, restored=filled)
+            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, filled)
         self.context.note_restoring(restoring=False)
         if self.control.is_holding:
             self.control.release()
@@ -215,36 +211,16 @@ class NamesrvController:
         self.stalls.begin(self._transports)
         self.confirming.tick()
 
+    async def _let_peers_wait(self) -> None:
+        """Look-ups are answered SYSTEM_ERROR, and everything else waits."""
+        self.control.hold()
+        await self._accept()
+
     async def _accept(self) -> None:
         if self.reactor_transport is None:
             await self.asyncio_transport.accept(self._listening)
         else:
             self.reactor_transport.accept(self._listening.socket)
-
-    async def _fill_tables(self) -> bool:
-        """From the journal, or if there is none or an old one, from another name server. Whether they were filled."""
-        restored, known, reason = await self._restored_while_peers_wait(), None, Reason.SEEDED
-        if restored is None or self.clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS:
-            known = await self._seeded()
-        if known is None and restored is not None:
-            known, reason = restored.routes, Reason.RESTORED
-        if known is None:
-            return False
-        tables, confirm_s = self.context.tables, self.configuration.restore.confirm_seconds
-        fill(tables, known, reason, self.clock.now().ms, confirm_s * 1000)
-        log.info("%d brokers are not confirmed yet (%s): they have %d s", len(tables.unconfirmed), reason, confirm_s)
-        for key in list(tables.unconfirmed)[:UNCONFIRMED_LINES_MAX]:
-            log.info("broker not confirmed yet (%s): %s", reason, key)
-        for piece in topic_pieces(tables):
-            self.publisher.publish(list(piece))
-            await asyncio.sleep(0)
-        return True
-
-    async def _seeded(self) -> KnownRoutes | None:
-        """The routes of another name server."""
-        config, serialize_type = self.configuration.restore, SerializeType[self.configuration.serialize_type]
-        seeds = await seeds_of(config, self.client, serialize_type, self._listening.address[1])
-        return await seeded_routes(seeds, config.seed_seconds, self.clock.now().epoch_ms) if seeds else None
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
@@ -271,40 +247,12 @@ class NamesrvController:
             self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
 
-    async def _restored_while_peers_wait(self) -> Restored | None:
-        """`_restored`. Connections wait; where it takes long, look-ups are answered and everything else waits."""
-        restoring = asyncio.ensure_future(self._restored())
-        done, _ = await asyncio.wait({restoring}, timeout=RESTORE_UNHEARD_S)
-        if not done:
-            log.warning("restoring the routes takes long: until it ends, look-ups are answered SYSTEM_ERROR")
-            self.control.hold()
-            await self._accept()
-        return await restoring
-
-    async def _restored(self) -> Restored | None:
-        """The routes of the journal. None if there are none, or if reading them fails."""
-        config, now = self.configuration, self.clock.now()
-        if self.journal is None or not config.restore.restore:
-            return None
-        from rocketns.journal.restore.restoring import restore
-
-        folder, ns = Path(config.journal.journal_path), self._journal_ns()
-        try:
-            restored = await asyncio.to_thread(restore, folder, ns, now.epoch_ms, config.restore.restore_max_seconds)
-        except Exception:
-            log.exception("no routes are restored, because reading the journal failed")
-            return None
-        if restored is None or not restored.brokers:
-            return None
-        log.info("%s", restored)
-        return restored
-
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:
             self.journal.tick(self.clock.now().epoch_ms)
 
     async def _stop_journal(self) -> None:
-        if self.journal is not None:
+        if self.journal is not None and self.journal.is_started:
             if self.configuration.restore.restore:
                 await self._write_last_snapshot(self.journal)
             self.journal.stop(self.clock.now().epoch_ms)

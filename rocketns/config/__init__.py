@@ -1,5 +1,6 @@
 """Every option, default and limit: Java's properties under Java's names, and rocketns' own limits."""
 
+from rocketns.config.admin import AdminConfig
 from rocketns.config.configuration import Configuration
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
@@ -7,4 +8,12 @@ from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
 from rocketns.config.restoring import RestoreConfig
 
-__all__ = ["Configuration", "JournalConfig", "Limits", "NamesrvConfig", "NettyServerConfig", "RestoreConfig"]
+__all__ = [
+    "AdminConfig",
+    "Configuration",
+    "JournalConfig",
+    "Limits",
+    "NamesrvConfig",
+    "NettyServerConfig",
+    "RestoreConfig",
+]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.config import ineffective, properties, refused
+from rocketns.config.admin import AdminConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
@@ -39,6 +40,7 @@ class Configuration:
         self.limits = limits or Limits()
         self.journal = JournalConfig()
         self.restore = RestoreConfig()
+        self.admin = AdminConfig()
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._withheld = refused.Withheld()
@@ -79,6 +81,7 @@ class Configuration:
         properties.update_own(self.journal, given)
         self.journal.check()
         self.restore.update(given)
+        self.admin.update(given)
         known = self._declared()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)

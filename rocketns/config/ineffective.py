@@ -7,6 +7,7 @@ from dataclasses import Field
 from typing import Any
 
 from rocketns.config import properties
+from rocketns.config.admin import AdminConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import PREFIX, Limits
 from rocketns.config.properties import Effect
@@ -54,7 +55,7 @@ def unused(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> dict[str
 
 
 def _names(java: Mapping[str, Field[Any]]) -> set[str]:
-    own = {PREFIX + name for kind in (Limits, RestoreConfig) for name in properties.declared(kind)}
+    own = {PREFIX + name for kind in (Limits, RestoreConfig, AdminConfig) for name in properties.declared(kind)}
     return {*java, *own, *properties.declared(JournalConfig), *(one.name for one in TLS_PROPERTIES)}
 
 

@@ -42,6 +42,11 @@ class JournalConfig:
         600, "age of the open file; where it is not visible, only closed files are read", START, unit="s",
         at_limit="a new file is begun", low=1, high=86_400,
     )  # fmt: skip
+    journal_snapshot_bytes: int = prop(
+        8 * 1024**2, "records after a snapshot, which a start has to read; each hour has a snapshot anyway", START,
+        unit="bytes", at_limit="a snapshot is written, but only after as many bytes as the last one had", long=True,
+        low=4_096, high=BYTES_MAX,
+    )  # fmt: skip
     journal_fsync_ms: int = prop(
         1_000, "time between two writes with fdatasync; a crash loses at most as much", START, unit="ms",
         low=1, high=60_000,

@@ -52,6 +52,7 @@ class Buffer:
         self._segment: Segment | None = None
         self._number = 0
         self._handed_bytes = 0
+        self._ended_bytes = 0
         self._began_ms = 0
         self._ends_ms = 0
         self._loss_logged_ms = -LOSS_LOG_INTERVAL_MS
@@ -102,6 +103,11 @@ class Buffer:
         """Bytes that are not on disk yet; may be read from another thread."""
         return len(self._front) + self._writer.pending_bytes
 
+    @property
+    def bytes(self) -> int:
+        """Of all records since the start."""
+        return self._ended_bytes + self._handed_bytes + len(self._front)
+
     def _free_bytes(self) -> int:
         return self._limits.buffer_bytes - self._writer.pending_bytes
 
@@ -141,6 +147,7 @@ class Buffer:
         epoch_ms = self._epoch_ms
         self._began_ms = epoch_ms
         self._ends_ms = min(epoch_ms + self._limits.file_ms, (epoch_ms // DAY_MS + 1) * DAY_MS)
+        self._ended_bytes += self._handed_bytes
         self._handed_bytes = 0
         columns = {"ns": self._ns, "file": self._number + 1, "rotate_s": self._limits.file_ms // 1000}
         if not self._append(encoding.columns("open", columns)):

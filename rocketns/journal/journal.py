@@ -18,6 +18,7 @@ from rocketns.journal.lookups import LookupCounters, LookupRow
 from rocketns.journal.segments import Store
 from rocketns.journal.snapshot import KvTables, Snapshot
 from rocketns.journal.writer import Retention, Writer
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 
@@ -65,7 +66,9 @@ class Journal:
         self._lookup_sources = lookup_sources
         self._lookup_interval_ms = config.journal_lookup_seconds * 1000
         self._lookups_since_ms = epoch_ms
-        self._snapshot_ms = epoch_ms
+        self._snapshot_bytes_min = config.journal_snapshot_bytes
+        self._snapshot = self._new_snapshot()
+        self._snapshot_ms, self._snapshot_at = epoch_ms, 0
         self._losses_mended = 0
         self._seq_seen = 0
         self._quiet_since_ms = epoch_ms
@@ -76,19 +79,20 @@ class Journal:
         self._ns = ns
         self.is_started = False
 
-    def start(self, call_soon: Callable[[Callable[[], None]], object], *, restored: bool = False) -> None:
-        """Start the thread and let it open the first file. ``restored``: the tables are filled already.
+    def start(self, call_soon: Callable[[Callable[[], None]], object], filled: Reason | None = None) -> None:
+        """Start the thread and let it open the first file. ``filled``: the tables are filled already, and from where.
 
         ``call_soon`` may be called on any thread, and calls on control's. RuntimeError where control has ended.
         """
         self.is_started = True
         self.writer.start(partial(self._note_written, call_soon))
         self.buffer.at(self._epoch_ms)
-        self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": restored or None}))
+        self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": filled and True,
+                                                   "seeded": filled is Reason.SEEDED or None}))  # fmt: skip
         self._write_loaded_kv()
-        if restored:
+        if filled:
             self._effects.adopt()
-            self._work.append(iter(self._snapshot()))
+            self._add_snapshot()
             self._want_step()
         self.buffer.flush(self._epoch_ms)
 
@@ -98,7 +102,12 @@ class Journal:
             with suppress(RuntimeError):
                 call_soon(self.written.note)
 
-    def _snapshot(self) -> Snapshot:
+    def _add_snapshot(self) -> None:
+        """Let a snapshot be written, in steps."""
+        self._snapshot, self._snapshot_at = self._new_snapshot(), self.buffer.bytes
+        self._work.append(iter(self._snapshot))
+
+    def _new_snapshot(self) -> Snapshot:
         return Snapshot(self._tables, self._effects.members, self._kv, self.buffer)
 
     def _write_loaded_kv(self) -> None:
@@ -153,10 +162,15 @@ class Journal:
     def _begin_snapshot(self, epoch_ms: int) -> None:
         since_ms = epoch_ms - self._snapshot_ms
         is_after_loss = self.buffer.losses != self._losses_mended and not 0 <= since_ms < SNAPSHOT_PAUSE_MS
-        if epoch_ms // HOUR_MS != self._snapshot_ms // HOUR_MS or is_after_loss:
+        if epoch_ms // HOUR_MS != self._snapshot_ms // HOUR_MS or is_after_loss or self._is_much_to_read():
             self._snapshot_ms = epoch_ms
             self._losses_mended = self.buffer.losses
-            self._work.append(iter(self._snapshot()))
+            self._add_snapshot()
+
+    def _is_much_to_read(self) -> bool:
+        """Whether a start would read many records after the last snapshot. Half of a journal is snapshots at most."""
+        last = self._snapshot.bytes
+        return self.buffer.bytes - self._snapshot_at - last >= max(last, self._snapshot_bytes_min)
 
     def _want_step(self) -> None:
         if self._work and not self._step_is_due and not self.buffer.is_half_full:
@@ -209,7 +223,7 @@ class Journal:
         if not self.is_started or sum(map(len, topics)) > LAST_SNAPSHOT_ENTRIES_MAX:
             return
         self.buffer.at(self._epoch_ms)
-        for _ in self._snapshot():
+        for _ in self._new_snapshot():
             yield self.buffer.is_half_full
 
     def stop(self, epoch_ms: int) -> None:

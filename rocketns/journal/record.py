@@ -17,7 +17,9 @@ All records
 start, stop
     The first two records of a boot are ``open`` and ``start`` (with ``ns``). There is no broker and no topic then,
     unless ``restored`` is true: the server began with the routes that the records of the boots before it give, less
-    brokers that were silent for too long, or with those of another name server. A snapshot of them begins at once.
+    brokers that were silent for too long. Where ``seeded`` is true as well, it began with the routes of another name
+    server instead, and nothing that the boots before it recorded counts. A snapshot of the routes begins at once; what
+    the server began with is known when that is whole.
     ``stop`` is the last record of a server that was stopped; one that was killed has none. Before it is a snapshot
     where that takes less than a second.
 
@@ -78,7 +80,8 @@ kv
 config
     ``key``, ``val``: a property that request 318 changed; null for one whose name says that it holds a password.
 
-snap: the whole state, at the first chance in each UTC hour, so also at the start of a day, and after a loss
+snap: the whole state, at the first chance in each UTC hour, so also at the start of a day, after a loss, and after
+many records
     Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right before
     it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A record is one of:
     a member, with the columns of ``reg``, and of ``doubt`` if it is unconfirmed; up to `TOPICS_IN_RECORD_MAX`
@@ -88,6 +91,7 @@ snap: the whole state, at the first chance in each UTC hour, so also at the star
     server at ``end``. It ignores a ``down`` or ``tdel`` of something unknown. A reader that already has the state may
     skip ``snap``, or check it. A snapshot without ``end``, or with a gap in its ``seq``, is not complete. Each hour has
     one, even of an empty table. The one after a ``drop`` comes at least a minute after the snapshot before it.
+    Another one comes when the other records since the last one have ``journalSnapshotBytes``, and as many bytes as it.
 
 lookup: route look-ups in the interval that ended at ``ts``
     ``topic``, ``client`` (ip:port as the socket shows it; null unless ``journalLookupClients``), ``lang`` and ``cv``
@@ -162,6 +166,7 @@ COLUMNS = {
     "seen": "long",
     "ms": "long",
     "restored": "boolean",
+    "seeded": "boolean",
     "gcluster": "string",
     "fs": "array<string>",
     "maps": "array<struct<t:string,n:string,b:string,ids:array<array<int>>,e:long,q:int,d:boolean,sc:string>>",
@@ -174,7 +179,7 @@ _DOUBT = ("doubt", "seen")
 _CONTENT = ("topics", "maps", "ns_key", "key", "val")
 # Which columns a record of each kind may have beside boot, seq, ts and ev.
 COLUMNS_OF = {
-    "start": ("ns", "restored"),
+    "start": ("ns", "restored", "seeded"),
     "stop": (),
     "open": ("ns", "file", "rotate_s"),
     "reg": (*_MEMBER, *_VERSION, *_ATTRIBUTES),

@@ -26,7 +26,10 @@ KvTables = Mapping[str, Mapping[str, str | None]]
 
 
 class Snapshot:
-    """One snapshot. Iterating does the work, and yields the number of entries in each piece."""
+    """One snapshot. Iterating does the work, and yields the number of entries in each piece.
+
+    ``bytes`` is what it has written so far, about.
+    """
 
     def __init__(self, tables: RouteTables, members: Members, kv: KvTables, buffer: Buffer) -> None:
         self._tables = tables
@@ -35,6 +38,7 @@ class Snapshot:
         self._buffer = buffer
         self._name = 0
         self._part = 0
+        self.bytes = 0
 
     def __iter__(self) -> Iterator[int]:
         yield from self._write_members()
@@ -46,7 +50,9 @@ class Snapshot:
     def _put(self, columns: dict[str, Any]) -> None:
         if self._part == 0:
             self._name = self._buffer.seq + 1
-        self._buffer.put(encoding.columns("snap", {"snap": self._name, "part": self._part} | columns))
+        record = encoding.columns("snap", {"snap": self._name, "part": self._part} | columns)
+        self._buffer.put(record)
+        self.bytes += len(record)
         self._part += 1
 
     def _write_members(self) -> Iterator[int]:

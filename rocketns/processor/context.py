@@ -94,7 +94,8 @@ class NamesrvContext:
     ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
     counts look-ups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
-    of ``kv_config``. ``going_away`` is true during a graceful shutdown, ``restoring`` while the tables are filled.
+    of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
+    filled.
     """
 
     configuration: Configuration
@@ -126,8 +127,12 @@ class NamesrvContext:
         return events
 
     def go_away(self) -> None:
-        """A graceful shutdown begins."""
+        """A graceful shutdown or a drain begins."""
         self.going_away = True
+
+    def stay(self) -> None:
+        """A drain ends before the process does."""
+        self.going_away = False
 
     def note_restoring(self, *, restoring: bool) -> None:
         """From now on look-ups are answered before the tables are filled, or the tables are filled."""

@@ -76,6 +76,11 @@ class StallWatch:
         self._has_begun = True
         self._seen_ms = self._clock.now().ms
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the server serves."""
+        return self._has_begun
+
     def check(self) -> None:
         """If jobs that are due have not run, or the machine was suspended, move all deadlines by the missed time."""
         now_ms, seen_ms = self._clock.now().ms, self._seen_ms

@@ -1,12 +1,13 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig] → processor → server
-→ controller → [cli, logs, signals] → __main__
+[errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor → server
+→ [first_routes, controller] → admin → [cli, logs, signals] → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
-what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps. ``server`` has all rooms.
-Nothing else needs one, but for ``__main__``, which sets up the memory allocation.
+what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps; the journal, because a start
+reads millions. ``server`` has all rooms. Nothing else needs one, but for ``__main__``, which sets up the memory
+allocation.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from tests.check.source import Source, sources
 ORDER = (
     {"errors", "files", "filewriter", "javatext", "logtext", "config"},
     {"protocol"},
-    {"routeinfo", "kvconfig"},
+    {"routeinfo", "kvconfig", "fleet"},
     {"processor"},
     {"server"},
-    {"controller"},
+    {"first_routes", "controller"},
+    {"admin"},
     {"cli", "logs", "signals"},
     {"__main__"},
 )
 # Beside the order: what they may import of it, and who may import them.
 ALLOWED_BESIDE = {
-    "journal": {"errors", "files", "config", "protocol", "routeinfo"},
+    "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
     "pipeline": {"journal", "errors"},
+    "tools": {"errors", "logtext", "config", "protocol", "fleet", "server"},
 }
 ROOMS = ("system", "codec", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {
@@ -38,14 +41,16 @@ ROOMS_OF = {
     "server": set(ROOMS),
     "__main__": {"system"},
 }
-IMPORTERS_OF_JOURNAL = {"controller", "__main__"}
-IMPORTERS_OF_PIPELINE = {"__main__"}  # when its first word asks for it; tests/test_cli.py sees that nothing else does
+IMPORTERS_OF_JOURNAL = {"first_routes", "controller", "admin", "__main__"}
+# When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
+OTHER_PROGRAMS = {"pipeline", "tools"}
+IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}
 
 IO_MODULES = {
     "asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "selectors", "signal", "socket",
     "socketserver", "ssl", "subprocess", "threading", "time",
 }  # fmt: skip
-FORBIDDEN_MODULES = {"protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES}
+FORBIDDEN_MODULES = {"protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES, "fleet": IO_MODULES}
 
 
 def violations(root: Path) -> list[str]:
@@ -100,7 +105,7 @@ def _allowed(unit: str) -> set[str] | None:
             reached = {""}.union(*ORDER[: place + 1])
             reached |= {f"_fast.{room}" for room in ROOMS_OF.get(unit, ())}
             reached |= {"journal"} if unit in IMPORTERS_OF_JOURNAL else set()
-            return reached | {"pipeline"} if unit in IMPORTERS_OF_PIPELINE else reached
+            return reached | OTHER_PROGRAMS if unit in IMPORTERS_OF_OTHER_PROGRAMS else reached
     return None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from rocketns import cli
 from rocketns.config import (
+    AdminConfig,
     Configuration,
     JournalConfig,
     Limits,
@@ -65,6 +66,7 @@ def page() -> str:
         ("Limits", _own_properties(configuration.limits, Limits, PREFIX)),
         ("Journal", _own_properties(configuration.journal, JournalConfig)),
         ("Restart", _own_properties(configuration.restore, RestoreConfig, PREFIX)),
+        ("Management port", _own_properties(configuration.admin, AdminConfig, PREFIX)),
         ("System properties", _system_properties(SYSTEM_PROPERTIES)),
         ("TLS", _system_properties(TLS_PROPERTIES)),
     )

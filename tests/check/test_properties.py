@@ -7,7 +7,15 @@ import re
 
 import pytest
 
-from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, RestoreConfig, properties
+from rocketns.config import (
+    AdminConfig,
+    JournalConfig,
+    Limits,
+    NamesrvConfig,
+    NettyServerConfig,
+    RestoreConfig,
+    properties,
+)
 from rocketns.config.properties import Effect
 from tests.check.properties import PAGE, page
 from tests.check.source import ROOT, sources
@@ -16,7 +24,7 @@ from tests.check.source import ROOT, sources
 LISTS = ("tests/check/", "tests/config/test_properties.py", "tests/behaviour/test_config_requests.py")
 # Its effect is inside the kernel, and no test sees it.
 UNSEEN = {"serverSocketRcvBufSize"}
-KINDS = (NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig)
+KINDS = (NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, AdminConfig)
 LIMIT = re.compile(r"(max|capacity|seconds_max|mark)$")
 
 

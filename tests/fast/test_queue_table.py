@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns._fast.routes.queue_table import put_queues
+from rocketns._fast.routes.queue_table import add_changes, put_known, put_queues
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.events import TopicChange
 
@@ -70,3 +70,25 @@ def test_changes_are_what_the_class_itself_would_make() -> None:
 def test_changes_that_are_no_tuples_are_refused() -> None:
     with pytest.raises(TypeError):
         put_queues({}, "ba", {"T": queue_data(1, 1, 6, 0)}, {}, True, list)  # type: ignore[type-var]
+
+
+@given(tables, brokers, st.dictionaries(names, queues, max_size=4))
+def test_known_queues_are_written_as_a_registration_writes_them(
+    topics: Topics, broker: str, new: dict[str, QueueData]
+) -> None:
+    expected = copy.deepcopy(topics)
+    reference(expected, broker, new, {}, True)
+    put_known(topics, broker, new)
+    assert topics == expected
+    assert list(topics) == list(expected)
+
+
+@given(tables)
+def test_a_whole_table_is_listed_as_changes_of_its_brokers(topics: Topics) -> None:
+    piece: dict[str, list[TopicChange]] = {}
+    for topic, of_topic in topics.items():
+        add_changes(piece, topic, of_topic, TopicChange)
+    assert piece == {
+        broker: [TopicChange(topic, None, of_topic[broker]) for topic, of_topic in topics.items() if broker in of_topic]
+        for broker in {name for of_topic in topics.values() for name in of_topic}
+    }

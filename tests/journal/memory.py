@@ -8,6 +8,7 @@ from rocketns.config.journal import JournalConfig
 from rocketns.journal.buffer import Buffer, BufferLimits
 from rocketns.journal.journal import Journal
 from rocketns.journal.writer import Chunk, Writer
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.replay import Record, parsed
 
@@ -56,7 +57,7 @@ class MemoryWriter(Writer):
 
 
 def memory_journal(
-    tables: RouteTables, kv: dict | None = None, *, restored: bool = False, **config: object
+    tables: RouteTables, kv: dict | None = None, *, filled: Reason | None = None, **config: object
 ) -> tuple[Journal, MemoryWriter]:
     """A started journal. Its waiting work is done at the next `run_work`."""
     settings = JournalConfig(journal_path="/nowhere", journal_ns="n1", **config)  # type: ignore[arg-type]
@@ -65,7 +66,7 @@ def memory_journal(
     journal.steps = steps  # type: ignore[attr-defined]
     writer = journal.writer = MemoryWriter()
     journal.buffer._writer = writer
-    journal.start(lambda call: call(), restored=restored)
+    journal.start(lambda call: call(), filled)
     return journal, writer
 
 

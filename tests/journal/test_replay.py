@@ -86,7 +86,7 @@ class JournalMachine(RouteMachine):
         self.records.clear()
         self.late = None
         self.state.last_of.clear()
-        self.journal, self.writer = memory_journal(tables, restored=True)
+        self.journal, self.writer = memory_journal(tables, filled=Reason.RESTORED)
 
     def read(self) -> None:
         self.journal.buffer.flush(self.epoch_ms)

@@ -8,11 +8,11 @@ import pytest
 
 from rocketns.journal import journal as journal_module
 from rocketns.journal import snapshot
-from rocketns.journal.journal import HOUR_MS
+from rocketns.journal.journal import HOUR_MS, Journal
 from rocketns.journal.snapshot import Snapshot
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.tables import RouteTables
-from tests.journal.memory import BOOT_MS, memory_journal, run_work
+from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
 from tests.journal.replay import State, check_columns, check_sequence
 from tests.routeinfo.manager import BROKER, MASTER, NORMAL, READ_ONLY, SLAVE, Broker, Manager, table_of
 
@@ -109,6 +109,43 @@ def test_there_is_one_in_each_hour_even_of_nothing() -> None:
     assert [(one["part"], one["end"]) for one in ends] == [(0, True)] * 3
     # each begins a file, so that its name is the number of the file's first record
     assert [one["seq"] - one["snap"] for one in ends] == [1, 1, 1]
+
+
+def snapshots(journal: Journal, writer: MemoryWriter) -> int:
+    """How many were begun since the last call, at the next tick of the same hour."""
+    journal.tick(BOOT_MS)
+    run_work(journal)
+    journal.buffer.flush(BOOT_MS)
+    return sum(one["part"] == 0 for one in writer.take() if one["ev"] == "snap")
+
+
+def test_there_is_one_after_many_bytes_of_records() -> None:
+    """A start reads them all: heartbeats of acting masters come each second."""
+    manager = Manager()
+    journal, writer = memory_journal(manager.tables, journal_snapshot_bytes=50_000)
+    manager.register(MASTER, table_of(*TOPICS))
+    journal.record(list(manager.events), manager.now_ms, BOOT_MS)
+    assert snapshots(journal, writer) == 0
+    for begun in (1, 0, 1):
+        manager.events.clear()
+        manager.register(MASTER, table_of(*TOPICS))
+        for _ in range(300 if begun else 100):  # of 200 bytes
+            journal.record(list(manager.events), manager.now_ms, BOOT_MS)
+        assert snapshots(journal, writer) == begun
+
+
+def test_large_snapshots_are_as_rare_as_they_are_large() -> None:
+    """With a limit much smaller than the tables, the journal has at most twice the bytes."""
+    manager = filled(4, 1_000)
+    journal, writer = memory_journal(manager.tables, journal_snapshot_bytes=4_096)
+    journal.record(list(manager.events), manager.now_ms, BOOT_MS)
+    assert snapshots(journal, writer) == 1
+    manager.events.clear()
+    manager.register(Broker(name="b0", addr="10.0.0.1:1"), table_of("topic-0"))
+    before = journal.buffer.bytes
+    while not snapshots(journal, writer):
+        journal.record(list(manager.events) * 100, manager.now_ms, BOOT_MS)
+    assert journal.buffer.bytes - before > 2 * 4_000 * 40
 
 
 def filled(brokers: int, topics: int) -> Manager:

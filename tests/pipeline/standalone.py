@@ -17,6 +17,7 @@ HOME = Path(pyspark.__file__).parent
 ENVIRONMENT = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
 START_TIMEOUT_S = 120.0
 DEPLOY = "org.apache.spark.deploy"
+EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
 @dataclass
@@ -28,13 +29,14 @@ class Cluster:
     workers: list[Process] = field(default_factory=list)
 
     def kill_worker(self, number: int) -> list[int]:
-        """SIGKILL to a worker and to the executor it started, as when a machine is lost; the ids of both."""
+        """SIGKILL to a worker and to all that it started, as when a machine is lost; the ids of its executors."""
         worker = psutil.Process(self.workers[number].pid)
         lost = [*worker.children(recursive=True), worker]
+        executors = [process.pid for process in lost if EXECUTOR in process.cmdline()]
         for process in lost:
             process.kill()
         psutil.wait_procs(lost, timeout=START_TIMEOUT_S)
-        return [process.pid for process in lost]
+        return executors
 
 
 @contextmanager

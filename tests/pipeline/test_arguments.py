@@ -92,7 +92,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     assert main(["run", "--journal", "j", "--out", "o"]) == 2
     assert capsys.readouterr().err == (
         "rocketns audit run: pyspark is not installed, and the audit needs it. "
-        "In a checkout of rocketns: pip install '.[spark]'\n"
+        "Install it with: pip install 'rocketns[spark]'\n"
     )
 
 

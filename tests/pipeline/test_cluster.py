@@ -116,9 +116,8 @@ def test_a_worker_that_is_killed_during_ingest_changes_nothing(
     run = started(journal, tmp_path, standalone.url)
     try:
         eventually(lambda: any(events.rglob("*.parquet")), RUN_TIMEOUT_S)
-        lost = standalone.kill_worker(0)
         assert not any(events.glob("data/*/_SUCCESS")), "the ingest was over before the worker was killed"
-        assert len(lost) == 2, "a worker and the executor that it had started"
+        assert len(standalone.kill_worker(0)) == 1
     except BaseException:
         run.kill()
         raise

@@ -55,5 +55,7 @@ def duck_windows(journals: Journals, seen: Observation) -> list[tuple[int, ...]]
     duck_state.prepare(db, *seen, SILENT)
     duck_state.broker_intervals(db)
     duck_state.topic_intervals(db)
+    db.execute(duck_divergence.NO_DOUBTS)
+    db.execute(duck_divergence.EXACT_CLOCKS)
     duck_divergence.key_windows(db, 1)
     return duck_rows(db, "select t1, t2 from key_windows")

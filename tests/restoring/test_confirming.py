@@ -129,7 +129,7 @@ def test_the_same_registration_again_changes_nothing(serve: Serve, names: Names,
     server = serve()
     with server.connect() as client:
         registered(client, names)
-    server.stop()
+        server.stop()  # before the connection closes, which takes the broker away
     boot = server.controller.journal.buffer._boot
     kinds = [one["ev"] for one in records_of(tmp_path / "j") if one["boot"] == boot]
     assert kinds.count("hb") == 1

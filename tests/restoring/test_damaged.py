@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import orjson
 import pytest
 
 from rocketns.journal.restore import lines
-from rocketns.journal.restore.reading import Restored
+from rocketns.journal.restore.reading import GivenUpError, Restored
 from rocketns.journal.restore.restoring import restore
 from rocketns.protocol.body.route import DataVersion
 
@@ -201,3 +202,41 @@ def test_nothing_to_read_restores_nothing(tmp_path: Path) -> None:
     assert restore(tmp_path / "none", "n1", NOW, 86_400) is None
     (tmp_path / "v=1").write_text("no folder")
     assert restore(tmp_path, "n1", NOW, 86_400) is None
+
+
+def seeded(root: Path, *, is_whole: bool) -> Restored:
+    """A boot with the topics T and U, and one hours later that took V from another name server and was killed then."""
+    two(root).put("stop").close()
+    later = Writer(root, BOOT + 7_200_000).begin(restored=True, seeded=True)
+    later.reg("c", ev="snap", snap=3, part=0).tput("c", "V", ev="snap", snap=3, part=1)
+    if is_whole:
+        later.put("snap", snap=3, part=2, end=True)
+    later.reg("d").tput("d", "W").close(left_open=True)
+    return read(root, BOOT + 7_201_000)
+
+
+def test_of_a_seeded_boot_nothing_from_before_counts(tmp_path: Path) -> None:
+    restored = seeded(tmp_path, is_whole=True)
+    assert restored.routes.topics.keys() == {"V", "W"}
+    assert restored.ended_epoch_ms == BOOT + 7_200_000
+
+
+def test_a_seeded_boot_without_a_whole_snapshot_is_not_believed(tmp_path: Path) -> None:
+    """It has only a part of the routes, so another name server is asked again, as if the boot had not been. Without an
+    answer everything that is known is better than a part."""
+    restored = seeded(tmp_path, is_whole=False)
+    assert restored.ended_epoch_ms == BOOT
+    assert restored.routes.topics.keys() == {"T", "U", "V", "W"}
+
+
+def test_the_first_boot_of_all_may_be_seeded(tmp_path: Path) -> None:
+    Writer(tmp_path).begin(restored=True, seeded=True).reg("c", ev="snap", snap=3, part=0).close(left_open=True)
+    assert read(tmp_path).ended_epoch_ms == 0
+
+
+def test_reading_ends_when_nobody_wants_the_routes_any_more(tmp_path: Path) -> None:
+    two(tmp_path).close()
+    given_up = threading.Event()
+    given_up.set()
+    with pytest.raises(GivenUpError):
+        restore(tmp_path, "n1", NOW, 86_400, given_up)

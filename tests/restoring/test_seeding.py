@@ -77,6 +77,8 @@ def test_seeded_brokers_are_in_the_journal_at_once(
     server.stop()
     members = [one for one in records_of(tmp_path / "j") if one["ev"] == "snap" and "addr" in one]
     assert {(one["broker"], one["doubt"]) for one in members} == {(elsewhere.broker, "seeded")}
+    (begun,) = [one for one in records_of(tmp_path / "j") if one["ev"] == "start"]
+    assert begun["restored"] is begun["seeded"] is True
     again = serve()
     with again.connect() as client:
         assert brokers(client) == {elsewhere.broker}

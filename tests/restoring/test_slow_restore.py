@@ -11,7 +11,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
-from rocketns import controller
+from rocketns import first_routes
 from rocketns.journal.restore import restoring
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -40,7 +40,7 @@ def test_look_ups_are_answered_and_registrations_wait(
         may_end.wait(10)
         return real(*given)
 
-    monkeypatch.setattr(controller, "RESTORE_UNHEARD_S", 1.2)
+    monkeypatch.setattr(first_routes, "UNHEARD_S", 1.2)
     monkeypatch.setattr(restoring, "restore", slow_restore)
     with ThreadPoolExecutor(3) as others:
         starting = others.submit(serve, listenPort=port)

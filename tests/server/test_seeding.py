@@ -19,9 +19,10 @@ from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.server.outgoing import name_server
+from rocketns.server.outgoing.name_server import NameServer
 from rocketns.server.outgoing.remoting_client import RemotingClient
-from rocketns.server.seeding import asking, own, seeding
-from rocketns.server.seeding.asking import SeedServer
+from rocketns.server.seeding import own, seeding
 from tests.server.peers import CLOSED, Serve, peer, run
 
 EPOCH_MS = 1_700_000_000_000
@@ -64,7 +65,7 @@ def seeded(*servers: Serve | str, within_s: float = 20) -> KnownRoutes | None:
         async with AsyncExitStack() as stack:
             addrs = [one if isinstance(one, str) else (await stack.enter_async_context(peer(one))).addr
                      for one in servers]  # fmt: skip
-            seeds = [SeedServer(client, addr, SerializeType.JSON) for addr in addrs]
+            seeds = [NameServer(client, addr, SerializeType.JSON) for addr in addrs]
             found.append(await seeding.seeded_routes(seeds, within_s, EPOCH_MS))
 
     run(test)
@@ -120,7 +121,7 @@ def refusing(code: int) -> Answers:
 
 
 WRONG: dict[str, tuple[Serve | str, str]] = {
-    "nobody listens": (CLOSED, "ended"),
+    "nobody listens": (CLOSED, "connecting to 127.0.0.1:1 failed"),
     "no brokers": (answering(WHOLE | {CLUSTER: {}}), "it has no brokers itself"),
     "brokers without an address": (
         answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"brokerAddrs": {}}}}}), "it has no brokers"
@@ -168,7 +169,7 @@ def test_garbage_ends_the_connection() -> None:
 
 def test_several_that_say_nothing_cost_the_time_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half-open ports. All are asked at once."""
-    monkeypatch.setattr(asking, "ANSWER_WITHIN_S", 0.5)
+    monkeypatch.setattr(name_server, "ANSWER_WITHIN_S", 0.5)
     assert seeded(silence, silence, silence, silence, answering(WHOLE), within_s=1.5) is not None
 
 
@@ -187,7 +188,7 @@ def test_queues_beyond_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch, ca
 
 
 def test_an_unforeseen_error_leaves_one_server_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "decode_topic_list", lambda _body: 1 // 0)
+    monkeypatch.setattr(name_server, "decode_topic_list", lambda _body: 1 // 0)
     assert seeded(answering(WHOLE)) is None
 
 

@@ -106,3 +106,8 @@ def test_after_a_window_without_a_look_at_idle_time_none_is_assumed(monkeypatch:
         found: list[Usage] = []
         eventually(lambda: found.append(one) or True if (one := meter.read()) is not None else False)
     assert found[0].idle == 0.0
+
+
+def test_before_the_threads_run_nothing_is_measured() -> None:
+    """A restore that takes longer than the periodic job waits keeps the reactors from starting."""
+    assert Meter([threading.Thread(), threading.Thread()]).read() is None

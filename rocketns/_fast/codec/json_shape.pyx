@@ -3,11 +3,12 @@
 Both skip strings as standard JSON has them, and take a few nanoseconds a byte whatever the bytes are.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from rocketns._fast.codec.compact_json cimport WORD_BYTES, Cursor, cursor_of, is_plain, left, zero_bytes
+from rocketns._fast.system.stable_abi cimport writable
 
 
 cdef inline uint64_t repeated(uint8_t byte) noexcept nogil:
@@ -126,7 +127,7 @@ def quote_numeric_keys(const unsigned char[::1] text):
     if keys == 0:
         return None
     quoted = PyBytes_FromStringAndSize(NULL, text.shape[0] + 2 * keys)
-    out = <uint8_t *>PyBytes_AS_STRING(quoted)
+    out = <uint8_t *>writable(quoted)
     cursor = start
     while next_numeric_key(&cursor, &key):
         out = put(out, copied, key.at)

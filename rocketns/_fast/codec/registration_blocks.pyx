@@ -5,6 +5,8 @@ the two together. It decides everything, in time proportional to the bytes. Leng
 bytes that are there, and with limits.
 """
 
+import unicodedata
+
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memchr
@@ -12,13 +14,11 @@ from libc.string cimport memchr
 from rocketns._fast.codec.compact_json cimport Cursor, cursor_of, left, scan_int, take, take_bytes
 from rocketns._fast.codec.wire cimport read_uint32
 
-cdef extern from "Python.h":
-    int Py_UNICODE_TODECIMAL(Py_UCS4 char)
-
 cdef enum:
     LENGTH_BYTES = 4
     NUMBERS = 3
     BASIC_PLANE_MAX = 0xFFFF  # Java reads digits by UTF-16 code unit
+    NO_DIGIT = 0xFF
 
 cdef enum Walk:
     REFUSED = -1
@@ -98,6 +98,24 @@ cdef inline object text_of(const uint8_t *at, const uint8_t *end):
     return PyUnicode_DecodeUTF8(<const char *>at, <Py_ssize_t>(end - at), "replace")
 
 
+cdef bytes digits_by_unit = None  # 64 KiB, made for the first digit that is not ASCII
+
+
+cdef int digit_of(Py_UCS4 char) except -2:
+    """The value of a decimal digit of any script, -1 for another character."""
+    global digits_by_unit
+    cdef uint8_t digit
+    cdef int ascii_digit = <int>char - 48
+    if 0 <= ascii_digit <= 9:
+        return ascii_digit
+    if char < 0x80 or char > BASIC_PLANE_MAX:
+        return -1
+    if digits_by_unit is None:
+        digits_by_unit = bytes([unicodedata.decimal(chr(unit), NO_DIGIT) for unit in range(BASIC_PLANE_MAX + 1)])
+    digit = digits_by_unit[<Py_ssize_t>char]
+    return -1 if digit == NO_DIGIT else digit
+
+
 cdef int32_t digits_of(str text) except? -1:
     """Integer.parseInt: an optional sign and digits of any script. ValueError where Java throws."""
     cdef int64_t number = 0
@@ -109,7 +127,7 @@ cdef int32_t digits_of(str text) except? -1:
         raise ValueError("a topic line has no number where one belongs")
     for place in range(first, len(text)):
         char = text[place]
-        digit = Py_UNICODE_TODECIMAL(char) if char <= BASIC_PLANE_MAX else -1
+        digit = digit_of(char)
         number = number * 10 + digit
         if digit < 0 or number > <int64_t>INT32_MAX + negative:
             raise ValueError("a topic line has no number where one belongs")

@@ -1,10 +1,11 @@
-"""Writes a registration's queues into the table of topics: 10,000 at once. Control only.
+"""Writes queues into the table of topics, 10,000 at once, and lists them as changes.
 
 tests/fast/test_queue_table.py compares it with a reference in Python.
 """
 
 from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_SET_ITEM
+
+from rocketns._fast.system.stable_abi cimport set_item
 
 cdef extern from "Python.h":
     object PyType_GenericAlloc(type kind, Py_ssize_t count)
@@ -14,11 +15,11 @@ cdef inline object new_change(type kind, object topic, object old, object new):
     """kind(topic, old, new), five times as fast: a named tuple's constructor is a Python function."""
     cdef object change = PyType_GenericAlloc(kind, 3)
     Py_INCREF(topic)
-    PyTuple_SET_ITEM(change, 0, topic)
+    set_item(change, 0, topic)
     Py_INCREF(old)
-    PyTuple_SET_ITEM(change, 1, old)
+    set_item(change, 1, old)
     Py_INCREF(new)
-    PyTuple_SET_ITEM(change, 2, new)
+    set_item(change, 2, new)
     return change
 
 
@@ -48,3 +49,24 @@ def put_queues(dict topics not None, str broker_name not None, dict queues not N
             brokers[broker_name] = new
             changes.append(new_change(change, topic, old, new))
     return changes
+
+
+def put_known(dict topics not None, str broker_name not None, dict queues not None):
+    cdef dict brokers
+    for topic, new in queues.items():
+        brokers = topics.get(topic)
+        if brokers is None:
+            topics[topic] = {broker_name: new}
+        else:
+            brokers[broker_name] = new
+
+
+def add_changes(dict piece not None, str topic not None, dict brokers not None, type change not None):
+    cdef list changes
+    if not issubclass(change, tuple):
+        raise TypeError("changes are named tuples")
+    for broker_name, queues in brokers.items():
+        changes = piece.get(broker_name)
+        if changes is None:
+            changes = piece[broker_name] = []
+        changes.append(new_change(change, topic, None, queues))

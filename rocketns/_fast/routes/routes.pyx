@@ -8,7 +8,6 @@ import secrets
 from bisect import bisect_left
 
 from cpython.tuple cimport PyTuple_GetItem
-from cpython.unicode cimport PyUnicode_1BYTE_DATA
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove
@@ -33,10 +32,8 @@ from rocketns._fast.routes.slots cimport (
     set_entry,
     unlink_slot,
 )
+from rocketns._fast.system.stable_abi cimport ascii_of
 from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
 
 cdef enum:
     TABLE_MIN = 1024
@@ -316,9 +313,8 @@ cdef class RouteSlots:
 
     cdef Slot *slot_of(self, str topic) except? NULL:
         cdef bytes key
-        cdef const uint8_t *ascii_key
-        if PyUnicode_IS_ASCII(topic):  # as nearly every topic is: its own bytes are the key
-            ascii_key = <const uint8_t *>PyUnicode_1BYTE_DATA(topic)
+        cdef const uint8_t *ascii_key = <const uint8_t *>ascii_of(topic)
+        if ascii_key != NULL:  # as nearly every topic is: its own bytes are the key
             return find_next_slot(&self.routes, &self.last_hit, ascii_key, len(topic))
         key = key_of(topic)
         return find_next_slot(&self.routes, &self.last_hit, <const uint8_t *>key, len(key))

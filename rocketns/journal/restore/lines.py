@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
+
+from rocketns._fast.routes.recorded_queues import read_queues
+from rocketns.protocol.body.route import QueueData, queue_data
 
 # Longer records are passed over. Topics of 16 MiB whose characters all need an escape have such records, and KV items.
 LINE_BYTES_MAX = 32 * 1024 * 1024
 # What restoring does not need is not decoded.
 _PASSED_OVER = re.compile(rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},"ev":"(?:lookup|kv|config)"')
 
+# Where the queues of topics begin. Within a text the quotes would be escaped.
+_TOPICS = b',"topics":['
+_NUMBERS = re.compile(rb'","r":(0|-?[1-9]\d{0,9}),"w":(0|-?[1-9]\d{0,9}),"p":(0|-?[1-9]\d{0,9}),"s":(0|-?[1-9]\d{0,9})')
+_QUEUE_KINDS_MAX = 4096
+INT_MAX = 2**31 - 1
+
 Record = dict[str, Any]
+
+
+class Queues(NamedTuple):
+    """The column ``topics`` where it is read already: by topic."""
+
+    by_topic: dict[str, QueueData]
 
 
 class File:
@@ -58,8 +74,28 @@ class File:
             boot, seq = int(passed_over[1]), int(passed_over[2])
             return {"boot": boot, "seq": seq, "ev": None} if boot == self._boot else None
         try:
-            record = orjson.loads(line)
+            record = _record_with_queues(line) or orjson.loads(line)
         except ValueError:
             return None
         is_record = isinstance(record, dict) and record.get("boot") == self._boot and type(record.get("seq")) is int
         return record if is_record else None
+
+
+def _record_with_queues(line: bytes) -> Record | None:
+    """A record whose topics are all written as the journal writes them; they take a quarter of orjson's time so."""
+    at = line.find(_TOPICS)
+    queues = None if at < 0 else read_queues(line, at + len(_TOPICS), _queue_data)
+    if queues is None:
+        return None
+    record: Record = orjson.loads(line[:at] + b"}")
+    return record | {"topics": Queues(queues)}
+
+
+@lru_cache(maxsize=_QUEUE_KINDS_MAX)
+def _queue_data(text: bytes) -> QueueData | None:
+    """What is behind a topic's name, from the quote to before the brace."""
+    numbers = _NUMBERS.fullmatch(text)
+    if numbers is None:
+        return None
+    values = [int(one) for one in numbers.groups()]
+    return queue_data(*values) if all(-INT_MAX - 1 <= one <= INT_MAX for one in values) else None

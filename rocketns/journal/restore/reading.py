@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 class Restored:
     """What the journal gave. ``whole``: no record is missing, so data versions are restored as well.
 
-    ``stopped``: the last record is that of a clean stop.
+    ``stopped``: the last record is that of a clean stop. ``ended_epoch_ms``: until when the journal knows all routes.
     """
 
     routes: KnownRoutes
@@ -38,15 +39,20 @@ class Restored:
         )
 
 
+class GivenUpError(Exception):
+    """Nobody wants the routes any more."""
+
+
 class Reading:
     """`read`, then `end`. ``begin`` is the first record of the first file's boot that counts; 0 is its start.
 
     ``began_whole``: nothing is missing of the snapshot that begins there.
     """
 
-    def __init__(self, ns: str, begin: int) -> None:
+    def __init__(self, ns: str, begin: int, given_up: threading.Event) -> None:
         self.began_whole = True
         self._ns = ns
+        self._given_up = given_up
         self._begin = begin
         self._replay = Replay()
         self._in_snapshot = begin > 0
@@ -56,9 +62,12 @@ class Reading:
         self._stopped = False
         self._files = 0
         self._bytes = 0
+        # While a boot that took its routes from another name server has no whole snapshot: when the one before ended.
+        self._before_seeds_ms: int | None = None
+        self._snapshot_is_whole = False
 
     def read(self, files: Sequence[Found]) -> None:
-        """OSError if a file cannot be read."""
+        """OSError if a file cannot be read, GivenUpError."""
         for found in files:
             if found.segment.boot != self._boot:
                 self._begin_boot(found.segment.boot)
@@ -72,7 +81,8 @@ class Reading:
         routes = self._replay.routes
         if not self._whole or self._replay.refused:
             routes.forget_versions()
-        return Restored(routes, self._whole, self._stopped, self._replay.ended_epoch_ms, self._files, self._bytes)
+        ended_ms = self._replay.ended_epoch_ms if self._before_seeds_ms is None else self._before_seeds_ms
+        return Restored(routes, self._whole, self._stopped, ended_ms, self._files, self._bytes)
 
     def _begin_boot(self, boot: int) -> None:
         if self._boot is not None:
@@ -90,6 +100,8 @@ class Reading:
 
     def _read_file(self, file: File) -> None:
         for record in file.records():
+            if self._given_up.is_set():
+                raise GivenUpError
             if record["ev"] == "open" and record.get("ns") != self._ns:
                 self._lose()
                 break
@@ -106,11 +118,22 @@ class Reading:
             self._lose()
         self._seq = record["seq"]
         self._stopped = event == "stop"
+        if event == "start":
+            self._before_seeds_ms = self._replay.ended_epoch_ms if record.get("seeded") else None
         self._replay.apply(record)
-        if event == "snap" and record.get("end") and record.get("snap") == self._begin:
-            self._in_snapshot = False
+        if event == "snap":
+            self._note_snapshot(record)
+
+    def _note_snapshot(self, record: Record) -> None:
+        if record.get("part") == 0:
+            self._snapshot_is_whole = True
+        if record.get("end"):
+            if record.get("snap") == self._begin:
+                self._in_snapshot = False
+            if self._snapshot_is_whole:
+                self._before_seeds_ms = None
 
     def _lose(self) -> None:
-        self._whole = False
+        self._whole = self._snapshot_is_whole = False
         if self._in_snapshot:
             self.began_whole = self._in_snapshot = False

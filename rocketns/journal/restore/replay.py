@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from rocketns.journal.restore.lines import Record
+from rocketns.journal.restore.lines import INT_MAX, Queues, Record
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
 
 QUEUE_KINDS_MAX = 4096
-INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
+LONG_MAX = 2**63 - 1
 
 
 class NoRecordError(ValueError):
@@ -185,7 +185,9 @@ def _filter_servers(record: Record) -> list[str | None]:
     return [_text_or_none(one) for one in record.get("fs", ())]
 
 
-def _queues(listed: list[Record]) -> dict[str, QueueData]:
+def _queues(listed: list[Record] | Queues) -> dict[str, QueueData]:
+    if isinstance(listed, Queues):
+        return listed.by_topic
     queues = {one["t"]: _queue_data(one["r"], one["w"], one["p"], one["s"]) for one in listed}
     "".join(queues)  # a TypeError where one is no text
     return queues

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,15 +17,18 @@ log = logging.getLogger("rocketns.journal")
 ATTEMPTS_MAX = 4
 
 
-def restore(root: Path, ns: str, epoch_ms: int, seconds_max: int) -> Restored | None:
+def restore(
+    root: Path, ns: str, epoch_ms: int, seconds_max: int, given_up: threading.Event | None = None
+) -> Restored | None:
     """The routes of a name server's journal, without brokers whose last sign of life is older than ``seconds_max``.
 
-    None if there is no journal, or if it cannot be read. Waits for the disk, and may run on any thread.
+    None if there is no journal, or if it cannot be read. Waits for the disk, and may run on any thread. Another thread
+    may set ``given_up``; then GivenUpError is raised soon.
     """
     store = Store(root, ns)
     try:
         files = [Found(segment, path) for segment, path in store.everything()]
-        restored = _read_best(files, ns)
+        restored = _read_best(files, ns, given_up or threading.Event())
     except OSError as error:
         log.error("no routes are restored, because the journal cannot be read: %s", error)
         return None
@@ -33,11 +37,11 @@ def restore(root: Path, ns: str, epoch_ms: int, seconds_max: int) -> Restored | 
     return restored
 
 
-def _read_best(files: Sequence[Found], ns: str) -> Restored | None:
+def _read_best(files: Sequence[Found], ns: str, given_up: threading.Event) -> Restored | None:
     """The first beginning from which the state is whole. Without one, what the last attempt gave."""
     reading = None
     for _, begin in zip(range(ATTEMPTS_MAX), begins(files), strict=False):
-        reading = Reading(ns, begin.seq)
+        reading = Reading(ns, begin.seq, given_up)
         reading.read(files[begin.file :])
         if reading.began_whole:
             break

@@ -27,7 +27,8 @@ SMALL_BATCHES = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.en
 # Journals up to this size cost less CPU without Java's optimising compiler: see benchmarks/results/audit.md.
 SHORT_BYTES = 128 << 20
 QUIET = {"spark.log.level": "ERROR"}
-MISSING_EXTRA = "{} is not installed, and the audit needs it. In a checkout of rocketns: pip install '.[spark]'"
+# pip takes the extra from the rocketns that is installed, also if no index has it.
+MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[spark]'"
 MISSING_JAVA = (
     f"Spark needs a Java runtime, version {JAVA_MIN} or newer, and {{}}. Install one (Debian, Ubuntu: apt-get install "
     "default-jre-headless), or set JAVA_HOME to the one to use."

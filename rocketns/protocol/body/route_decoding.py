@@ -1,4 +1,4 @@
-"""Decodes what another name server answered: TopicRouteData, ClusterInfo and TopicList."""
+"""Decodes what another name server answered: TopicRouteData, ClusterInfo, TopicList and KVTable."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def decode_cluster_info(body: bytes) -> dict[str, BrokerData]:
 def decode_topic_list(body: bytes) -> list[str]:
     """The names of a TopicList, without nulls. BodyDecodeError where the body is not one."""
     return fastjson.read(body, _topic_names)
+
+
+def decode_kv_table(body: bytes) -> dict[str, str]:
+    """The items of a KVTable, without nulls. BodyDecodeError where the body is not one."""
+    return fastjson.read(body, lambda value: _texts(_object(_object(value).get("table", {}))), numeric_keys=False)
 
 
 def _groups(value: Any) -> dict[str, BrokerData]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocketns._fast.routes.queue_table import add_changes
 from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.doubt import Doubt, Reason, Unheard
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsPut
@@ -60,11 +61,7 @@ def topic_pieces(tables: RouteTables) -> Iterator[list[TopicsPut]]:
     piece: dict[str, list[TopicChange]] = {}
     entries = 0
     for topic, brokers in tables.topic_queue_table.items():
-        for name, queues in brokers.items():
-            changes = piece.get(name)
-            if changes is None:
-                changes = piece[name] = []
-            changes.append(TopicChange(topic, None, queues))
+        add_changes(piece, topic, brokers, TopicChange)
         entries += len(brokers)
         if entries >= PIECE_ENTRIES:
             yield _events(piece)

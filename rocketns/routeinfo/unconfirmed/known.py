@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rocketns._fast.routes.queue_table import put_queues
+from rocketns._fast.routes.queue_table import put_known
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
-from rocketns.routeinfo.events import TopicChange
 
 
 @dataclass(slots=True)
@@ -59,7 +57,7 @@ class KnownRoutes:
 
     def put_topics(self, broker_name: str, queues: dict[str, QueueData]) -> None:
         """These topics have these queues on the broker."""
-        put_queues(self.topics, broker_name, queues, _NOT_RENAMED, True, TopicChange)
+        put_known(self.topics, broker_name, queues)
 
     def delete_topic(self, broker_name: str, topic: str) -> None:
         """The topic has no queues on the broker."""
@@ -88,6 +86,3 @@ class KnownRoutes:
             if broker_name in (None, name):
                 for broker in group.brokers.values():
                     broker.data_version = None
-
-
-_NOT_RENAMED: Mapping[str, str | None] = {}

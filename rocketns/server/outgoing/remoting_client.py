@@ -44,6 +44,7 @@ class _Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self.answers: dict[int, asyncio.Future[RemotingCommand]] = {}
         self._idle_timer: asyncio.TimerHandle | None = None
+        self._reason = ""
 
     def send(self, frame: bytes) -> bool:
         """Whether there was room for the frame."""
@@ -67,34 +68,34 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._restart_idle_timer()
         self._buffer += data
-        while (size := next_frame(self._buffer, 0, FRAME_BYTES_MAX)) > 0:
+        while (size := next_frame(self._buffer, 0, self._client.answer_bytes_max)) > 0:
             frame = bytes(self._buffer[:size])
             del self._buffer[:size]
             self._receive(frame)
         if size < 0:
-            self.close()
+            self.close(f"the connection to {self._addr} ended: an answer is no frame, or too large")
 
     def _receive(self, frame: bytes) -> None:
         try:
             answer = command.decode(frame)
         except MalformedFrame:
-            self.close()
+            self.close(f"the connection to {self._addr} ended: an answer is no frame")
             return
         waiting = self.answers.pop(answer.opaque, None) if answer.is_response else None
         if waiting is not None and not waiting.done():
             waiting.set_result(answer)
 
     def connection_lost(self, _error: Exception | None) -> None:
-        self.lost()
+        self.lost(self._reason)
 
-    def lost(self) -> None:
+    def lost(self, reason: str = "") -> None:
         """Forget the connection, and fail the requests that wait for its answers."""
         self._client.forget(self._addr, self)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         for waiting in self.answers.values():
             if not waiting.done():
-                waiting.set_exception(NotSentError(f"the connection to {self._addr} ended"))
+                waiting.set_exception(NotSentError(reason or f"the connection to {self._addr} ended"))
         self.answers.clear()
 
     def _restart_idle_timer(self) -> None:
@@ -102,15 +103,23 @@ class _Connection(asyncio.Protocol):
             self._idle_timer.cancel()
         self._idle_timer = asyncio.get_running_loop().call_later(IDLE_S, self.close)
 
-    def close(self) -> None:
+    def close(self, reason: str = "") -> None:
+        self._reason = reason
         if self._transport is not None:
             self._transport.abort()
 
 
 class RemotingClient:
-    """Runs on the event loop's thread. ``read_tls`` gives the TLS properties."""
+    """Runs on the event loop's thread. ``read_tls`` gives the TLS properties.
 
-    def __init__(self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+    A peer that sends an answer of more than ``answer_bytes_max`` is disconnected.
+    """
+
+    def __init__(
+        self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        answer_bytes_max: int = FRAME_BYTES_MAX,
+    ) -> None:  # fmt: skip
+        self.answer_bytes_max = answer_bytes_max
         self._read_tls = read_tls
         self._connect_timeout_s = connect_timeout_s
         self._connections: dict[str, _Connection] = {}
@@ -159,8 +168,9 @@ class RemotingClient:
                 context = await self._tls_context()
                 await loop.create_connection(lambda: connection, host.strip("[]"), port, ssl=context)
         except (OSError, ValueError, RocketnsError) as error:  # ValueError: a host that cannot be one
-            log.warning("createChannel: connect remote host[%s] failed: %s", addr, str(error) or "timeout")
-            connection.lost()
+            reason = str(error) or "timeout"
+            log.warning("createChannel: connect remote host[%s] failed: %s", addr, reason)
+            connection.lost(f"connecting to {addr} failed: {reason}")
 
     async def _tls_context(self) -> ssl.SSLContext | None:
         """Made for each connection from the current files. In a thread, because it takes a while."""

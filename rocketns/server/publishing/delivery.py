@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.routeinfo.events import Event
@@ -16,6 +17,8 @@ log = logging.getLogger("rocketns.control")
 
 # The events, and the two clocks of their instant: see `Now`. Returns whether a change of routes is being written.
 Recorder = Callable[[list[Event], int, int], bool]
+# Sees the events after the other consumers. It must take microseconds: the answer waits for it.
+Watcher = Callable[[list[Event], Now], None]
 
 
 class EventDelivery:
@@ -33,6 +36,11 @@ class EventDelivery:
         self._switch = switch
         self._notifier = notifier
         self._record = record
+        self._watchers: list[Watcher] = []
+
+    def watch(self, watcher: Watcher) -> None:
+        """Give the events of each mutation to one more consumer, from now on."""
+        self._watchers.append(watcher)
 
     def deliver(self, events: list[Event], now: Now) -> bool:
         """Show the reactors what changed, then log it, record it, and notify brokers.
@@ -51,6 +59,8 @@ class EventDelivery:
             is_being_written = bool(_attempt("record", lambda: record(events, now.ms, now.epoch_ms)))
         if not self._context.going_away:  # the brokers that leave now do so because of the shutdown
             _attempt("notify brokers of", lambda: self._notifier.notify(events))
+        for watcher in self._watchers:
+            _attempt("count", partial(watcher, events, now))
         return is_being_written
 
     def _publish(self, events: list[Event]) -> None:

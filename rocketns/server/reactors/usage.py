@@ -27,7 +27,7 @@ class Usage:
 
 
 class Meter:
-    """Reads the CPU clocks of threads, which costs the threads nothing. They must run before and during `read`."""
+    """Reads the CPU clocks of threads, which costs the threads nothing. They must not end before `read`."""
 
     def __init__(self, threads: Sequence[threading.Thread]) -> None:
         self._threads = threads
@@ -38,8 +38,10 @@ class Meter:
         self._at_s = -math.inf
 
     def read(self) -> Usage | None:
-        """The usage since the last call; None if that was too short ago."""
-        self._clocks = self._clocks or [time.pthread_getcpuclockid(one.ident) for one in self._threads if one.ident]
+        """The usage since the last call; None if that was too short ago, or if not all threads run yet."""
+        self._clocks = self._clocks or self._clocks_of_threads()
+        if not self._clocks:
+            return None
         at_s = time.monotonic()
         took_s = at_s - self._at_s
         if took_s < WINDOW_S_MIN:
@@ -48,6 +50,11 @@ class Meter:
         shares = [(now - before) / took_s for now, before in zip(used_s, self._used_s, strict=True)]
         self._at_s, self._used_s = at_s, used_s
         return Usage(shares, self._idle(took_s) if max(shares) >= ASKED_FROM_SHARE else self._not_asked())
+
+    def _clocks_of_threads(self) -> list[int]:
+        if not all(one.ident for one in self._threads):
+            return []
+        return [time.pthread_getcpuclockid(one.ident) for one in self._threads if one.ident]
 
     def _not_asked(self) -> float:
         self._idle_s = None

@@ -11,8 +11,8 @@ from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
 from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
+from rocketns.server.outgoing.name_server import NameServer, UnusableError
 from rocketns.server.outgoing.remoting_client import RemotingClient
-from rocketns.server.seeding.asking import LeftOutError, SeedServer
 from rocketns.server.seeding.own import is_own
 
 log = logging.getLogger("rocketns.seeding")
@@ -25,14 +25,14 @@ ENTRIES_MAX = 5_000_000
 
 async def seeds_of(
     config: RestoreConfig, client: RemotingClient, serialize_type: SerializeType, own_port: int
-) -> list[SeedServer]:
+) -> list[NameServer]:
     """The name servers of ``seedServers``, but this one."""
     own = await asyncio.gather(*(is_own(addr, own_port) for addr in config.seeds))
     others = [addr for addr, is_this in zip(config.seeds, own, strict=True) if not is_this]
-    return [SeedServer(client, addr, serialize_type) for addr in others]
+    return [NameServer(client, addr, serialize_type) for addr in others]
 
 
-async def seeded_routes(seeds: Sequence[SeedServer], within_s: float, epoch_ms: int) -> KnownRoutes | None:
+async def seeded_routes(seeds: Sequence[NameServer], within_s: float, epoch_ms: int) -> KnownRoutes | None:
     """The routes of the first name server that has any. None if there is none, with the reason of each in the log.
 
     All are asked at once whether they have brokers, so several that do not answer cost the time of one.
@@ -52,13 +52,13 @@ async def seeded_routes(seeds: Sequence[SeedServer], within_s: float, epoch_ms: 
 
 
 async def _routes_or_reason(
-    seed: SeedServer, groups: dict[str, BrokerData] | BaseException, epoch_ms: int
+    seed: NameServer, groups: dict[str, BrokerData] | BaseException, epoch_ms: int
 ) -> KnownRoutes | None:
     try:
         if isinstance(groups, BaseException):
             raise groups
         known = await _routes(seed, groups, epoch_ms)
-    except LeftOutError as error:
+    except UnusableError as error:
         log.warning("the name server %s of seedServers is left out: %s", seed.addr, error)
         return None
     except Exception:
@@ -72,14 +72,14 @@ async def _routes_or_reason(
     return known
 
 
-async def _routes(seed: SeedServer, groups: dict[str, BrokerData], epoch_ms: int) -> KnownRoutes:
+async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int) -> KnownRoutes:
     known = KnownRoutes({name: _group(data, data.cluster, epoch_ms)
                          for name, data in groups.items() if data.cluster and data.broker_addrs})  # fmt: skip
     if not known.groups:
-        raise LeftOutError("it has no brokers itself")
+        raise UnusableError("it has no brokers itself")
     await _Reading(seed, known).read(await seed.topics())
     if not known.topics:
-        raise LeftOutError("it has no topics itself")
+        raise UnusableError("it has no topics itself")
     return known
 
 
@@ -95,22 +95,22 @@ def _group(data: BrokerData, cluster: str, epoch_ms: int) -> KnownGroup:
 class _Reading:
     """Reads the routes of all topics, some at a time."""
 
-    def __init__(self, seed: SeedServer, known: KnownRoutes) -> None:
+    def __init__(self, seed: NameServer, known: KnownRoutes) -> None:
         self._seed = seed
         self._known = known
         self._by_addr = {broker.addr: broker for group in known.groups.values() for broker in group.brokers.values()}
         self._entries = 0
 
     async def read(self, topics: list[str]) -> None:
-        """LeftOutError for the first route that cannot be read: a part of the routes would hurt more than none."""
+        """UnusableError for the first route that cannot be read: a part of the routes would hurt more than none."""
         waiting = iter(topics)
         try:
             async with asyncio.TaskGroup() as readers:
                 for _ in range(min(LOOKUPS_AT_ONCE, len(topics))):
                     readers.create_task(self._read_some(waiting))
-        except* LeftOutError as errors:
+        except* UnusableError as errors:
             first = errors.exceptions[0]
-            raise LeftOutError(str(first)) from first
+            raise UnusableError(str(first)) from first
 
     async def _read_some(self, waiting: Iterator[str]) -> None:
         for topic in waiting:
@@ -124,7 +124,7 @@ class _Reading:
         queues: dict[str, QueueData] = {name: data for name, data in route.queue_datas if name in groups}
         self._entries += len(queues)
         if self._entries > ENTRIES_MAX:
-            raise LeftOutError(f"it has more than {ENTRIES_MAX} queues of topics on brokers")
+            raise UnusableError(f"it has more than {ENTRIES_MAX} queues of topics on brokers")
         if not queues:
             return
         self._known.topics[topic] = queues

@@ -18,7 +18,7 @@ def complaints(outcome: Outcome, minutes: float) -> list[str]:
     found = list(outcome.faults)
     if not found and outcome.seconds < minutes * 60:
         found.append(f"it ended after {outcome.seconds / 60:.1f} minutes")
-    if minutes * 60 >= HOUR_S:
+    if outcome.seconds >= HOUR_S:
         grown = growth(outcome.samples)
         found += [
             f"{FIGURES[name]} grew by {percent:.2f} % an hour" for name, percent in grown.items()

@@ -121,7 +121,7 @@ def what_is_done(
 
 @contextlib.contextmanager
 def serving(home: Path, data: Path, env: dict[str, str]) -> Iterator[Service]:
-    """A server in the default configuration, with a journal; its data is in ``data``."""
+    """A server with a journal, else nearly in the default configuration; its data is in ``data``."""
     data.mkdir(parents=True, exist_ok=True)
     properties = {
         "listenPort": free_port(),
@@ -129,6 +129,8 @@ def serving(home: Path, data: Path, env: dict[str, str]) -> Iterator[Service]:
         "journalPath": data / "journal",
         "journalNs": home.name,
         "journalRetentionBytes": 64 << 20,
+        # Its largest value: the age of what is restored is told by the wall clock, which is changed here.
+        "rocketns.restoreMaxSeconds": 365 * 86_400,
     }
     server = RocketnsServer(home, properties, env=env)
     try:

@@ -1,0 +1,64 @@
+"""What is true of every answer of the management port: its headers, its errors, its time; and answers without end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from rocketns.admin.gate import STREAMS_MAX, Gate
+from rocketns.admin.view import Busy, View
+
+log = logging.getLogger("rocketns.admin")
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+VIEW = web.AppKey("view", View)
+GATE = web.AppKey("gate", Gate)
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+}
+
+
+def open_stream(request: web.Request) -> None:
+    """The answer to this request has no end. HTTPServiceUnavailable if STREAMS_MAX such answers are open."""
+    gate = request.app[GATE]
+    if gate.streams >= STREAMS_MAX:
+        raise web.HTTPServiceUnavailable(text=f"{STREAMS_MAX} streams are open\n", headers={"Retry-After": "10"})
+    guard = gate.of(request.transport)
+    if guard is not None:
+        guard.stream()
+
+
+@web.middleware
+async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Around every handler: its time is watched, and errors become answers."""
+    guard = request.app[GATE].of(request.transport)
+    if guard is not None:
+        guard.begin()
+    try:
+        return await handler(request)
+    except Busy as error:
+        return web.Response(status=503, text=f"{error}\n", headers={"Retry-After": "5"})
+    except (web.HTTPException, asyncio.CancelledError):
+        raise
+    except Exception:
+        log.exception("management port: %s failed", request.rel_url.raw_path)
+        return web.Response(status=500, text="internal error: see the server's log\n")
+    finally:
+        if guard is not None:
+            guard.finish()
+
+
+async def add_headers(_: web.Request, response: web.StreamResponse) -> None:
+    """A signal of aiohttp: a handler may set any of these headers itself."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    response.headers["Server"] = "rocketns"  # not the versions of Python and aiohttp

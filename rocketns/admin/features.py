@@ -1,0 +1,30 @@
+"""What the management port serves: the list of its features.
+
+To add one: write a module with a function ``add(app, view)``, and add it to FEATURES.
+
+* ``app.router.add_get("/path", handler)`` adds a handler: ``async def handler(request) -> web.StreamResponse``.
+  It runs on the loop of the management port. It has ``view`` from the closure, or as ``request.app[VIEW]``.
+* Data comes from ``view`` only: see `rocketns/admin/view.py` for the three ways. `Busy` becomes 503, any other
+  unforeseen error 500 and a line in the log.
+* A handler that runs long without waiting holds the GIL, and control waits for it: give up the loop every few
+  milliseconds (``await asyncio.sleep(0)``), and encode large answers by orjson, in pages.
+* An answer without end, such as server-sent events, first calls ``open_stream(request)`` of
+  `rocketns/admin/answers.py`. At most STREAMS_MAX of them are open; more are answered 503.
+* A task of its own: ``app.cleanup_ctx.append(…)`` as aiohttp's documentation says. It runs on this loop.
+* What control must note as it happens: ``view.controller.delivery.watch(…)`` in ``add``, which is called on control's
+  thread before the server starts. It is called on control's thread and must take microseconds.
+* No handler changes anything. The drain is the only exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from rocketns.admin import probes
+from rocketns.admin.view import View
+
+Feature = Callable[[web.Application, View], None]
+
+FEATURES: tuple[Feature, ...] = (probes.add,)

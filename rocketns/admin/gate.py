@@ -1,0 +1,145 @@
+"""The connections of the management port: how many there may be, and how long each may take for what.
+
+`Guard` is the protocol of a connection. It passes everything on to aiohttp's, and notes since when it waits for what.
+`Gate` has all of them, and closes those that take too long. A full gate closes an old connection for a new one: so
+peers that hang cannot shut out a probe, which takes milliseconds.
+
+All of it is for the loop of the management port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+
+CONNECTIONS_MAX = 128
+# From its start, until the first request's header is whole.
+HEADER_WITHIN_S = 10.0
+# From the header until the answer is made. Copies have a shorter limit of their own (`view.COPY_WITHIN_S`).
+ANSWER_WITHIN_S = 30.0
+# Between two requests: longer than the usual interval of scrapes.
+IDLE_S_MAX = 75.0
+# How long a peer may take nothing of an answer that is larger than the socket's buffer. For streams too.
+STALLED_S_MAX = 10.0
+SWEEP_S = 0.5
+STREAMS_MAX = 32
+
+
+class Guard(asyncio.Protocol):
+    """One connection. ``inner`` is aiohttp's protocol for it."""
+
+    def __init__(self, gate: Gate, inner: asyncio.Protocol) -> None:
+        self._gate = gate
+        self._inner = inner
+        self.transport: asyncio.Transport | None = None
+        self.ends_s = math.inf
+        self.stall_ends_s = math.inf
+        self.is_stream = False
+        self.is_answering = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._gate.enter(self, transport)
+        self._inner.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.transport is not None:
+            self._gate.leave(self.transport)
+        self._inner.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self.stall_ends_s = self._gate.now_s() + STALLED_S_MAX
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self.stall_ends_s = math.inf
+        self._inner.resume_writing()
+
+    def begin(self) -> None:
+        """A request's header is whole."""
+        self.is_answering, self.ends_s = True, self._gate.now_s() + ANSWER_WITHIN_S
+
+    def finish(self) -> None:
+        """The answer is made; it may not be written yet."""
+        self.is_answering, self.is_stream, self.ends_s = False, False, self._gate.now_s() + IDLE_S_MAX
+
+    def stream(self) -> None:
+        """The answer has no end. Only a peer that takes nothing for STALLED_S_MAX is closed."""
+        self.is_stream, self.ends_s = True, math.inf
+
+
+class Gate:
+    """All connections, oldest first."""
+
+    def __init__(self) -> None:
+        self._guards: dict[asyncio.BaseTransport, Guard] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self.accepted = 0
+        self.closed_late = 0
+        self.closed_full = 0
+
+    def __len__(self) -> int:
+        return len(self._guards)
+
+    @property
+    def streams(self) -> int:
+        """Connections whose answer has no end."""
+        return sum(guard.is_stream for guard in self._guards.values())
+
+    def now_s(self) -> float:
+        """The loop's clock."""
+        return asyncio.get_running_loop().time()
+
+    def guarded(self, make: Callable[[], asyncio.Protocol]) -> Callable[[], Guard]:
+        """A factory of protocols for `create_server`, from aiohttp's."""
+        return lambda: Guard(self, make())
+
+    def of(self, transport: asyncio.BaseTransport | None) -> Guard | None:
+        """The connection of a request; None if it has ended."""
+        return None if transport is None else self._guards.get(transport)
+
+    def enter(self, guard: Guard, transport: asyncio.BaseTransport) -> None:
+        """A new connection. If there are too many, an old one is closed."""
+        if len(self._guards) >= CONNECTIONS_MAX:
+            self.closed_full += 1
+            self._close(self._least_useful())
+        self.accepted += 1
+        guard.ends_s = self.now_s() + HEADER_WITHIN_S
+        self._guards[transport] = guard
+
+    def leave(self, transport: asyncio.BaseTransport) -> None:
+        """A connection ended."""
+        self._guards.pop(transport, None)
+
+    def sweep(self) -> None:
+        """Close what takes too long, and do it again in SWEEP_S."""
+        now_s = self.now_s()
+        for guard in [one for one in self._guards.values() if min(one.ends_s, one.stall_ends_s) < now_s]:
+            self.closed_late += 1
+            self._close(guard)
+        self._timer = asyncio.get_running_loop().call_later(SWEEP_S, self.sweep)
+
+    def close(self) -> None:
+        """Close all connections."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for guard in list(self._guards.values()):
+            self._close(guard)
+
+    def _least_useful(self) -> Guard:
+        """The oldest that waits for a peer; else the oldest that is answered. STREAMS_MAX is less than the limit."""
+        guards = [guard for guard in self._guards.values() if not guard.is_stream]
+        return next((guard for guard in guards if not guard.is_answering), guards[0])
+
+    def _close(self, guard: Guard) -> None:
+        if guard.transport is not None:
+            self.leave(guard.transport)
+            guard.transport.abort()

@@ -1,0 +1,96 @@
+"""``/livez``, ``/readyz`` and ``/drainz``: what Kubernetes and load balancers ask.
+
+* ``/livez``: control took a turn lately. If not, only a restart helps.
+* ``/readyz``: listening, the routes are restored, ``needWaitForService`` is over, and no drain was asked for.
+* ``/drainz``: POST, or GET as a preStop hook sends it, begins the drain: clients that know GO_AWAY are asked to leave,
+  all others are answered as before, and ``/readyz`` says no. DELETE ends it. Only the machine itself and the networks
+  of ``adminDrainFrom`` may ask, and no browser.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from functools import partial
+
+from aiohttp import web
+
+from rocketns.admin.pulse import Pulse
+from rocketns.admin.view import View
+from rocketns.controller import NamesrvController
+from rocketns.processor import client
+
+log = logging.getLogger("rocketns.admin")
+
+BROWSERS_SEND = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
+
+
+def add(app: web.Application, view: View) -> None:
+    """Control only."""
+    pulse = Pulse()
+    pulse.start()
+    add_route = app.router.add_route
+    app.router.add_get("/livez", partial(_livez, pulse))
+    app.router.add_get("/readyz", partial(_readyz, view))
+    for method, drains in (("GET", True), ("POST", True), ("DELETE", False)):
+        add_route(method, "/drainz", partial(_drainz, view, drains))
+
+
+async def _livez(pulse: Pulse, _: web.Request) -> web.Response:
+    if pulse.is_alive:
+        return web.Response(text="alive\n")
+    return web.Response(status=503, text=f"the control thread took no turn for {pulse.age_s:.1f} s\n")
+
+
+async def _readyz(view: View, _: web.Request) -> web.Response:
+    why = why_not_ready(view.controller)
+    return web.Response(text="ready\n") if why is None else web.Response(status=503, text=f"not ready: {why}\n")
+
+
+def why_not_ready(controller: NamesrvController) -> str | None:
+    """Any thread. None if look-ups are answered from complete tables, and the server wants to be asked."""
+    if controller.context.restoring:
+        return "the routes are being restored"
+    if not controller.stalls.has_begun:
+        return "it starts"
+    if controller.context.going_away:
+        return "it drains"
+    is_ready = client.is_ready(controller.context, controller.clock.now())
+    return None if is_ready else "waitSecondsForService is not over"
+
+
+def drain(controller: NamesrvController, *, begins: bool) -> None:
+    """Control only. Begin or end the drain."""
+    controller.context.go_away() if begins else controller.context.stay()
+    controller.lookup_switch.update(controller.clock.now())
+
+
+async def _drainz(view: View, drains: bool, request: web.Request) -> web.Response:
+    if not _may_drain(view.controller, request):
+        return web.Response(status=403, text="a drain may be asked for from this machine and from adminDrainFrom\n")
+    log.warning("%s asks to %s the drain", request.remote, "begin" if drains else "end")
+    await view.look(partial(drain, begins=drains))
+    return web.Response(text="draining\n" if drains else "not draining\n")
+
+
+def _may_drain(controller: NamesrvController, request: web.Request) -> bool:
+    """A page in a browser on this machine could send the request too: it would have one of these headers, or a name
+    as Host that its owner points to this machine."""
+    if any(name in request.headers for name in BROWSERS_SEND) or not _is_address(request.url.host):
+        return False
+    try:
+        peer = ipaddress.ip_address(request.remote or "")
+    except ValueError:
+        return False
+    peer = getattr(peer, "ipv4_mapped", None) or peer
+    return peer.is_loopback or any(peer in network for network in controller.configuration.admin.drain_networks)
+
+
+def _is_address(host: str | None) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        ipaddress.ip_address(host or "")
+    except ValueError:
+        return False
+    return True

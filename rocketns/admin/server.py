@@ -1,0 +1,102 @@
+"""The HTTP server of the management port: its thread, its loop and its socket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+import threading
+
+from aiohttp import web
+
+from rocketns.admin.answers import GATE, VIEW, add_headers, watched
+from rocketns.admin.features import FEATURES
+from rocketns.admin.gate import Gate
+from rocketns.admin.view import View
+from rocketns.controller import NamesrvController
+
+log = logging.getLogger("rocketns.admin")
+
+LINE_BYTES_MAX = 4096  # of the request line, and of one header
+HEADERS_MAX = 64
+BODY_BYTES_MAX = 4096
+BACKLOG = 128
+STOP_WITHIN_S = 2.0
+# While two threads want to run Python, each may run for so long. With Python's 5 ms, control would wait for a scrape.
+SWITCH_INTERVAL_S = 0.0005
+
+
+class AdminServer:
+    """`start` and `stop` are for control's thread. The socket is bound before `start` returns."""
+
+    def __init__(self, controller: NamesrvController, listening: socket.socket, niceness: int = 0) -> None:
+        """``niceness``: how much nicer than the process its thread is. It must not be nicer than control.
+
+        Else control would wait for the GIL while this thread holds it and has no core.
+        """
+        self._listening = listening
+        self._controller = controller
+        self._loop = asyncio.new_event_loop()
+        self._stopping = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="admin", daemon=True)
+        self._runner: web.AppRunner | None = None
+        self._niceness = niceness
+        self.gate = Gate()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        port: int = self._listening.getsockname()[1]
+        return port
+
+    def start(self) -> None:
+        """Control only, on its running loop, before the controller starts: probes are answered from then on."""
+        view = View(self._controller, asyncio.get_running_loop())
+        app = web.Application(middlewares=[watched], client_max_size=BODY_BYTES_MAX)
+        app[VIEW], app[GATE] = view, self.gate
+        for add in FEATURES:
+            add(app, view)
+        app.on_response_prepare.append(add_headers)
+        self._runner = web.AppRunner(
+            app, handle_signals=False, access_log=None, logger=log, handler_cancellation=True, shutdown_timeout=0.5,
+            max_line_size=LINE_BYTES_MAX, max_field_size=LINE_BYTES_MAX, max_headers=HEADERS_MAX, lingering_time=0,
+        )  # fmt: skip
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        self._thread.start()
+        log.info("management port: http://%s:%d", *self._listening.getsockname()[:2])
+
+    def stop(self) -> None:
+        """Close all connections. An answer that takes long is cut off."""
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join(STOP_WITHIN_S)
+        self._listening.close()
+
+    def _run(self) -> None:
+        """The thread. An error here ends the management port, and nothing else."""
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._be_nice()
+            self._loop.run_until_complete(self._serve())
+        except Exception:
+            log.exception("the management port failed; the name server goes on without it")
+        finally:
+            self._loop.close()
+
+    def _be_nice(self) -> None:
+        if sys.platform == "linux" and self._niceness:  # on other systems a thread has no niceness of its own
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + self._niceness)
+
+    async def _serve(self) -> None:
+        assert self._runner is not None
+        await self._runner.setup()
+        make = self._runner.server
+        assert make is not None
+        server = await self._loop.create_server(self.gate.guarded(make), sock=self._listening, backlog=BACKLOG)
+        self.gate.sweep()
+        await self._stopping.wait()
+        server.close()
+        self.gate.close()
+        await self._runner.cleanup()

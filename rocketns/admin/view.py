@@ -1,0 +1,165 @@
+"""What handlers see of the name server. Nothing here waits for control, and control never waits for a handler.
+
+Three ways, from cheap to dear:
+
+* `View.controller`: its numbers may be read on any thread. A number is an attribute, a `len`, or one of the reactors'
+  atomic words. Never iterate over a table of control's: it changes meanwhile.
+* `View.look`: a function that control calls once, between two turns. It must take well under a millisecond, such as the
+  route of one topic. It returns values that never change again: strings, numbers, tuples, frozen dataclasses.
+* `View.copy`: a generator that control runs in slices of SLICE_MS, with a pause after each. It yields after every few
+  rows, and returns a value that never changes again. Between two slices the tables may change, so it takes the keys
+  first, and looks each one up again. A copy is shared by all who ask within COPY_AGE_S.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from rocketns.controller import NamesrvController
+
+T = TypeVar("T")
+Copier = Callable[[NamesrvController], Generator[None, None, T]]
+
+SLICE_MS = 1.0
+PAUSE_S = 0.002
+COPY_AGE_S = 1.0
+# A copy is dropped if nobody asked for it for so long.
+COPY_KEPT_S = 10.0
+# Then the handler answers 503. Control may be busy with a registration for a second.
+COPY_WITHIN_S = 5.0
+LOOKS_MAX = 64
+
+
+class Busy(Exception):
+    """Control did not answer in time, or too many handlers wait for it."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A copy, and when it was made, in seconds of the loop's clock."""
+
+    value: Any
+    made_s: float
+
+
+class _Slices(Generic[T]):
+    """Control's side of a copy."""
+
+    def __init__(self, steps: Generator[None, None, T], done: Callable[[T | None, Exception | None], None]) -> None:
+        self._steps = steps
+        self._done = done
+
+    def run(self) -> None:
+        """Control only. One slice; the next one follows after a pause."""
+        ends_s = time.perf_counter() + SLICE_MS / 1000
+        try:
+            next(self._steps)
+            while time.perf_counter() < ends_s:
+                next(self._steps)
+        except StopIteration as stop:
+            self._done(stop.value, None)
+        except Exception as error:
+            self._done(None, error)
+        else:
+            asyncio.get_running_loop().call_later(PAUSE_S, self.run)
+
+
+class View:
+    """Its methods are for the loop of the management port."""
+
+    def __init__(self, controller: NamesrvController, control_loop: asyncio.AbstractEventLoop) -> None:
+        self.controller = controller
+        self._control_loop = control_loop
+        self._held: dict[Copier[Any], _Held] = {}
+        self._under_way: dict[Copier[Any], asyncio.Future[Any]] = {}
+        self._looks = 0
+
+    async def copy(self, copier: Copier[T]) -> T:
+        """The copy that ``copier`` makes, at most COPY_AGE_S old. It must be a function of a module, which names it.
+
+        Busy if control needs more than COPY_WITHIN_S.
+        """
+        now_s = asyncio.get_running_loop().time()
+        held = self._held.get(copier)
+        if held is not None and now_s - held.made_s < COPY_AGE_S:
+            value: T = held.value
+            return value
+        future = self._under_way.get(copier)
+        if future is None:
+            future = self._under_way[copier] = self._ask(lambda done: _Slices(copier(self.controller), done).run())
+            future.add_done_callback(partial(self._keep, copier))
+        made: T = await _within(future)
+        return made
+
+    async def look(self, function: Callable[[NamesrvController], T]) -> T:
+        """What ``function`` returns on control's thread. Busy if LOOKS_MAX wait, or control needs COPY_WITHIN_S."""
+        if self._looks >= LOOKS_MAX:
+            raise Busy(f"{LOOKS_MAX} requests wait for the control thread")
+        self._looks += 1
+        future = self._ask(lambda done: _call(lambda: function(self.controller), done))
+        future.add_done_callback(self._end_look)
+        made: T = await _within(future)
+        return made
+
+    def _ask(self, begin: Callable[[Callable[[Any, Exception | None], None]], None]) -> asyncio.Future[Any]:
+        """Let control begin something. What it is given gives the result back to this loop."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def done(value: Any, error: Exception | None) -> None:
+            with contextlib.suppress(RuntimeError):  # the management port has stopped
+                loop.call_soon_threadsafe(_set, future, value, error)
+
+        try:
+            self._control_loop.call_soon_threadsafe(begin, done)
+        except RuntimeError as error:
+            raise Busy("the server stops") from error
+        return future
+
+    def _keep(self, copier: Copier[Any], future: asyncio.Future[Any]) -> None:
+        del self._under_way[copier]
+        if future.cancelled() or future.exception() is not None:
+            return
+        loop = asyncio.get_running_loop()
+        self._held[copier] = held = _Held(future.result(), loop.time())
+        loop.call_later(COPY_KEPT_S, self._drop, copier, held)
+
+    def _drop(self, copier: Copier[Any], held: _Held) -> None:
+        if self._held.get(copier) is held:
+            del self._held[copier]
+
+    def _end_look(self, future: asyncio.Future[Any]) -> None:
+        self._looks -= 1
+        if not future.cancelled():
+            future.exception()  # looked at, so that asyncio does not log it once more
+
+
+def _call(function: Callable[[], T], done: Callable[[T | None, Exception | None], None]) -> None:
+    """Control only."""
+    try:
+        done(function(), None)
+    except Exception as error:
+        done(None, error)
+
+
+def _set(future: asyncio.Future[Any], value: Any, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)
+
+
+async def _within(future: asyncio.Future[T]) -> T:
+    """Wait, and leave the work to those who still wait for it."""
+    try:
+        return await asyncio.wait_for(asyncio.shield(future), COPY_WITHIN_S)
+    except TimeoutError as error:
+        raise Busy(f"the control thread did not answer within {COPY_WITHIN_S:g} s") from error

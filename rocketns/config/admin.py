@@ -1,0 +1,51 @@
+"""The properties of the management port: metrics, probes, and what a person or a program looks at over HTTP.
+
+In the configuration file they have the prefix ``rocketns.``, as the limits have: ``rocketns.adminPort=9877``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rocketns.config import properties
+from rocketns.config.limits import PREFIX
+from rocketns.config.properties import Effect, prop
+from rocketns.errors import StartupError
+
+START = Effect.START
+NETWORKS_MAX = 64
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(slots=True)
+class AdminConfig:
+    """Where the management port listens, and who may ask it for a drain."""
+
+    admin_port: int = prop(
+        0, "port of the HTTP server with metrics, probes and the status page; 0 is off. It needs the extra "
+        "rocketns[admin]", START, low=0, high=65_535,
+    )  # fmt: skip
+    admin_address: str = prop("127.0.0.1", "address of the management port; it has no passwords", START)
+    admin_drain_from: str = prop(
+        "", "networks that may ask for a drain beside the machine itself: 10.0.0.0/8;192.0.2.7", START
+    )
+
+    def update(self, given: Mapping[str, str]) -> None:
+        """Read the properties. StartupError for a value out of its range."""
+        properties.update_own(self, given, PREFIX)
+        properties.check(self, PREFIX)
+        if len(self.drain_networks) > NETWORKS_MAX:
+            raise StartupError(f"{PREFIX}adminDrainFrom names {len(self.drain_networks)} networks, "
+                               f"but {NETWORKS_MAX} at the most")  # fmt: skip
+
+    @property
+    def drain_networks(self) -> list[Network]:
+        """``adminDrainFrom`` one by one. StartupError if one of them is no network."""
+        texts = [text.strip() for text in self.admin_drain_from.split(";") if text.strip()]
+        try:
+            return [ipaddress.ip_network(text) for text in texts]
+        except ValueError as error:
+            raise StartupError(f"{PREFIX}adminDrainFrom: {error}") from error

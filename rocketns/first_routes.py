@@ -1,0 +1,117 @@
+"""The routes with which a start fills its tables: those of the journal, or of another name server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocketns.config import Configuration
+from rocketns.protocol.codes import SerializeType
+from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.server.clock import Clock
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.seeding.seeding import seeded_routes, seeds_of
+
+if TYPE_CHECKING:
+    from rocketns.journal.restore.reading import Restored
+
+log = logging.getLogger("rocketns.controller")
+
+# How long connections wait for the routes without an answer.
+UNHEARD_S = 1.0
+# Brokers that went since the journal ended have expired at a name server that ran on: it knows more.
+JOURNAL_OLD_MS = 120_000
+# Unconfirmed brokers that the log names.
+UNCONFIRMED_LINES_MAX = 100
+
+Known = tuple[KnownRoutes, Reason]
+
+
+class FirstRoutes:
+    """`fill` is called once, before the journal starts. It may be cancelled; then no thread goes on reading."""
+
+    def __init__(
+        self, configuration: Configuration, clock: Clock, tables: RouteTables, publisher: Publisher,
+        client: RemotingClient,
+    ) -> None:  # fmt: skip
+        self._configuration = configuration
+        self._clock = clock
+        self._tables = tables
+        self._publisher = publisher
+        self._client = client
+
+    async def fill(self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]) -> Reason | None:
+        """Where the routes came from that are in the tables now, and in the reactors' slots; None: there are none.
+
+        ``journal_ns`` None: there is no journal. ``port`` is the server's own. ``takes_long`` is called after a second.
+        """
+        known = await self._known_in_time(journal_ns, port, takes_long)
+        if known is None:
+            return None
+        routes, reason = known
+        tables, confirm_s = self._tables, self._configuration.restore.confirm_seconds
+        fill(tables, routes, reason, self._clock.now().ms, confirm_s * 1000)
+        log.info("%d brokers are not confirmed yet (%s): they have %d s", len(tables.unconfirmed), reason, confirm_s)
+        for key in list(tables.unconfirmed)[:UNCONFIRMED_LINES_MAX]:
+            log.info("broker not confirmed yet (%s): %s", reason, key)
+        for piece in topic_pieces(tables):
+            self._publisher.publish(list(piece))
+            await asyncio.sleep(0)
+        return reason
+
+    async def _known_in_time(
+        self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]
+    ) -> Known | None:
+        finding = asyncio.ensure_future(self._known(journal_ns, port))
+        try:
+            done, _ = await asyncio.wait({finding}, timeout=UNHEARD_S)
+            if not done:
+                log.warning("restoring the routes takes long: until it ends, look-ups are answered SYSTEM_ERROR")
+                await takes_long()
+            return await finding
+        finally:
+            finding.cancel()
+
+    async def _known(self, journal_ns: str | None, port: int) -> Known | None:
+        """From the journal, or if there is none or an old one, from another name server."""
+        restored = None if journal_ns is None else await self._restored(journal_ns)
+        if restored is None or self._clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS:
+            seeded = await self._seeded(port)
+            if seeded is not None:
+                return seeded, Reason.SEEDED
+        return None if restored is None else (restored.routes, Reason.RESTORED)
+
+    async def _seeded(self, port: int) -> KnownRoutes | None:
+        config, serialize_type = self._configuration.restore, SerializeType[self._configuration.serialize_type]
+        seeds = await seeds_of(config, self._client, serialize_type, port)
+        return await seeded_routes(seeds, config.seed_seconds, self._clock.now().epoch_ms) if seeds else None
+
+    async def _restored(self, ns: str) -> Restored | None:
+        """The routes of the journal. None if there are none, or if reading them fails."""
+        config, given_up = self._configuration, threading.Event()
+        if not config.restore.restore:
+            return None
+        from rocketns.journal.restore.restoring import restore  # a server without a journal starts 10 ms sooner
+
+        folder, epoch_ms, seconds_max = (
+            Path(config.journal.journal_path), self._clock.now().epoch_ms, config.restore.restore_max_seconds,
+        )  # fmt: skip
+        try:
+            restored = await asyncio.to_thread(restore, folder, ns, epoch_ms, seconds_max, given_up)
+        except Exception:
+            log.exception("no routes are restored, because reading the journal failed")
+            return None
+        finally:
+            given_up.set()
+        if restored is None or not restored.brokers:
+            return None
+        log.info("%s", restored)
+        return restored

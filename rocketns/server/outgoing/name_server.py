@@ -1,0 +1,98 @@
+"""Asks one name server, Java's or rocketns, for what anybody may read. Nothing that it answers is trusted.
+
+Never add request 322, 904 or 103 here: a name server takes them as a sign of life of the broker that they name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import TypeVar
+
+from rocketns.errors import BodyDecodeError, RocketnsError
+from rocketns.protocol.body.route import BrokerData, TopicRouteData
+from rocketns.protocol.body.route_decoding import (
+    decode_cluster_info,
+    decode_kv_table,
+    decode_topic_list,
+    decode_topic_route_data,
+)
+from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
+from rocketns.protocol.command import RemotingCommand
+from rocketns.protocol.encoding import encode_request
+from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
+
+ANSWER_WITHIN_S = 3.0
+
+Decoded = TypeVar("Decoded")
+
+
+class UnusableError(RocketnsError):
+    """A name server cannot be used; the text says why."""
+
+
+class NameServer:
+    """The name server at ``addr``. Each method raises UnusableError if there is no usable answer in time."""
+
+    def __init__(
+        self, client: RemotingClient, addr: str, serialize_type: SerializeType, within_s: float | None = None
+    ) -> None:
+        """``within_s`` is the time for each answer."""
+        self.addr = addr
+        self._within_s = within_s
+        self._client = client
+        self._serialize_type = serialize_type
+
+    async def groups(self) -> dict[str, BrokerData]:
+        """All broker groups by name."""
+        answer = await self.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
+        return decoded(answer, decode_cluster_info)
+
+    async def topics(self) -> list[str]:
+        """The names of all topics."""
+        answer = await self.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
+        return decoded(answer, decode_topic_list)
+
+    async def route(self, topic: str) -> TopicRouteData | None:
+        """The route of a topic. None if there is none."""
+        answer = await self._route_answer(topic)
+        return None if answer is None else decoded(answer, decode_topic_route_data)
+
+    async def route_body(self, topic: str) -> bytes | None:
+        """The route of a topic as JSON with quoted keys, not checked. None if there is none."""
+        answer = await self._route_answer(topic)
+        return None if answer is None else answer.body or b""
+
+    async def kv(self, namespace: str) -> dict[str, str]:
+        """The KV items of a namespace, none if there is no such namespace. No request lists namespaces."""
+        also = {ResponseCode.QUERY_NOT_FOUND}
+        answer = await self.ask(RequestCode.GET_KVLIST_BY_NAMESPACE, {"namespace": namespace}, also)
+        return {} if answer.code == ResponseCode.QUERY_NOT_FOUND else decoded(answer, decode_kv_table)
+
+    async def configuration(self) -> str:
+        """All properties, as lines ``key=value``."""
+        answer = await self.ask(RequestCode.GET_NAMESRV_CONFIG, {})
+        return (answer.body or b"").decode("utf-8", "replace")
+
+    async def _route_answer(self, topic: str) -> RemotingCommand | None:
+        fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
+        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, {ResponseCode.TOPIC_NOT_EXIST})
+        return None if answer.code == ResponseCode.TOPIC_NOT_EXIST else answer
+
+    async def ask(self, code: RequestCode, fields: dict[str, str | None], also: Container[int] = ()) -> RemotingCommand:
+        """The answer, whose code is success or one of ``also``."""
+        opaque, frame = encode_request(code, fields, self._serialize_type)
+        try:
+            answer = await self._client.invoke(self.addr, opaque, frame, self._within_s or ANSWER_WITHIN_S)
+        except NotSentError as error:
+            raise UnusableError(str(error)) from error
+        if answer.code != ResponseCode.SUCCESS and answer.code not in also:
+            raise UnusableError(f"it answered request {code} with code {answer.code}")
+        return answer
+
+
+def decoded(answer: RemotingCommand, decode: Callable[[bytes], Decoded]) -> Decoded:
+    """The body as a value. UnusableError where it is not one."""
+    try:
+        return decode(answer.body or b"")
+    except BodyDecodeError as error:
+        raise UnusableError(f"its answer is none of a name server: {error}") from error

@@ -1,0 +1,1 @@
+"""`rocketns get`, `diff`, `top` and `completion`: what a shell asks of any name server."""

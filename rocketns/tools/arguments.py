@@ -1,0 +1,154 @@
+"""The options of `rocketns get`, `diff`, `top` and `completion`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from rocketns.tools.exits import EXIT_STATUSES, EXIT_UNREADABLE
+
+DEFAULT_ADDR = "127.0.0.1:9876"
+ADDRESS = re.compile(r"\S+:[0-9]{1,5}")
+SERVERS_MIN, SERVERS_MAX = 2, 16
+SETTLE_SECONDS = 5.0
+TIMEOUT_SECONDS = 10.0
+INTERVAL_SECONDS = 2.0
+SHELLS = ("bash", "zsh")
+
+DIFF = """\
+Compare the brokers, the routes of all topics and the order configuration of several name servers, Java's or rocketns.
+The order of lists does not matter. A difference counts if it lasts: a broker reaches its name servers one after the
+other. After a restart of a name server, --settle 60 gives every broker time to register again.
+"""
+
+TOP = """\
+Brokers of several name servers, Java's or rocketns, side by side: where they differ, and what changed lately. With rich
+(pip install 'rocketns[tools]') a terminal is refreshed in place. Otherwise the rounds follow each other. Ctrl-C ends
+it.
+"""
+
+COMPLETION = """\
+bash:  source <(rocketns completion bash)
+zsh:   rocketns completion zsh > a folder of $fpath, as _rocketns
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but an error says how to get the help of the command."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options; ``command`` is the first word. SystemExit: 0 after help, 2 after a usage error."""
+    return build().parse_args(arguments)
+
+
+def build() -> Parser:
+    """The parser of all commands of this folder."""
+    made = Parser(prog="rocketns", allow_abbrev=False)
+    add_commands(made.add_subparsers(dest="command", metavar="COMMAND", required=True))
+    return made
+
+
+def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
+    """`get`, `diff`, `top` and `completion`."""
+    _add_get(commands)
+    _add_diff(commands)
+    _add_top(commands)
+    completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
+
+
+def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
+    get = _command(commands, "get", "print what a name server, Java's or rocketns, has")
+    things = get.add_subparsers(dest="thing", metavar="WHAT", required=True)
+    for name, doc in (
+        ("brokers", "all brokers: cluster, group, id, address, zone"),
+        ("topics", "the names of all topics"),
+        ("route", "the brokers and queues of a topic"),
+        ("kv", "the KV items of a namespace"),
+        ("config", "all properties"),
+        ("connections", "not to be had yet: no request of the name server protocol lists connections"),
+    ):
+        thing = things.add_parser(name, help=doc, description=doc, allow_abbrev=False)
+        if name == "route":
+            thing.add_argument("topic", metavar="TOPIC")
+        if name == "kv":
+            thing.add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
+                               help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
+        thing.add_argument("-n", "--namesrvAddr", dest="addr", type=_addr, default=DEFAULT_ADDR, metavar="HOST:PORT",
+                           help=f"the name server; by default {DEFAULT_ADDR}")  # fmt: skip
+        _add_common(thing)
+
+
+def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
+    diff = _command(commands, "diff", "compare name servers", DIFF)
+    diff.add_argument("addrs", nargs="+", type=_addr, metavar="HOST:PORT",
+                      help=f"the name servers, {SERVERS_MIN} to {SERVERS_MAX}")  # fmt: skip
+    diff.add_argument("--settle", type=_seconds, default=SETTLE_SECONDS, metavar="SECONDS",
+                      help="a difference must last so long; 0 counts each; by default %(default)g")  # fmt: skip
+    diff.add_argument("--lookups-per-second", type=_seconds, default=0, metavar="N",
+                      help="look-ups a second at each name server at most; 0, the default, is no limit")  # fmt: skip
+    _add_common(diff)
+
+
+def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
+    top = _command(commands, "top", "show name servers side by side, again and again", TOP)
+    top.add_argument("addrs", nargs="*", type=_addr, default=[DEFAULT_ADDR], metavar="HOST:PORT",
+                     help=f"the name servers, at most {SERVERS_MAX}; by default {DEFAULT_ADDR}")  # fmt: skip
+    top.add_argument("--interval", type=_seconds, default=INTERVAL_SECONDS, metavar="SECONDS",
+                     help="time between two rounds; by default %(default)g")  # fmt: skip
+    top.add_argument("--rounds", type=int, default=0, metavar="N", help="end after N rounds; 0, the default, is no end")
+    _add_common(top)
+
+
+def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:
+    statuses = "".join(f"  {status}  {meaning}\n" for status, meaning in EXIT_STATUSES[name])
+    return commands.add_parser(
+        name, help=doc, description=about or doc, epilog=f"Exit status:\n{statuses}", allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--timeout", type=_seconds, default=TIMEOUT_SECONDS, metavar="SECONDS",
+                        help="time for each answer; by default %(default)g")  # fmt: skip
+    parser.add_argument("-D", dest="system", action="append", default=[], type=_property, metavar="<name>=<value>",
+                        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
+
+
+def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:
+    """What is wrong with the name servers to compare; empty if nothing is."""
+    if not least <= len(addrs) <= SERVERS_MAX:
+        return f"{least} to {SERVERS_MAX} name servers expected"
+    return "a name server is named twice" if len(set(addrs)) < len(addrs) else ""
+
+
+def _addr(text: str) -> str:
+    if not ADDRESS.fullmatch(text) or not 0 < int(text.rpartition(":")[2]) < 65_536:
+        raise argparse.ArgumentTypeError(f"{text}: HOST:PORT expected")
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to 86400 expected")
+    return number
+
+
+def _property(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"-D{text}: name=value expected")
+    return name, value

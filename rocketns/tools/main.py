@@ -1,0 +1,70 @@
+"""Runs one command and returns its exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from functools import partial
+
+from rocketns.config.system import system_properties
+from rocketns.config.tls import TlsConfig
+from rocketns.protocol.codes import SerializeType
+from rocketns.server.outgoing.name_server import NameServer
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.tools.arguments import check_addrs, parse
+from rocketns.tools.completion import completion
+from rocketns.tools.diff import diff
+from rocketns.tools.exits import EXIT_FOUND, EXIT_UNREADABLE
+from rocketns.tools.get import get
+from rocketns.tools.output import complain, print_text
+from rocketns.tools.reading import each
+from rocketns.tools.top import top
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`rocketns get …` and so on; the first argument is the command."""
+    try:
+        options = parse(arguments)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else EXIT_UNREADABLE
+    if options.command == "completion":
+        print_text(completion(options.shell))
+        return EXIT_FOUND
+    logging.getLogger("rocketns").addHandler(logging.NullHandler())
+    try:
+        if options.command != "get" and (wrong := check_addrs(options.addrs, 1 if options.command == "top" else 2)):
+            complain(f"rocketns {options.command}: {wrong}")
+            return EXIT_UNREADABLE
+        return asyncio.run(_run(options))
+    except ExceptionGroup as errors:
+        for error in errors.exceptions:
+            complain(f"rocketns {options.command}: {error}")
+        return EXIT_UNREADABLE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # `rocketns get topics | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return INTERRUPTED
+
+
+async def _run(options: Namespace) -> int:
+    tls = TlsConfig.read(system_properties(os.environ, dict(options.system)), {})
+    client = RemotingClient(lambda: tls, options.timeout)
+    try:
+        if options.command == "get":
+            server = _server(client, options.addr, options)
+            (status,) = await each([server], partial(get, options))
+            return status
+        run = {"diff": diff, "top": top}[options.command]
+        return await run(options, [_server(client, addr, options) for addr in options.addrs])
+    finally:
+        client.close()
+
+
+def _server(client: RemotingClient, addr: str, options: Namespace) -> NameServer:
+    return NameServer(client, addr, SerializeType.JSON, options.timeout)

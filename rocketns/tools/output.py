@@ -1,0 +1,62 @@
+"""What the commands print: tables for people, JSON for programs. Nothing of the network controls the terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rocketns.logtext import escape, one_line
+
+GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of texts as they came. They are escaped when they are printed."""
+
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+def print_table(table: Table) -> None:
+    """Columns as wide as their longest text; no line ends with blanks, so other programs can cut columns too."""
+    print(plain(table), flush=True)
+
+
+def plain(table: Table) -> str:
+    """The text of a table."""
+    rows = [tuple(escape(cell) for cell in row) for row in table.rows]
+    widths = [max(map(len, column)) for column in zip(table.head, *rows, strict=True)]
+    return "\n".join(_line(row, widths) for row in (table.head, *rows))
+
+
+def _line(row: Iterable[str], widths: Sequence[int]) -> str:
+    return GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def print_line(text: str) -> None:
+    """A sentence."""
+    print(escape(text))
+
+
+def print_text(text: str) -> None:
+    """Text of the program itself, as it is."""
+    print(text, end="")
+
+
+def print_json(value: Any) -> None:
+    """One JSON text. All that is not ASCII is escaped: some of it controls terminals."""
+    print(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def print_json_line(value: Any) -> None:
+    """As `print_json`, in one line, at once."""
+    print(json.dumps(value, ensure_ascii=True), flush=True)
+
+
+def complain(text: str) -> None:
+    """A line on standard error."""
+    print(one_line(text), file=sys.stderr)

@@ -1,0 +1,106 @@
+"""Reads all that `rocketns diff` compares. Of a route only its digest is kept, so memory grows with names only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from typing import TypeVar
+
+from rocketns.errors import BodyDecodeError
+from rocketns.fleet.comparing import Kind, Reading
+from rocketns.fleet.digests import DIGEST_BYTES, extras_digest, queues_digest, read_route
+from rocketns.fleet.group_view import group_views
+from rocketns.protocol.bounds import JSON_VALUES_MAX
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
+from rocketns.server.outgoing.name_server import NameServer, UnusableError
+
+# A Java name server answers 16 look-ups at a time with half the CPU time of one at a time.
+LOOKUPS_AT_ONCE = 16
+TOPICS_MAX = 500_000
+
+Value = TypeVar("Value")
+
+
+class Pace:
+    """At most so many steps a second; 0 is no limit."""
+
+    def __init__(self, per_second: float) -> None:
+        self._every_s = 1 / per_second if per_second else 0.0
+        self._next_s = 0.0
+
+    async def step(self) -> None:
+        """Wait for the next step's time."""
+        if self._every_s:
+            now = asyncio.get_running_loop().time()
+            self._next_s = max(now, self._next_s + self._every_s)
+            await asyncio.sleep(self._next_s - now)
+
+
+async def each(servers: Sequence[NameServer], read: Callable[[NameServer], Awaitable[Value]]) -> list[Value]:
+    """What ``read`` gives for each name server, all at once. An ExceptionGroup names those that cannot be read."""
+    found = await asyncio.gather(*(read(server) for server in servers), return_exceptions=True)
+    failed = [_named(server, one) for server, one in zip(servers, found, strict=True) if isinstance(one, BaseException)]
+    if failed:
+        raise ExceptionGroup("name servers cannot be read", failed)
+    return [one for one in found if not isinstance(one, BaseException)]
+
+
+def _named(server: NameServer, error: BaseException) -> UnusableError:
+    if not isinstance(error, UnusableError):
+        raise error
+    return UnusableError(f"{server.addr} cannot be read: {error}")
+
+
+async def read_all(server: NameServer, per_second: float) -> Reading:
+    """Everything of one name server. UnusableError if it cannot be read."""
+    reading = await _read_tables(server)
+    topics = await server.topics()
+    if len(topics) > TOPICS_MAX:
+        raise UnusableError(f"it has {len(topics)} topics, and at most {TOPICS_MAX} are compared")
+    reading.digests = await _digests(server, topics, per_second)
+    return reading
+
+
+async def read_again(
+    server: NameServer, kinds: Collection[Kind], topics: Collection[str], per_second: float
+) -> Reading:
+    """The tables of these kinds, and these topics."""
+    reading = await _read_tables(server) if set(kinds) - {Kind.TOPIC} else Reading(server.addr)
+    reading.digests = await _digests(server, topics, per_second)
+    return reading
+
+
+async def _read_tables(server: NameServer) -> Reading:
+    groups, order = group_views(await server.groups()), await server.kv(NAMESPACE_ORDER_TOPIC_CONFIG)
+    return Reading(server.addr, groups=groups, order=order)
+
+
+async def _digests(server: NameServer, topics: Collection[str], per_second: float) -> dict[str, int]:
+    """The digest of each topic that has a route. Some are asked at a time."""
+    digests: dict[str, int] = {}
+    waiting, pace = iter(topics), Pace(per_second)
+    try:
+        async with asyncio.TaskGroup() as readers:
+            for _ in range(min(LOOKUPS_AT_ONCE, len(topics))):
+                readers.create_task(_read_some(server, waiting, digests, pace))
+    except* UnusableError as errors:
+        raise UnusableError(str(errors.exceptions[0])) from errors
+    return digests
+
+
+async def _read_some(server: NameServer, waiting: Iterator[str], digests: dict[str, int], pace: Pace) -> None:
+    for topic in waiting:
+        await pace.step()
+        body = await server.route_body(topic)
+        if body is not None:
+            digests[topic] = whole_digest(body)
+
+
+def whole_digest(body: bytes) -> int:
+    """The digest of all that a route says of its topic. UnusableError where it is no route."""
+    try:
+        route = read_route(body, JSON_VALUES_MAX)
+
+        return queues_digest(route) | extras_digest(route) << 8 * DIGEST_BYTES
+    except BodyDecodeError as error:
+        raise UnusableError(f"its answer is none of a name server: {error}") from error

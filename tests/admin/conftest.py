@@ -1,0 +1,56 @@
+"""A real server with a management port, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rocketns.admin.starting import make_admin
+from tests.admin.http import Http, free_port
+from tests.support.inprocess import TimedServer
+
+
+class Managed(TimedServer):
+    """A running server. ``http`` asks its management port."""
+
+    def __init__(self, home: Path, properties: dict[str, object] | None = None) -> None:
+        port = free_port()
+        super().__init__(home, {"rocketns.adminPort": port} | (properties or {}))
+        self.http = Http(port)
+
+    async def _start(self) -> None:
+        self.admin = make_admin(self.controller)
+        assert self.admin is not None
+        self.admin.start()
+        await super()._start()
+
+    def stop(self) -> None:
+        assert self.admin is not None
+        asyncio.run_coroutine_threadsafe(self._stop_admin(), self.loop).result(10)
+        super().stop()
+
+    async def _stop_admin(self) -> None:
+        assert self.admin is not None
+        self.admin.stop()
+
+
+@pytest.fixture
+def start_managed(tmp_path: Path) -> Iterator[Callable[..., Managed]]:
+    """Start a server with these properties; it is stopped after the test."""
+    started: list[Managed] = []
+
+    def start(properties: dict[str, object] | None = None) -> Managed:
+        started.append(Managed(tmp_path, properties))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+@pytest.fixture
+def managed(start_managed: Callable[..., Managed]) -> Managed:
+    return start_managed()

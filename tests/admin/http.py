@@ -1,0 +1,58 @@
+"""A small HTTP client, and raw sockets for requests that no client would send."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from http.client import HTTPConnection
+
+
+def free_port() -> int:
+    """A port that was free just now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8")
+
+
+class Http:
+    """Asks one management port, each time on a connection of its own."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def ask(self, path: str, method: str = "GET", headers: dict[str, str] | None = None) -> Answer:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(method, path, headers=headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), 20)
+
+    def raw(self, data: bytes) -> bytes:
+        """What comes back on a new connection until it ends, or nothing more comes for a while."""
+        with self.connect() as connection:
+            connection.sendall(data)
+            connection.settimeout(5)
+            got = b""
+            try:
+                while part := connection.recv(65536):
+                    got += part
+            except ConnectionError:
+                pass
+            return got

@@ -1,0 +1,91 @@
+"""What no peer of the management port may achieve."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from rocketns.admin import gate
+from tests.admin.conftest import Managed
+
+
+def test_hanging_connections_do_not_shut_out_a_probe(managed: Managed) -> None:
+    with ExitStack() as stack:
+        for number in range(3 * gate.CONNECTIONS_MAX):
+            connection = stack.enter_context(managed.http.connect())
+            connection.sendall(b"GET /livez HTTP/1.1\r\n" * (number % 2))
+        assert managed.http.ask("/livez").status == 200
+        assert managed.admin is not None
+        assert len(managed.admin.gate) <= gate.CONNECTIONS_MAX
+        assert managed.admin.gate.closed_full >= 2 * gate.CONNECTIONS_MAX
+
+
+def test_a_header_that_does_not_end_is_cut_off(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "HEADER_WITHIN_S", 0.3)
+    assert managed.http.raw(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ") == b""
+    assert managed.admin is not None
+    assert managed.admin.gate.closed_late == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 100_000 + b"\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nHost: x\r\n" + b"X-Many: a\r\n" * 10_000 + b"\r\n",
+        b"POST /drainz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"\x00\x00\x00\x75\x00\x00\x00\x71" + b'{"code":105}',
+    ],
+    ids=["line", "header", "headers", "smuggled", "tls", "remoting"],
+)
+def test_a_bad_request_is_refused_and_its_connection_closed(managed: Managed, data: bytes) -> None:
+    answer = managed.http.raw(data)
+    assert answer.startswith(b"HTTP/1.") or not answer
+    assert b" 200 " not in answer[:20]
+    assert managed.http.ask("/livez").status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "//livez",
+        "/livez/..",
+        "/livez%00",
+        "/%ff",
+        "/livez/",
+        "/;",
+        "*",
+    ],
+)
+def test_a_path_trick_is_not_found(managed: Managed, path: str) -> None:
+    answer = managed.http.raw(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    assert answer.split(b" ", 2)[1] in (b"400", b"404")
+    assert b"root:" not in answer
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_but_the_drain_can_be_changed(managed: Managed, method: str) -> None:
+    assert managed.http.ask("/readyz", method).status == 405
+
+
+def test_an_answer_says_nothing_of_versions_and_is_not_framed_or_cached(managed: Managed) -> None:
+    headers = managed.http.ask("/livez").headers
+    assert headers["server"] == "rocketns"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["cache-control"] == "no-store"
+    assert "default-src 'self'" in headers["content-security-policy"]
+
+
+def test_a_peer_that_reads_nothing_is_closed(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sends requests and takes no answers: neither its answers nor its requests pile up."""
+    monkeypatch.setattr(gate, "STALLED_S_MAX", 0.3)
+    requests = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000_000
+    with managed.http.connect() as connection, pytest.raises(ConnectionError):
+        connection.sendall(requests)
+    assert managed.admin is not None
+    assert managed.admin.gate.closed_late == 1
+    assert managed.http.ask("/livez").status == 200

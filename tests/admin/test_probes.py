@@ -1,0 +1,66 @@
+"""What probes and hooks get: /livez, /readyz, /drainz."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from interop.harness.wire import eventually
+from rocketns.admin import pulse
+from tests.admin.conftest import Managed
+
+
+def test_a_server_that_serves_is_alive_and_ready(managed: Managed) -> None:
+    assert (managed.http.ask("/livez").status, managed.http.ask("/readyz").status) == (200, 200)
+
+
+def test_a_server_that_waits_for_brokers_is_alive_and_not_ready_until_the_wait_is_over(
+    start_managed: Callable[..., Managed],
+) -> None:
+    managed = start_managed({"needWaitForService": "true", "waitSecondsForService": 45})
+    answer = managed.http.ask("/readyz")
+    assert (answer.status, answer.text) == (503, "not ready: waitSecondsForService is not over\n")
+    assert managed.http.ask("/livez").status == 200
+    managed.advance(45_000)
+    assert managed.http.ask("/readyz").status == 200
+
+
+def test_a_control_thread_that_takes_no_turn_is_not_alive(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulse, "ALIVE_WITHIN_S", 0.5)
+    hangs, goes_on = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        hangs.set()
+        goes_on.wait(20)
+
+    managed.loop.call_soon_threadsafe(hang)
+    try:
+        assert hangs.wait(10)
+        eventually(lambda: managed.http.ask("/livez").status == 503)
+    finally:
+        goes_on.set()
+    eventually(lambda: managed.http.ask("/livez").status == 200)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_drain_asks_new_clients_to_go_answers_old_ones_and_ends_with_delete(managed: Managed, method: str) -> None:
+    assert managed.http.ask("/drainz", method).status == 200
+    assert managed.http.ask("/readyz").text == "not ready: it drains\n"
+    with managed.connect() as client:
+        assert client.request(105, {"topic": "T"}, version=500).code == 1500  # GO_AWAY
+        assert client.request(105, {"topic": "T"}, version=400).code == 17
+    assert managed.http.ask("/drainz", "DELETE").status == 200
+    assert managed.http.ask("/readyz").status == 200
+    with managed.connect() as client:
+        assert client.request(105, {"topic": "T"}, version=500).code == 17
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example:9877"}],
+)
+def test_a_browser_cannot_ask_for_a_drain(managed: Managed, headers: dict[str, str]) -> None:
+    assert managed.http.ask("/drainz", "POST", headers).status == 403
+    assert managed.http.ask("/readyz").status == 200

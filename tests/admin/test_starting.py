@@ -1,0 +1,80 @@
+"""When there is a management port, and what the server says if it cannot be."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interop.harness.servers import ReactorServer
+from rocketns.admin import starting
+from rocketns.config import AdminConfig, Configuration
+from rocketns.controller import NamesrvController
+from rocketns.errors import StartupError
+from tests.admin.conftest import Managed
+from tests.admin.http import Http, free_port
+
+
+def configuration(home: Path, text: str) -> Configuration:
+    file = home / "c.properties"
+    file.write_text(f"listenPort=0\nbindAddress=127.0.0.1\n{text}", "utf-8")
+    return Configuration.build(str(file), home=home)
+
+
+def test_it_is_off_by_default(tmp_path: Path) -> None:
+    assert starting.make_admin(NamesrvController(configuration(tmp_path, ""))) is None
+
+
+def test_a_missing_library_stops_the_start_and_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting, "NEEDED", {"no_such_module": "no-such-library"})
+    controller = NamesrvController(configuration(tmp_path, "rocketns.adminPort=9877\n"))
+    with pytest.raises(StartupError, match=r"no-such-library.*pip install 'rocketns\[admin\]'"):
+        starting.make_admin(controller)
+
+
+def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        controller = NamesrvController(configuration(tmp_path, f"rocketns.adminPort={port}\n"))
+        with pytest.raises(StartupError, match="the management port cannot listen at"):
+            starting.make_admin(controller)
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "anywhere", ";".join(["::1"] * 65)])
+def test_networks_that_are_none_stop_the_start(text: str) -> None:
+    with pytest.raises(StartupError, match=r"rocketns\.adminDrainFrom"):
+        AdminConfig().update({"rocketns.adminDrainFrom": text})
+
+
+def test_admin_address_decides_where_it_listens(start_managed: Callable[..., Managed]) -> None:
+    managed = start_managed({"rocketns.adminAddress": "127.0.0.2"})
+    with socket.create_connection(("127.0.0.2", managed.http.port), 5):
+        pass
+    with pytest.raises(ConnectionRefusedError):
+        managed.http.ask("/livez")
+
+
+def test_a_server_without_a_management_port_imports_nothing_of_it() -> None:
+    code = (
+        "import sys, rocketns.__main__, rocketns.admin.starting\n"
+        "print([m for m in sys.modules if m.split('.')[0] in ('aiohttp', 'prometheus_client', 'yarl')])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_a_whole_server_answers_probes(tmp_path: Path) -> None:
+    port = free_port()
+    server = ReactorServer(tmp_path, {"rocketns.adminPort": port})
+    try:
+        assert Http(port).ask("/readyz").status == 200
+    finally:
+        server.stop()

@@ -1,0 +1,110 @@
+"""How handlers get data from control."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, TypeVar
+
+import pytest
+
+from rocketns.admin import view as views
+from rocketns.admin.view import Busy, View
+from rocketns.controller import NamesrvController
+from tests.admin.conftest import Managed
+
+T = TypeVar("T")
+
+made: list[int] = []
+
+
+def rows(_: NamesrvController) -> Generator[None, None, int]:
+    """A copy of many steps, of which each takes a while."""
+    made.append(0)
+    for _number in range(3000):
+        sum(range(100))
+        yield
+        made[-1] += 1
+    return made[-1]
+
+
+@pytest.fixture
+def ask(managed: Managed) -> Callable[[Callable[[View], Coroutine[Any, Any, T]]], T]:
+    def run(question: Callable[[View], Coroutine[Any, Any, T]]) -> T:
+        async def main() -> T:
+            return await question(View(managed.controller, managed.loop))
+
+        made.clear()
+        return asyncio.run(main())
+
+    return run
+
+
+Ask = Callable[[Callable[[View], Coroutine[Any, Any, Any]]], Any]
+
+
+def test_a_copy_is_made_once_for_all_who_ask_at_the_same_time_and_soon_after(ask: Ask) -> None:
+    async def question(view: View) -> list[int]:
+        return [*await asyncio.gather(*(view.copy(rows) for _ in range(10))), await view.copy(rows)]
+
+    assert ask(question) == [3000] * 11
+    assert made == [3000]
+
+
+def test_a_copy_is_made_anew_when_it_is_old(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "COPY_AGE_S", 0.0)
+
+    async def question(view: View) -> int:
+        return await view.copy(rows) + await view.copy(rows)
+
+    assert ask(question) == 6000
+    assert len(made) == 2
+
+
+def test_control_goes_on_between_the_slices_of_a_copy(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slice of no time has two steps: so a look comes long before the end of 3000."""
+    monkeypatch.setattr(views, "SLICE_MS", 0.0)
+
+    async def question(view: View) -> int:
+        copy = asyncio.ensure_future(view.copy(rows))
+        while not made or not made[-1]:
+            await asyncio.sleep(0)
+        seen: int = await view.look(lambda _: made[-1])
+        copy.cancel()
+        return seen
+
+    assert 0 < ask(question) < 3000
+
+
+def test_an_error_of_a_copy_or_a_look_reaches_who_asked_and_nobody_else(ask: Ask) -> None:
+    def fails(_: NamesrvController) -> Generator[None, None, int]:
+        yield
+        raise LookupError("no such row")
+
+    async def question(view: View) -> tuple[Any, ...]:
+        return *await asyncio.gather(view.copy(fails), view.look(lambda _: 1 // 0), return_exceptions=True), (
+            await view.look(lambda controller: controller.configuration.netty.bind_address)
+        )
+
+    copied, looked, address = ask(question)
+    assert (type(copied), type(looked), address) == (LookupError, ZeroDivisionError, "127.0.0.1")
+
+
+def test_a_control_thread_that_hangs_makes_handlers_busy_not_hang(
+    managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "COPY_WITHIN_S", 0.2)
+    goes_on = threading.Event()
+    managed.loop.call_soon_threadsafe(goes_on.wait, 20)
+
+    async def question(view: View) -> list[Any]:
+        waiting = [view.look(lambda _: 1) for _ in range(views.LOOKS_MAX + 1)]
+        return list(await asyncio.gather(view.copy(rows), *waiting, return_exceptions=True))
+
+    try:
+        answers = ask(question)
+    finally:
+        goes_on.set()
+    assert [type(one) for one in answers] == [Busy] * (views.LOOKS_MAX + 2)
+    assert "64 requests wait" in str(answers[-1])

@@ -1,0 +1,80 @@
+"""Name servers whose answers a test decides, in the event loop of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from interop.harness import codes
+from interop.harness.wire import frame, json_header
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.command import RemotingCommand, decode
+from rocketns.server.outgoing.name_server import NameServer
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from tests.server.peers import peer, run
+
+QUEUES = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
+
+
+class Scripted:
+    """``brokers``: name → address of its master. ``topics``: name → broker → what differs from QUEUES.
+
+    ``wrong`` has the body, or the response code, of requests that are answered otherwise. ``at_request`` is called with
+    the code of each request before it is answered.
+    """
+
+    def __init__(self, brokers: dict[str, str], topics: dict[str, dict[str, dict[str, int]]],
+                 order: dict[str, str] | None = None) -> None:  # fmt: skip
+        self.brokers, self.topics, self.order = brokers, topics, order or {}
+        self.wrong: dict[int, bytes | int] = {}
+        self.at_request: Callable[[int], None] = lambda _code: None
+        self.looked_up: list[str] = []
+
+    def answer(self, request: RemotingCommand) -> tuple[int, bytes]:
+        self.at_request(request.code)
+        wrong = self.wrong.get(request.code)
+        if wrong is not None:
+            return (wrong, b"") if isinstance(wrong, int) else (0, wrong)
+        code, value = self._value(request)
+        return code, json.dumps(value).encode()
+
+    def _value(self, request: RemotingCommand) -> tuple[int, Any]:
+        match request.code:
+            case codes.GET_BROKER_CLUSTER_INFO:
+                return 0, {"brokerAddrTable": {name: self._group(name) for name in self.brokers}}
+            case codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER:
+                return 0, {"topicList": list(self.topics)}
+            case codes.GET_KVLIST_BY_NAMESPACE:
+                return (0, {"table": self.order}) if self.order else (22, None)
+            case codes.GET_ROUTEINFO_BY_TOPIC:
+                return self._route(request.ext("topic") or "")
+        return 3, None
+
+    def _route(self, topic: str) -> tuple[int, Any]:
+        self.looked_up.append(topic)
+        queues = self.topics.get(topic)
+        if queues is None:
+            return codes.TOPIC_NOT_EXIST, None
+        datas = [{"brokerName": name} | QUEUES | other for name, other in queues.items()]
+        return 0, {"brokerDatas": [self._group(name) for name in queues], "filterServerTable": {}, "queueDatas": datas}
+
+    def _group(self, name: str) -> dict[str, Any]:
+        return {"cluster": "c", "brokerName": name, "brokerAddrs": {"0": self.brokers.get(name, "x:1")}}
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while size := await reader.read(4):
+            request = decode(size + await reader.readexactly(int.from_bytes(size)))
+            code, body = self.answer(request)
+            writer.write(frame(json_header(code, opaque=request.opaque, flag=1), body))
+
+
+def with_servers(scripts: list[Scripted], test: Callable[[list[NameServer]], Coroutine[Any, Any, None]]) -> None:
+    """Run a test with these name servers."""
+
+    async def running(client: RemotingClient) -> None:
+        async with asyncio.timeout(20), peer(scripts[0].serve) as one, peer(scripts[-1].serve) as other:
+            await test([NameServer(client, each.addr, SerializeType.JSON) for each in (one, other)])
+
+    run(running)

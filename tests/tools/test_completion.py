@@ -1,0 +1,47 @@
+"""The completion scripts fit the parsers, and shells take them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from rocketns.__main__ import main
+from rocketns.tools.arguments import SHELLS
+from rocketns.tools.completion import completion
+from tests.check.completions import script
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_is_what_shtab_makes_of_the_parsers(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert completion(shell) == script(shell), "run python -m tests.check.completions"
+    assert main(["completion", shell]) == 0
+    assert capsys.readouterr().out == completion(shell)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["di"], {"diff"}),
+        (["get", "b"], {"brokers"}),
+        (["get", "route", "--js"], {"--json"}),
+        (["diff", "--set"], {"--settle"}),
+        (["audit", "ru"], {"run"}),
+        (["--configF"], {"--configFile"}),
+    ],
+)
+def test_bash_completes(words: list[str], expected: set[str]) -> None:
+    asked = " ".join(["rocketns", *words])
+    commands = f"""{completion("bash")}
+COMP_WORDS=({asked}); COMP_CWORD={len(words)}; COMP_LINE="{asked}"; COMP_POINT=${{#COMP_LINE}}
+_shtab_rocketns rocketns "{words[-1]}"; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    bash = subprocess.run(["bash", "--norc"], input=commands, capture_output=True, text=True, check=True)
+    assert set(bash.stdout.split()) == expected, bash.stderr
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_zsh_takes_its_script() -> None:
+    ended = subprocess.run(["zsh", "-n"], input=completion("zsh"), capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
