@@ -38,7 +38,7 @@ class Known:
         self.events = cut(self.new.unionByName(earlier.frames["events"]))
         self.base = state.base(self.events, observation, keep=cut, earlier=earlier)
         self.brokers = cut(state.broker_intervals(self.events, self.base, observation))
-        self.tallies = {name: cut(found.unionByName(earlier.frames[name])) for name, found in self._tallies().items()}
+        self.tallies = {name: cut(found).unionByName(earlier.frames[name]) for name, found in self._tallies().items()}
 
     def _tallies(self) -> Mapping[str, DataFrame]:
         seen, day = self.observation, self.closing.day

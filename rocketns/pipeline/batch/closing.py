@@ -80,27 +80,32 @@ def _date(moment: int) -> str:
     return exact_text(moment)[:10]
 
 
-def close(inputs: Inputs, before: Before, out: Folder, days: Mapping[str, str], observation: Observation) -> None:
-    """Write what later runs need of the days that this run closes, if there is a new one."""
+def close(inputs: Inputs, before: Before, out: Folder, days: Mapping[str, str], ends: Mapping[str, DayEnd]) -> None:
+    """Write what later runs need of the days that this run closes. ``days``: the fingerprint of each day."""
     closing: Closing = inputs["closing"]
-    if closing.day <= before.earlier.day:
-        return
+    observation: Observation = inputs["observation"]
+    closed, ended = [dt for dt in sorted(days) if dt <= closing.day], F.col("dt") <= closing.day
     tallies = {name: inputs[name] for name in HOW}
-    frames = kept(inputs["events"], inputs["base"], tallies, closing, observation)
-    ended = F.col("dt") <= closing.day
-    estimates = [row.asDict() for row in inputs["estimates"].where(ended).collect()]
     last = inputs["base"].runs.where(ended).agg(F.max("max_ts")).first()
-    stray = inputs["corrected"].where(ended & (F.col("ts") >= observation.t1)).agg(F.min("ts")).first()
+    stray = None
+    if any(ends[dt].last >= observation.t1 for dt in closed if dt in ends):
+        stray = _first_after(inputs["corrected"].where(ended), observation.t1)
     storage.write(
         out,
-        frames,
+        kept(inputs["events"], inputs["base"], tallies, closing, observation),
         day=closing.day,
-        days={dt: days[dt] for dt in days if dt <= closing.day},
+        days={dt: days[dt] for dt in closed},
         t0=observation.t0,
         last=(last and last[0]) or 0,
-        stray_from=_earliest(before, stray and stray[0]),
-        clocks=chained(estimates, before.clocks),
+        stray_from=_earliest(before, stray),
+        clocks=chained([row.asDict() for row in inputs["estimates"].where(ended).collect()], before.clocks),
     )
+
+
+def _first_after(events: DataFrame, moment: int) -> int | None:
+    """The earliest time stamp of the events that is not before the moment."""
+    found = events.where(F.col("ts") >= moment).agg(F.min("ts")).first()
+    return found[0] if found else None
 
 
 def _earliest(before: Before, stray: int | None) -> int | None:

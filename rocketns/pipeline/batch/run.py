@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.batch.closing import choices, closable, close, day_ends
+from rocketns.pipeline.batch.closing import Before, choices, closable, close, day_ends
 from rocketns.pipeline.batch.findings import Outcome, incomplete, unread
 from rocketns.pipeline.batch.inputs import Inputs, function_of
 from rocketns.pipeline.batch.observing import (
@@ -114,32 +114,65 @@ def computed(
     days = fingerprints(spark, stored, being_written)
     tail = tail_after(spark, stored, being_written, results.cut)
     files = results.cut(read_files(spark, stored).unionByName(tail.files))
-    known = extent(plain_rows(extents(files)))
-    reached = plain_rows(reaches(read_events(spark, stored, days=known.days).unionByName(tail.events)))
+    begun = begin(spark, request, results, say, Journal(stored, files, tail.events, days))
+    ends = day_ends(files, results.frame("clock_days"))
+    closing = NEVER if in_parts(request) else closable(ends, begun.observation.t1)
+    inputs = Inputs(results, begun.events, files, begun.observation, {**begun.given, "closing": Closing(closing)})
+    for lanes in PHASES[1:]:
+        run_phase(lanes, inputs, results, say)
+    if closing > begun.before.earlier.day:
+        say(f"keeping what later runs need of the days up to {closing}")
+        close(inputs, begun.before, out, days, ends)
+    return begun.observation
+
+
+class Journal(NamedTuple):
+    """``stored``: the folder of the ingested events; ``files``: FILES; ``tail``: EVENTS of open files; ``days``: the
+    fingerprint of each day."""
+
+    stored: str
+    files: DataFrame
+    tail: DataFrame
+    days: Mapping[str, str]
+
+
+class Begun(NamedTuple):
+    """A run whose clocks and observation are known. ``events``: EVENTS after the closed days; ``given``: inputs."""
+
+    before: Before
+    events: DataFrame
+    observation: Observation
+    given: Mapping[str, Any]
+
+
+def begin(spark: SparkSession, request: Request, results: Results, say: Say, journal: Journal) -> Begun:
+    """Clocks and observation, after the latest closed days that have the same records in this observation."""
+    known = extent(plain_rows(extents(journal.files)))
+    last_days = read_events(spark, journal.stored, days=known.days)
+    reached = plain_rows(reaches(last_days.unionByName(journal.tail)))
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
-    in_parts = request.t0 is not None or request.t1 is not None
-    clocks, *phases = PHASES
-    for before in choices(spark, out, days, whole=request.whole or in_parts):
-        events = read_events(spark, stored, needed, after=before.earlier.day).unionByName(
-            tail.events.where(F.col("dt") > before.earlier.day)
+    for before in choices(spark, Folder(spark, request.out), journal.days, whole=request.whole or in_parts(request)):
+        after = before.earlier.day
+        events = read_events(spark, journal.stored, needed, after=after).unionByName(
+            journal.tail.where(F.col("dt") > after)
         )
         given = options(request) | {"earlier": before.earlier, "earlier_clocks": before.clocks}
-        first = Inputs(results, events, files, own, given)
-        run_phase(clocks, first, results, say)
+        inputs = Inputs(results, events, journal.files, own, given)
+        run_phase(PHASES[0], inputs, results, say)
         end = common_end(corrected_reaches(reached, known, results))
         observation = observed(request.t0, request.t1, known.first, end)
-        if before.kept is None or before.kept.holds(*observation):
+        if before.kept is None:
             break
-    if before.kept is not None:
-        say(f"going on after {before.kept.day}: {len(before.kept.days)} days are known from earlier runs")
-    closing = NEVER if in_parts else closable(day_ends(files, results.frame("clock_days")), observation.t1)
-    more = {"closing": Closing(closing), "estimates": first["estimates"]}
-    inputs = Inputs(results, events, files, observation, given | more)
-    for lanes in phases:
-        run_phase(lanes, inputs, results, say)
-    close(inputs, before, out, days, observation)
-    return observation
+        if before.kept.holds(*observation):
+            say(f"going on after {after}: {len(before.kept.days)} days are known from earlier runs")
+            break
+    return Begun(before, events, observation, given | {"estimates": inputs["estimates"]})
+
+
+def in_parts(request: Request) -> bool:
+    """Whether it asks for a part of the time."""
+    return request.t0 is not None or request.t1 is not None
 
 
 def options(request: Request) -> dict[str, Any]:

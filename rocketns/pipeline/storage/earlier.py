@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +23,8 @@ EARLIER, META = "earlier", "meta.json"
 VERSION = 1
 # Late files of the last days are common, so a state of each is kept.
 KEPT = 8
+# So long another run may be reading a folder, or writing it.
+USED = timedelta(days=1)
 
 
 class Kept(NamedTuple):
@@ -90,9 +93,11 @@ def _all(out: Folder) -> list[Kept]:
 
 
 def _remove_old(out: Folder) -> None:
-    """Keep the newest folder of each of the last KEPT days, and those that another run may be writing."""
+    """Keep the newest folder of each of the last KEPT days, and those that another run may be using or writing."""
     newest = {kept.day: kept.place for kept in sorted(_all(out), key=lambda kept: kept.place)}
     wanted = {newest[day] for day in sorted(newest)[-KEPT:]}
-    for kept in _all(out):
-        if kept.place not in wanted:
-            out.delete(kept.place)
+    used = f"{EARLIER}/{datetime.now(UTC) - USED:%Y%m%dT%H%M%S}"
+    for name in out.names(EARLIER):
+        place = f"{EARLIER}/{name}"
+        if place not in wanted and place < used:
+            out.delete(place)
