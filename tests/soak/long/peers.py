@@ -79,7 +79,8 @@ class Broker(Peer):
         super().__init__(service)
         self.name, self.addr = f"b{number}", f"10.0.{number}.1:1"
         self.generations = itertools.cycle(range(1, GENERATIONS))
-        self.of = dict.fromkeys(TOPICS, 1)
+        # All different from the beginning: equal queues share one object, and memory would grow until none are equal.
+        self.of = {topic: 1 + n % (GENERATIONS - 1) for n, topic in enumerate(TOPICS)}
         self.chance = random.Random(number)
 
     def act(self) -> None:
