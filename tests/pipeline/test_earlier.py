@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from itertools import product
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -76,13 +77,14 @@ class Known:
 
 
 def fleets(seeds: Iterable[int]) -> Journals:
-    """Random fleets at once, over two midnights, every other one with lost records."""
+    """Random fleets at once, for some hours around each of two midnights, every other one with lost records."""
     journals: Journals = {}
-    for seed in seeds:
-        start = DAY_START + random.Random(seed).randint(20, 23) * HOUR
-        fleet = random_journals(seed, start_us=start, seconds=28 * 3600)
+    for seed, night in product(seeds, range(len(CLOSED))):
+        start = DAY_START + (24 * night + 23) * HOUR
+        fleet = random_journals(100 * night + seed, start_us=start, seconds=10_000)
         fleet = harmed(fleet, seed) if seed % 2 else fleet
-        journals |= {f"{seed}-{ns}": records for ns, records in fleet.items()}
+        for ns, records in fleet.items():
+            journals.setdefault(f"{seed}-{ns}", []).extend(records)
     return journals
 
 
@@ -95,7 +97,7 @@ def in_files(events: DataFrame) -> DataFrame:
 def test_jobs_go_on_after_closed_days(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two runs close a day each, at any time after midnight. The third one has the rows of a run over everything."""
     monkeypatch.setattr(holes, "STRETCH", 16)
-    chance, journals = random.Random(5), fleets(range(6))
+    chance, journals = random.Random(5), fleets(range(4))
     events, (begin, end) = cut(in_files(events_frame(spark, journals))), observed(journals)
     earlier = Earlier.nothing(spark)
     for day in CLOSED:

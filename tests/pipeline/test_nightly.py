@@ -12,8 +12,9 @@ import orjson
 import pyarrow.parquet
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.run import Request, computed, ingest_only
+from rocketns.pipeline.batch.run import Request, computed, ingest_only, stored_in
 from rocketns.pipeline.contract.catalogue import JOBS
+from rocketns.pipeline.storage.earlier import fingerprints, fitting
 from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
@@ -71,6 +72,13 @@ def test_a_second_night_has_the_tables_of_one_run_over_everything(spark: SparkSe
     wanted = nights.run([], whole=True)
     for name, rows in wanted.items():
         assert found[name] == rows, name
+    out = Folder(spark, str(tmp_path / "nightly"))
+    days = fingerprints(spark, stored_in(out.root), [])
+    kept = [each.day for each in fitting(out, days)]
+    assert kept == ["2026-01-01"]
+    assert [each.day for each in fitting(out, days | {"2026-01-02": "has other records"})] == kept
+    assert fitting(out, days | {"2026-01-01": "has other records"}) == []
+    assert fitting(out, days | {"2025-12-31": "came late"}) == []
 
 
 def begin_of(file: Path) -> int:
