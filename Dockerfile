@@ -1,29 +1,51 @@
-# rocketns in a small image: docker build -t rocketns . && docker run -p 9876:9876 rocketns
-FROM python:3.12-slim AS build
-RUN apt-get update \
- && apt-get install --yes --no-install-recommends gcc libc6-dev \
- && rm -rf /var/lib/apt/lists/*
-RUN python -m venv --without-pip /opt/rocketns
-WORKDIR /source
-COPY . .
-RUN pip --python /opt/rocketns/bin/python install --no-cache-dir .
+# rocketns in place of Java's name server: docker build -t rocketns . && docker run -p 9876:9876 rocketns
+# docs/containers.md says how to use it and how to build for other processors.
+#
+# Targets: operator (the layout of rocketmq-operator's image), rocketns (that of apache/rocketmq; the last, so the default).
 
-FROM python:3.12-slim
-COPY --from=build /opt/rocketns /opt/rocketns
-RUN useradd --system --uid 10001 --user-group --create-home --home-dir /var/lib/rocketns rocketns
-ENV PATH=/opt/rocketns/bin:$PATH HOME=/var/lib/rocketns
-USER rocketns
-WORKDIR /var/lib/rocketns
-# The KV configuration and what updateNamesrvConfig changed: ~/namesrv/kvConfig.json and ~/namesrv/namesrv.properties.
-VOLUME /var/lib/rocketns
+# Debian or Ubuntu with Python 3.11 or newer as python3. Name it by its digest if builds must repeat exactly.
+ARG BASE=python:3.13-slim
+# A folder of the context with wheels of rocketns. Without it rocketns is compiled here.
+ARG WHEELS=
+# The version of RocketMQ whose name server rocketns replaces.
+ARG ROCKETMQ_VERSION=5.5.0
+
+FROM ${BASE} AS build
+ARG WHEELS
+ARG ROCKETMQ_VERSION
+WORKDIR /source
+COPY packaging/docker packaging/docker
+RUN sh packaging/docker/dependencies.sh "$WHEELS"
+COPY . .
+RUN sh packaging/docker/install.sh "$WHEELS"
+
+FROM ${BASE} AS common
+ARG ROCKETMQ_VERSION
+# bash replaces itself by the last command of `sh -c`, so that SIGTERM reaches the name server; Debian's sh does not.
+RUN groupadd --gid 3000 rocketmq \
+ && useradd --no-log-init --no-create-home --uid 3000 --gid 3000 --shell /bin/bash rocketmq \
+ && ln -sf bash /bin/sh
+COPY --from=build /image/ /
+ENV ROCKETMQ_VERSION=${ROCKETMQ_VERSION}
 EXPOSE 9876
 # Healthy means it answers request 106 (cluster info) with code 0.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 CMD python -c '\
-import socket, struct; \
-header = b"{\"code\":106,\"opaque\":1}"; \
-peer = socket.create_connection(("127.0.0.1", 9876), 3); \
-peer.sendall(struct.pack(">iI", 4 + len(header), len(header)) + header); \
-answer = peer.makefile("rb"); \
-_, length = struct.unpack(">iI", answer.read(8)); \
-raise SystemExit(b"\"code\":0," not in answer.read(length))'
-ENTRYPOINT ["rocketns"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 \
+    CMD ["/home/rocketmq/rocketmq-5.5.0/bin/health"]
+
+FROM common AS operator
+RUN mkdir -p /root/rocketmq /root/logs /root/namesrv \
+ && cp -r /home/rocketmq/rocketmq-${ROCKETMQ_VERSION} /root/rocketmq/nameserver
+ENV ROCKETMQ_HOME=/root/rocketmq/nameserver PATH=/root/rocketmq/nameserver/bin:/opt/rocketns/bin:$PATH
+VOLUME /root/namesrv
+WORKDIR /root/rocketmq/nameserver/bin
+CMD ["/bin/bash", "mqnamesrv"]
+
+FROM common AS rocketns
+ENV ROCKETMQ_HOME=/home/rocketmq/rocketmq-${ROCKETMQ_VERSION} \
+    PATH=/home/rocketmq/rocketmq-${ROCKETMQ_VERSION}/bin:/opt/rocketns/bin:$PATH
+# The KV configuration, and what updateNamesrvConfig changed.
+VOLUME /home/rocketmq/namesrv
+WORKDIR ${ROCKETMQ_HOME}/bin
+USER 3000:3000
+ENTRYPOINT ["./docker-entrypoint.sh"]
+CMD ["nameserver"]

@@ -17,7 +17,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity pipeline sanitize soak mutants simulate demo bench build clean
+.PHONY: help run test check interop parity docker pipeline sanitize soak mutants simulate demo bench wheels helm build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -44,6 +44,9 @@ interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brok
 parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java NameServer and to rocketns, the answers side by side
 	@exec $(PY) -m pytest $(SPREAD) interop/parity $(ARGS)
 
+docker: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with containers; COMPILES=1 has the image compile rocketns, too
+	@ROCKETNS_DOCKER_COMPILES=$(COMPILES) $(PY) -m pytest -n 0 interop/docker $(ARGS)
+
 pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
 	@exec $(PY) -m pytest tests/pipeline $(ARGS)
 
@@ -65,6 +68,12 @@ demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a produ
 bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet machine: tables, plots, docs/costs.md
 	@$(PY) -m benchmarks $(ARGS)
 	@$(if $(ARGS),,$(PY) -m pytest benchmarks/micro)
+
+wheels: $(VENV)/dev $(VENV)/wheels ## the sdist and the manylinux wheels into dist/; downloads a C compiler (zig), 5 minutes
+	@exec $(PY) packaging/wheels.py $(ARGS)
+
+helm: $(VENV)/made ## helm into .venv, compiled by go: the tests of the chart need it. Minutes of CPU time
+	GOBIN=$(abspath $(VENV))/bin go install -trimpath helm.sh/helm/v3/cmd/helm@v3.22.0
 
 build: $(VENV)/built ## compile what changed in rocketns/_fast, and the module that only tests call
 
@@ -90,6 +99,12 @@ $(VENV)/installed: pyproject.toml | $(VENV)/made
 $(VENV)/dev: pyproject.toml | $(VENV)/installed
 	@echo "installing what the tests need into $(VENV)"
 	@$(REQUIREMENTS) project.optional-dependencies.dev > $@.txt
+	@$(PY) -m pip install -q -r $@.txt
+	@touch $@
+
+$(VENV)/wheels: pyproject.toml | $(VENV)/installed
+	@echo "installing what make wheels needs into $(VENV)"
+	@$(REQUIREMENTS) project.optional-dependencies.wheels > $@.txt
 	@$(PY) -m pip install -q -r $@.txt
 	@touch $@
 

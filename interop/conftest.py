@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from interop.docker.summary import docker_left_out, docker_seconds
 from interop.harness.brokers import Broker
 from interop.harness.clients import JavaClient, compiled, start_consumer, start_producer
 from interop.harness.java import CURRENT, OLD
@@ -55,8 +56,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for title, lines in _printed(terminalreporter).items():
         terminalreporter.section(title)
         terminalreporter.write("".join(f"{line}\n" for line in lines))
-    if reason := _left_out():
+    for reason in filter(None, [_left_out(), docker_left_out(terminalreporter)]):
         terminalreporter.section(reason, sep="!")
+    if seconds := docker_seconds(terminalreporter):
+        terminalreporter.section(f"all tests with containers: {seconds:.0f} s")
 
 
 def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:

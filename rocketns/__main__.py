@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rocketns import cli, signals
 from rocketns._fast.system.allocation import give_back_large_blocks
+from rocketns.addressserver.server import AddressServer
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
@@ -83,11 +84,14 @@ def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> C
 def _run_logged(configuration: Configuration, options: cli.Options, home: Path) -> int:
     signals.ignore_others()
     try:
-        listener = start_logging(options.log_level, log_folder(home) if options.log_files else None)
+        listener = start_logging(
+            options.log_level, log_folder(home) if options.log_files else None, as_json=options.log_format == "json"
+        )
     except OSError as error:
         raise StartupError(f"the log file cannot be written: {error}") from error
     try:
-        log.info("times in this log are GMT+8, as in the log of the Java name server")
+        if options.log_format != "json":
+            log.info("times in this log are GMT+8, as in the log of the Java name server")
         for sentence in configuration.passed_over_system_properties():
             log.warning("command line: %s", sentence)
         return asyncio.run(_serve(configuration, listener))
@@ -104,28 +108,36 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
+    address_server = AddressServer(configuration) if configuration.discovery.address_server else None
     _say_that_it_lives(controller, supervisor)
-    admin = make_admin(controller, CONTROL_NICENESS)
+    admin = make_admin(controller, CONTROL_NICENESS, log_writer)
     if admin is not None:
         admin.start()
-    signals.reread_at_sighup(partial(_reread, controller, log_writer, supervisor))
-    if not await _started(controller, stop):
-        await controller.stop()
-        return 0
-    signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
-    _spare_the_collector()
-    if controller.reactors is not None:
-        _let_reactors_go_first()
-    _say(controller.boot_line())
-    supervisor.ready(controller.boot_line())
-    await stop.wait()
-    supervisor.stopping()
-    stop.clear()  # a second signal cuts a graceful shutdown short
-    await controller.go_away(stop)
+    signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))
+    if await _started(controller, stop):
+        signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
+        _settle_down(controller)
+        await _serve_until(stop, controller, address_server, supervisor)
     await controller.stop()
     if admin is not None:
         admin.stop()
     return 0
+
+
+async def _serve_until(
+    stop: asyncio.Event, controller: NamesrvController, address_server: AddressServer | None, supervisor: Supervisor
+) -> None:
+    """From the boot line to the end of a graceful shutdown, which a second signal cuts short."""
+    if address_server is not None:
+        address_server.start()
+    _say(controller.boot_line())
+    supervisor.ready(controller.boot_line())
+    await stop.wait()
+    supervisor.stopping()
+    stop.clear()
+    await controller.go_away(stop)
+    if address_server is not None:
+        address_server.stop()
 
 
 async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
@@ -149,12 +161,23 @@ def _say_that_it_lives(controller: NamesrvController, supervisor: Supervisor) ->
         controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
 
 
-def _reread(controller: NamesrvController, log_writer: LogWriter, supervisor: Supervisor) -> None:
+def _reread(
+    controller: NamesrvController, address_server: AddressServer | None, log_writer: LogWriter, supervisor: Supervisor
+) -> None:
     """SIGHUP: open the log file again, re-read the TLS files and the live part of the configuration."""
     supervisor.reloading()
     log_writer.reopen()
     controller.reread()
+    if address_server is not None:
+        address_server.reread()
     supervisor.reloaded()
+
+
+def _settle_down(controller: NamesrvController) -> None:
+    """What waits until the start is over, which is short and alone."""
+    _spare_the_collector()
+    if controller.reactors is not None:
+        _let_reactors_go_first()
 
 
 def _spare_the_collector() -> None:

@@ -11,6 +11,7 @@ from typing import NoReturn
 from rocketns import __version__
 from rocketns.config import (
     AdminConfig,
+    DiscoveryConfig,
     JournalConfig,
     Limits,
     NamesrvConfig,
@@ -25,11 +26,11 @@ from rocketns.config.tls import TLS_PROPERTIES
 EXIT_USAGE = 1
 # As the first word these start another program.
 AUDIT = "audit"
-TOOLS = ("get", "diff", "top", "completion")
+TOOLS = ("get", "diff", "top", "health", "completion")
 
 USAGE = (
     "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] "
-    "[--reactors <n>] [--version]"
+    "[--log-format <arg>] [--reactors <n>] [--version]"
 )
 
 INTRODUCTION = """\
@@ -39,6 +40,7 @@ Other programs ask running name servers, Java's too: rocketns get, diff or top -
 Another one compares the journals of several name servers: rocketns audit --help
 """
 
+LOG_FORMATS = ("text", "json")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 EXIT_STATUSES = (
     (0, "stopped by SIGTERM or SIGINT, or after --help, --version or --printConfigItem"),
@@ -65,6 +67,7 @@ class Options:
     print_config_items: bool = False
     log_files: bool = False
     log_level: str = "INFO"
+    log_format: str = LOG_FORMATS[0]
     reactors: int | None = None
     system: dict[str, str] = field(default_factory=dict)
 
@@ -84,6 +87,7 @@ def parse(arguments: Sequence[str]) -> Options:
         parsed.print_config_items,
         parsed.log_files,
         parsed.log_level,
+        parsed.log_format,
         parsed.reactors,
         dict(parsed.system),
     )
@@ -110,6 +114,8 @@ def parser() -> _Parser:
     add("--log-files", action="store_true",
         help="log to ~/logs/rocketmqlogs/namesrv.log as Java does; by default to standard output")  # fmt: skip
     add("--log-level", default="INFO", choices=LEVELS, metavar="<arg>", help=f"{', '.join(LEVELS)}; by default INFO")
+    add("--log-format", default=LOG_FORMATS[0], choices=LOG_FORMATS, metavar="<arg>",
+        help="text, as Java's log, or json: one object a line, times in UTC; by default text")  # fmt: skip
     add("--reactors", type=_reactors, metavar="<n>",
         help=f"threads that may carry plain connections and answer route look-ups, 0 to {REACTORS_MAX}; by default one "
         "for each core; 0 lets the asyncio loop carry all. Takes precedence over rocketns.reactors")  # fmt: skip
@@ -138,6 +144,7 @@ def _epilog() -> str:
         ("The journal of rocketns", _listed(JournalConfig)),
         ("The restart of rocketns", _listed(RestoreConfig, PREFIX)),
         ("The management port of rocketns", _listed(AdminConfig, PREFIX)),
+        ("The name servers of the cluster", _listed(DiscoveryConfig, PREFIX)),
         (
             "System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)",
             [f"  {name} ({default or '-'})  {doc}" for name, default, doc in SYSTEM_PROPERTIES],

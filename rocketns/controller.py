@@ -28,6 +28,8 @@ from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import SCAN, Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.silence import MassSilence
+from rocketns.server.fleet.own import OwnTables
+from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.jobs import Jobs
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
@@ -75,14 +77,13 @@ class NamesrvController:
         self, configuration: Configuration, clock: Clock | None = None, passed: Listening | None = None
     ) -> None:
         """``passed`` is the supervisor's listening socket, which is used instead of one at ``listenPort``.
-
         StartupError if the address, the limits or the TLS properties are not usable.
         """
         fit_connections(configuration.limits)
         config, netty, limits = configuration.namesrv, configuration.netty, configuration.limits
         self.configuration = configuration
         self.clock = clock or Clock()
-        self._listening = passed or bind(netty.bind_address, netty.listen_port)
+        self._listening = passed or bind(netty.bind_address, netty.listen_port, ipv4_only=configuration.ipv4_only)
         if passed is not None:
             configuration.listen_at(*passed.address)
         self._timer: asyncio.TimerHandle | None = None
@@ -103,6 +104,7 @@ class NamesrvController:
             cluster_test=config.cluster_test,
             lookups=self.journal.lookups if self.journal and self.journal.counts_lookups else None,
             registration_reader=KnownTopicsReader(self.publisher.slots),
+            route_digests=self.publisher.digests,
             writer=self.writer,
             tables=tables,
         )
@@ -127,19 +129,25 @@ class NamesrvController:
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
         self._transports: list[Transport] = [self.asyncio_transport]
-        if self.reactors is not None:
-            self.reactor_transport = ReactorTransport(
-                configuration, self.reactors, self.control, self.clock, self.asyncio_transport
-            )
-            self.balancer = Balancer(self.reactors, Meter(self.reactor_transport.threads).read)
-            self._transports.append(self.reactor_transport)
+        self._give_reactors_connections()
 
         self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
         self.refusals = Refusals()
         self.confirming = Confirming(
             configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses, self.delivery.deliver
         )
+        self.fleet = FleetWatch(
+            configuration, OwnTables(tables, self.publisher.digests), self.clock, self.delivery.deliver
+        )
         self._add_jobs()
+
+    def _give_reactors_connections(self) -> None:
+        reactors = self.reactors
+        if reactors is None:
+            return
+        transport = ReactorTransport(self.configuration, reactors, self.control, self.clock, self.asyncio_transport)
+        self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
+        self._transports.append(transport)
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
@@ -210,6 +218,7 @@ class NamesrvController:
         self.lookup_switch.update(self.clock.now())
         self.stalls.begin(self._transports)
         self.confirming.tick()
+        self.fleet.follow(self._listening.address[1])
 
     async def _let_peers_wait(self) -> None:
         """Look-ups are answered SYSTEM_ERROR, and everything else waits."""
@@ -284,6 +293,7 @@ class NamesrvController:
         changed = self.configuration.reread()
         self._log_passed_over()
         self.tls.reread()
+        self.fleet.follow(self._listening.address[1])
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, value)
             self.context.note([ConfigChanged(name, value)])
@@ -319,6 +329,7 @@ class NamesrvController:
         if self._timer is not None:
             self._timer.cancel()
         self.client.close()
+        self.fleet.stop()
         self.control.stop()
         self.expiry.stop()
         self.confirming.stop()

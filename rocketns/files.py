@@ -79,8 +79,18 @@ def make_folder(folder: Path) -> None:
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        with contextlib.suppress(PermissionError):  # a folder may be writable and not readable
-            sync_folder(folder.parent)
+        try:
+            sync_if_readable(folder.parent)
+        except OSError:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # so that the next attempt syncs its name
+            raise
+
+
+def sync_if_readable(folder: Path) -> None:
+    """`sync_folder`, where a folder may be writable and not readable."""
+    with contextlib.suppress(PermissionError):
+        sync_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:

@@ -17,7 +17,7 @@ import time
 from logging.handlers import QueueHandler, RotatingFileHandler
 from pathlib import Path
 
-from rocketns.logtext import LineFormatter, one_line, stack_lines
+from rocketns.logtext import JsonFormatter, LineFormatter, one_line, stack_lines
 
 WAITING_RECORDS_MAX = 20_000
 WAITING_CHARACTERS_MAX = 16 * 1024 * 1024
@@ -34,7 +34,10 @@ def _gmt_8(seconds: float | None) -> time.struct_time:
 
 
 class LogWriter:
-    """Writes records in a daemon thread. ``put`` never waits; ``stop`` waits at most STOP_SECONDS_MAX."""
+    """Writes records in a daemon thread. ``put`` never waits; ``stop`` waits at most STOP_SECONDS_MAX.
+
+    ``dropped_total`` counts the records that found no room.
+    """
 
     REOPEN = logging.LogRecord("rocketns.logs", logging.INFO, "", 0, "", None, None)
 
@@ -43,6 +46,7 @@ class LogWriter:
         self._waiting: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._records = self._characters = self._dropped = 0
+        self.dropped_total = 0
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
@@ -52,6 +56,7 @@ class LogWriter:
             characters = self._characters + _characters(record)
             if self._records >= WAITING_RECORDS_MAX or characters > WAITING_CHARACTERS_MAX:
                 self._dropped += 1
+                self.dropped_total += 1
                 return
             self._records, self._characters = self._records + 1, characters
         self._waiting.put(record)
@@ -141,21 +146,27 @@ def log_folder(home: Path) -> Path:
     return home / "logs" / "rocketmqlogs"
 
 
-def start_logging(level: str, files_under: Path | None = None) -> LogWriter:
+def start_logging(level: str, files_under: Path | None = None, *, as_json: bool = False) -> LogWriter:
     """Log to standard output, or to ``files_under``/namesrv.log. The caller stops the writer at the end.
+
+    ``as_json`` writes lines of JSON instead of Java's format.
 
     OSError if the log file cannot be written.
     """
     logging.addLevelName(logging.WARNING, "WARN")
-    formatter = LineFormatter(FORMAT, "%Y-%m-%d %H:%M:%S")
-    formatter.converter = _gmt_8
     handler = _stdout_handler() if files_under is None else _file_handler(files_under)
-    handler.setFormatter(formatter)
+    handler.setFormatter(JsonFormatter() if as_json else _java_formatter())
     writer = LogWriter(handler)
     root = logging.getLogger()
     root.handlers = [_ToWriter(writer)]
     root.setLevel(level)
     return writer
+
+
+def _java_formatter() -> logging.Formatter:
+    formatter = LineFormatter(FORMAT, "%Y-%m-%d %H:%M:%S")
+    formatter.converter = _gmt_8
+    return formatter
 
 
 def _stdout_handler() -> logging.Handler:

@@ -1,10 +1,12 @@
-"""Makes text of peers safe for the log: it cannot end a line, control a terminal, or fill the disk."""
+"""The text of log records. Text of peers cannot end a line, control a terminal, or fill the disk."""
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import traceback
+from datetime import UTC, datetime
 from types import TracebackType
 
 LINE_CHARACTERS_MAX = 8 * 1024
@@ -13,6 +15,8 @@ STACK_CHARACTERS_MAX = 64 * 1024
 HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 FRAME = "  File "
+# The request code, its peer, its cost and that of the whole turn; and the name of a periodic job.
+COLUMNS = ("code", "peer", "cost_ms", "turn_ms", "job")
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
@@ -49,6 +53,22 @@ def _lines_of(part: str) -> list[str]:
     text = part.removesuffix("\n")
     is_own = text.startswith((FRAME, "\n"))  # a message begins with the name of its class
     return [one_line(line) for line in (text.split("\n") if is_own else [text])]
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one line of JSON: ``time`` (UTC), ``level``, ``thread``, ``logger``, ``message``, and what it adds.
+
+    Added are ``stack``, and those of COLUMNS that the record was given as ``extra``.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = {"time": when, "level": record.levelname, "thread": record.threadName, "logger": record.name,
+                "message": record.getMessage()}  # fmt: skip
+        if record.exc_text:
+            line["stack"] = record.exc_text
+        line |= {name: record.__dict__[name] for name in COLUMNS if name in record.__dict__}
+        return json.dumps(line)  # all that is not ASCII is escaped
 
 
 class LineFormatter(logging.Formatter):

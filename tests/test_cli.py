@@ -13,6 +13,7 @@ from rocketns.__main__ import main
 from rocketns.cli import Options
 from rocketns.config import (
     AdminConfig,
+    DiscoveryConfig,
     JournalConfig,
     Limits,
     NamesrvConfig,
@@ -38,6 +39,7 @@ from rocketns.config.tls import TLS_PROPERTIES
         ("--namesrvAddr a:1", Options()),
         ("-Da.b=1 -Da.b=2 -Dc=d=e", Options(system={"a.b": "2", "c": "d=e"})),
         ("-D a=", Options(system={"a": ""})),
+        ("--log-format json", Options(log_format="json")),
         ("--log-files --log-level DEBUG", Options(log_files=True, log_level="DEBUG")),
     ],
 )
@@ -67,7 +69,13 @@ def test_help_names_every_property_with_its_default(option: str, capsys: pytest.
     shown = capsys.readouterr().out
     assert raised.value.code == 0
     assert shown.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
-    rocketns = ((Limits, PREFIX), (JournalConfig, ""), (RestoreConfig, PREFIX), (AdminConfig, PREFIX))
+    rocketns = (
+        (Limits, PREFIX),
+        (JournalConfig, ""),
+        (RestoreConfig, PREFIX),
+        (AdminConfig, PREFIX),
+        (DiscoveryConfig, PREFIX),
+    )
     for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), *rocketns):
         for name, declaration in properties.declared(kind).items():
             default = "-" if declaration.default in (None, "") else properties.show(declaration.default)

@@ -16,6 +16,7 @@ import pytest
 
 from rocketns import logs
 from rocketns.logs import LogWriter, log_folder, start_logging
+from tests.support.rootlogger import restored_root_logger
 
 NOTICE = re.compile(r"(\d+) log records were dropped: their reader is too slow")
 log = logging.getLogger("rocketns.test")
@@ -24,12 +25,8 @@ log = logging.getLogger("rocketns.test")
 @pytest.fixture(autouse=True)
 def _root_logger_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(logs, "STOP_SECONDS_MAX", 60.0)  # a busy machine is no failure
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    yield
-    root.handlers = handlers
-    root.setLevel(level)
-    logging.addLevelName(logging.WARNING, "WARNING")
+    with restored_root_logger():
+        yield
 
 
 class Reader(logging.Handler):

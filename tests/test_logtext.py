@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rocketns.logs import start_logging
 from rocketns.logtext import LINE_CHARACTERS_MAX, STACK_CHARACTERS_MAX, escape, one_line, stack_lines
+from tests.support.rootlogger import restored_root_logger
 
 FORGED = "x\n2026-01-01 00:00:00 INFO MainThread - forged \x1b[2J\x9b\u2028\u202egnihton\x7f\r\0"
 SHOWN = r"x\n2026-01-01 00:00:00 INFO MainThread - forged \x1b[2J\x9b\u2028\u202egnihton\x7f\r\x00"
@@ -24,12 +25,8 @@ log = logging.getLogger("rocketns.test")
 @pytest.fixture
 def written(tmp_path: Path) -> Iterator[Path]:
     """The file that the log goes to; written whole by `lines`."""
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    yield tmp_path
-    root.handlers = handlers
-    root.setLevel(level)
-    logging.addLevelName(logging.WARNING, "WARNING")
+    with restored_root_logger():
+        yield tmp_path
 
 
 def lines(folder: Path, *calls: tuple[object, ...], error: Exception | None = None) -> list[str]:

@@ -38,7 +38,7 @@ SMALL_FILES = {
 
 class Broker:
     """Started on construction, until its boot line. ``properties`` are added to its configuration file, ``topics``
-    are there before it boots, ``options`` are the JVM's.
+    are there before it boots, ``options`` are the JVM's. Without ``name_servers`` its properties say where to ask.
 
     It listens on ``port``, on ``fast_port`` (for other brokers) and on ``ha_port`` (replication).
     The boot line does not promise a registration: a 5.x broker registers at boot only with the name servers that its
@@ -133,16 +133,19 @@ class Broker:
 
     def _settings(self, name_servers: str) -> dict[str, object]:
         store = self.home / "store"
-        return SMALL_FILES | {
-            "brokerName": self.name,
-            "brokerClusterName": CLUSTER,
-            "brokerIP1": "127.0.0.1",
-            "brokerIP2": "127.0.0.1",
-            "bindAddress": "127.0.0.1",
-            "listenPort": self.port,
-            "haListenPort": self.ha_port,
-            "namesrvAddr": name_servers,
-            "storePathRootDir": store,
-            "storePathCommitLog": store / "commitlog",
-            "registerNameServerPeriod": int(REGISTRATION_PERIOD_S * 1000),
-        }
+        return (
+            SMALL_FILES
+            | {
+                "brokerName": self.name,
+                "brokerClusterName": CLUSTER,
+                "brokerIP1": "127.0.0.1",
+                "brokerIP2": "127.0.0.1",
+                "bindAddress": "127.0.0.1",
+                "listenPort": self.port,
+                "haListenPort": self.ha_port,
+                "storePathRootDir": store,
+                "storePathCommitLog": store / "commitlog",
+                "registerNameServerPeriod": int(REGISTRATION_PERIOD_S * 1000),
+            }
+            | ({"namesrvAddr": name_servers} if name_servers else {})
+        )

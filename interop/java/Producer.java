@@ -9,6 +9,7 @@ import org.apache.rocketmq.common.message.Message;
 
 /**
  * Sends the numbers 0, 1, 2 … as messages. Arguments: name servers, topic, how many, pause between two in milliseconds.
+ * Without name servers it asks the address server of rocketmq.namesrv.domain.
  * A star in the topic becomes the number: each message goes to a topic of its own.
  * Prints READY, then SENT n or FAILED n reason for each, then DONE. SIGTERM ends it early, also with DONE.
  */
@@ -20,7 +21,9 @@ public class Producer {
         int count = Integer.parseInt(args[2]);
         long pauseMillis = Long.parseLong(args[3]);
         DefaultMQProducer producer = new DefaultMQProducer("interop-producer");
-        producer.setNamesrvAddr(args[0]);
+        if (!args[0].isEmpty()) {
+            producer.setNamesrvAddr(args[0]);
+        }
         producer.setPollNameServerInterval(1000);
         producer.setSendMsgTimeout(10_000);
         producer.start();

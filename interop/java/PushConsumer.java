@@ -7,13 +7,15 @@ import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
 
 /**
- * Consumes one topic from its beginning. Arguments: name servers, topic, consumer group.
+ * Consumes one topic from its beginning. Arguments: name servers (none: those of the address server), topic, group.
  * Prints READY, then GOT text for each message; SIGTERM makes it commit what it consumed and end with DONE.
  */
 public class PushConsumer {
     public static void main(String[] args) throws Exception {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(args[2]);
-        consumer.setNamesrvAddr(args[0]);
+        if (!args[0].isEmpty()) {
+            consumer.setNamesrvAddr(args[0]);
+        }
         consumer.setPollNameServerInterval(1000);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(args[1], "*");

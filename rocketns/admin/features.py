@@ -22,9 +22,10 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from rocketns.admin import probes
+from rocketns.admin import api, page, probes
+from rocketns.admin.metrics import exposition
 from rocketns.admin.view import View
 
 Feature = Callable[[web.Application, View], None]
 
-FEATURES: tuple[Feature, ...] = (probes.add,)
+FEATURES: tuple[Feature, ...] = (probes.add, exposition.add, api.add, page.add)

@@ -16,9 +16,9 @@ from functools import partial
 from aiohttp import web
 
 from rocketns.admin.pulse import Pulse
+from rocketns.admin.readiness import drain, why_not_ready
 from rocketns.admin.view import View
 from rocketns.controller import NamesrvController
-from rocketns.processor import client
 
 log = logging.getLogger("rocketns.admin")
 
@@ -27,13 +27,10 @@ BROWSERS_SEND = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
 
 def add(app: web.Application, view: View) -> None:
     """Control only."""
-    pulse = Pulse()
-    pulse.start()
-    add_route = app.router.add_route
-    app.router.add_get("/livez", partial(_livez, pulse))
+    app.router.add_get("/livez", partial(_livez, view.pulse))
     app.router.add_get("/readyz", partial(_readyz, view))
     for method, drains in (("GET", True), ("POST", True), ("DELETE", False)):
-        add_route(method, "/drainz", partial(_drainz, view, drains))
+        app.router.add_route(method, "/drainz", partial(_drainz, view, drains))
 
 
 async def _livez(pulse: Pulse, _: web.Request) -> web.Response:
@@ -45,24 +42,6 @@ async def _livez(pulse: Pulse, _: web.Request) -> web.Response:
 async def _readyz(view: View, _: web.Request) -> web.Response:
     why = why_not_ready(view.controller)
     return web.Response(text="ready\n") if why is None else web.Response(status=503, text=f"not ready: {why}\n")
-
-
-def why_not_ready(controller: NamesrvController) -> str | None:
-    """Any thread. None if look-ups are answered from complete tables, and the server wants to be asked."""
-    if controller.context.restoring:
-        return "the routes are being restored"
-    if not controller.stalls.has_begun:
-        return "it starts"
-    if controller.context.going_away:
-        return "it drains"
-    is_ready = client.is_ready(controller.context, controller.clock.now())
-    return None if is_ready else "waitSecondsForService is not over"
-
-
-def drain(controller: NamesrvController, *, begins: bool) -> None:
-    """Control only. Begin or end the drain."""
-    controller.context.go_away() if begins else controller.context.stay()
-    controller.lookup_switch.update(controller.clock.now())
 
 
 async def _drainz(view: View, drains: bool, request: web.Request) -> web.Response:

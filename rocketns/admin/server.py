@@ -10,12 +10,14 @@ import sys
 import threading
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from rocketns.admin.answers import GATE, VIEW, add_headers, watched
 from rocketns.admin.features import FEATURES
 from rocketns.admin.gate import Gate
-from rocketns.admin.view import View
+from rocketns.admin.view import Log, View
 from rocketns.controller import NamesrvController
+from rocketns.server.sharing import share_python
 
 log = logging.getLogger("rocketns.admin")
 
@@ -24,14 +26,26 @@ HEADERS_MAX = 64
 BODY_BYTES_MAX = 4096
 BACKLOG = 128
 STOP_WITHIN_S = 2.0
-# While two threads want to run Python, each may run for so long. With Python's 5 ms, control would wait for a scrape.
-SWITCH_INTERVAL_S = 0.0005
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Not what a peer did wrong: that is answered with 400, and must not fill the log."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+def _http_log() -> logging.Logger:
+    http_log = logging.Logger(log.name)
+    http_log.parent = log
+    http_log.addFilter(_is_ours)
+    return http_log
 
 
 class AdminServer:
     """`start` and `stop` are for control's thread. The socket is bound before `start` returns."""
 
-    def __init__(self, controller: NamesrvController, listening: socket.socket, niceness: int = 0) -> None:
+    def __init__(
+        self, controller: NamesrvController, listening: socket.socket, niceness: int = 0, log: Log | None = None
+    ) -> None:
         """``niceness``: how much nicer than the process its thread is. It must not be nicer than control.
 
         Else control would wait for the GIL while this thread holds it and has no core.
@@ -43,6 +57,7 @@ class AdminServer:
         self._thread = threading.Thread(target=self._run, name="admin", daemon=True)
         self._runner: web.AppRunner | None = None
         self._niceness = niceness
+        self._log = log
         self.gate = Gate()
 
     @property
@@ -53,17 +68,19 @@ class AdminServer:
 
     def start(self) -> None:
         """Control only, on its running loop, before the controller starts: probes are answered from then on."""
-        view = View(self._controller, asyncio.get_running_loop())
+        view = View(self._controller, asyncio.get_running_loop(), self.gate, self._log)
+        view.pulse.start()
         app = web.Application(middlewares=[watched], client_max_size=BODY_BYTES_MAX)
         app[VIEW], app[GATE] = view, self.gate
         for add in FEATURES:
             add(app, view)
         app.on_response_prepare.append(add_headers)
         self._runner = web.AppRunner(
-            app, handle_signals=False, access_log=None, logger=log, handler_cancellation=True, shutdown_timeout=0.5,
+            app, handle_signals=False, access_log=None, logger=_http_log(), handler_cancellation=True,
+            shutdown_timeout=0.5,
             max_line_size=LINE_BYTES_MAX, max_field_size=LINE_BYTES_MAX, max_headers=HEADERS_MAX, lingering_time=0,
         )  # fmt: skip
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        share_python()
         self._thread.start()
         log.info("management port: http://%s:%d", *self._listening.getsockname()[:2])
 

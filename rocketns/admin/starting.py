@@ -11,11 +11,12 @@ from rocketns.errors import StartupError
 
 if TYPE_CHECKING:
     from rocketns.admin.server import AdminServer
+    from rocketns.admin.view import Log
 
 NEEDED = {"aiohttp": "aiohttp", "prometheus_client": "prometheus-client"}
 
 
-def make_admin(controller: NamesrvController, niceness: int = 0) -> AdminServer | None:
+def make_admin(controller: NamesrvController, niceness: int = 0, log: Log | None = None) -> AdminServer | None:
     """Control only. The management port, bound and not started; None if ``adminPort`` is 0.
 
     StartupError if a library is missing, or the address cannot be had.
@@ -29,7 +30,7 @@ def make_admin(controller: NamesrvController, niceness: int = 0) -> AdminServer 
                            "pip install 'rocketns[admin]', or set rocketns.adminPort=0")  # fmt: skip
     from rocketns.admin.server import AdminServer  # its libraries take 25 MB
 
-    return AdminServer(controller, _bind(config.admin_address, config.admin_port), niceness)
+    return AdminServer(controller, _bind(config.admin_address, config.admin_port), niceness, log)
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -19,11 +19,24 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from rocketns.admin.gate import Gate
+from rocketns.admin.pulse import Pulse
 from rocketns.controller import NamesrvController
 
 T = TypeVar("T")
+
+
+class Log(Protocol):
+    """The log writer's numbers; any thread may read them."""
+
+    dropped_total: int
+
+    @property
+    def waiting(self) -> int: ...
+
+
 Copier = Callable[[NamesrvController], Generator[None, None, T]]
 
 SLICE_MS = 1.0
@@ -73,8 +86,15 @@ class _Slices(Generic[T]):
 class View:
     """Its methods are for the loop of the management port."""
 
-    def __init__(self, controller: NamesrvController, control_loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, controller: NamesrvController, control_loop: asyncio.AbstractEventLoop, gate: Gate | None = None,
+        log: Log | None = None,
+    ) -> None:  # fmt: skip
+        """``pulse`` does not beat until it is started; ``gate`` has the connections of the management port."""
         self.controller = controller
+        self.pulse = Pulse()
+        self.gate = gate or Gate()
+        self.log = log
         self._control_loop = control_loop
         self._held: dict[Copier[Any], _Held] = {}
         self._under_way: dict[Copier[Any], asyncio.Future[Any]] = {}

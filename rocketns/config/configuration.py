@@ -10,15 +10,17 @@ from typing import Any
 
 from rocketns.config import ineffective, properties, refused
 from rocketns.config.admin import AdminConfig
+from rocketns.config.fleet.discovery import DiscoveryConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.namesrv import NamesrvConfig
 from rocketns.config.netty import NettyServerConfig
 from rocketns.config.properties import Effect
 from rocketns.config.restoring import RestoreConfig
+from rocketns.config.system import IPV4_ONLY
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
-from rocketns.javatext import trim
+from rocketns.javatext import parse_boolean, trim
 
 log = logging.getLogger("rocketns.config")
 
@@ -41,12 +43,14 @@ class Configuration:
         self.journal = JournalConfig()
         self.restore = RestoreConfig()
         self.admin = AdminConfig()
+        self.discovery = DiscoveryConfig()
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._withheld = refused.Withheld()
         self._file: str | None = None
         self._system: dict[str, str] = {}
         self.serialize_type = "JSON"
+        self.ipv4_only = False
         self.product_name_servers: list[str] = []
         self._black_list = self._read_black_list()
 
@@ -82,11 +86,13 @@ class Configuration:
         self.journal.check()
         self.restore.update(given)
         self.admin.update(given)
+        self.discovery.update(given)
         known = self._declared()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)
         self._system = dict(system)
         self.serialize_type = _serialize_type(system, environment)
+        self.ipv4_only = parse_boolean(system.get(IPV4_ONLY))
         self.product_name_servers = _product_name_servers(system, environment)
         if self.namesrv.enable_controller_in_namesrv:
             raise StartupError(CONTROLLER_REFUSED)
@@ -123,11 +129,13 @@ class Configuration:
         """Apply those properties of the start-up file that take effect without a restart; return the changed ones.
 
         Changes nothing if the file cannot be read. The operator may write any number there, request 318 may not.
+        ``rocketns.peers`` is read as well; it is no property of Java, so it is not among the returned ones.
         """
         if self._file is None:
             return {}
         try:
             given = _read(self._file)
+            self.discovery.reread(given)
         except StartupError as error:
             log.error("the configuration is not changed: %s", error)
             return {}

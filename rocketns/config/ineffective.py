@@ -8,6 +8,7 @@ from typing import Any
 
 from rocketns.config import properties
 from rocketns.config.admin import AdminConfig
+from rocketns.config.fleet.discovery import DiscoveryConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import PREFIX, Limits
 from rocketns.config.properties import Effect
@@ -55,7 +56,11 @@ def unused(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> dict[str
 
 
 def _names(java: Mapping[str, Field[Any]]) -> set[str]:
-    own = {PREFIX + name for kind in (Limits, RestoreConfig, AdminConfig) for name in properties.declared(kind)}
+    own = {
+        PREFIX + name
+        for kind in (Limits, RestoreConfig, AdminConfig, DiscoveryConfig)
+        for name in properties.declared(kind)
+    }
     return {*java, *own, *properties.declared(JournalConfig), *(one.name for one in TLS_PROPERTIES)}
 
 

@@ -6,12 +6,12 @@ import re
 import socket
 from dataclasses import dataclass
 
+from rocketns.addresses import ANY_ADDRESS, bare
 from rocketns.config import properties
 from rocketns.config.properties import Effect, prop
 from rocketns.errors import StartupError
 
 START = Effect.START
-ANY_ADDRESS = ("", "0.0.0.0", "::")
 NS_SAFE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 BUFFER_BYTES_MIN = 64 * 1024
 BUFFER_BYTES_MAX = 4 * 1024**3
@@ -77,5 +77,5 @@ class JournalConfig:
         """The given id, or one made of host and port, with characters that every file system and Spark accept."""
         if self.journal_ns:
             return self.journal_ns
-        host = socket.gethostname() if bind_address in ANY_ADDRESS else bind_address
+        host = socket.gethostname() if bare(bind_address) in ANY_ADDRESS else bind_address
         return re.sub(r"[^A-Za-z0-9.-]", "-", host)[:100] + f"_{port}"

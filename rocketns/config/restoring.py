@@ -5,18 +5,15 @@ In the configuration file they have the prefix ``rocketns.``, as the limits have
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rocketns.config import properties
+from rocketns.config.fleet.addresses import check_addresses, split_addresses
 from rocketns.config.limits import PREFIX
 from rocketns.config.properties import Effect, prop
-from rocketns.errors import StartupError
 
 START = Effect.START
-ADDRESS = re.compile(r"\S+:[0-9]{1,5}")
-SEEDS_MAX = 16
 
 
 @dataclass(slots=True)
@@ -62,14 +59,9 @@ class RestoreConfig:
         """Read the properties. StartupError for a value out of its range."""
         properties.update_own(self, given, PREFIX)
         properties.check(self, PREFIX)
-        for addr in self.seeds:
-            _, _, port = addr.rpartition(":")
-            if not ADDRESS.fullmatch(addr) or not 0 < int(port) < 65_536:
-                raise StartupError(f"{PREFIX}seedServers has {addr!r}, but each must be host:port")
-        if len(self.seeds) > SEEDS_MAX:
-            raise StartupError(f"{PREFIX}seedServers names {len(self.seeds)} name servers, but {SEEDS_MAX} at the most")
+        check_addresses(f"{PREFIX}seedServers", self.seeds)
 
     @property
     def seeds(self) -> list[str]:
         """``seedServers`` one by one."""
-        return [addr.strip() for addr in self.seed_servers.split(";") if addr.strip()]
+        return split_addresses(self.seed_servers)

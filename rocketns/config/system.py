@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_BYTES_MIN, FRAME_MAX_LENGTH
 
+IPV4_ONLY = "java.net.preferIPv4Stack"
 # runserver.sh: "$JAVA" ${JAVA_OPT} with JAVA_OPT_EXT at its end; the last of two equal names wins
 LAUNCHER_VARIABLES = ("JAVA_OPT", "JAVA_OPT_EXT")
 
@@ -29,6 +30,9 @@ SYSTEM_PROPERTIES = (
         "rocketmq.namesrv.addr", "NAMESRV_ADDR of the environment", "name servers that the cluster-test mode asks"
     ),
     SystemProperty("rocketmq.home.dir", "ROCKETMQ_HOME of the environment", "shown as rocketmqHome, not needed"),
+    SystemProperty(
+        IPV4_ONLY, "false", "true: bindAddress=0.0.0.0 is every IPv4 address; false: and every IPv6 address"
+    ),
     SystemProperty("user.home", "home of the user", "folder of the default paths and of the log files"),
 )  # fmt: skip
 

@@ -16,6 +16,12 @@ class GroupView(NamedTuple):
     zone_name: str | None
     enable_acting_master: bool
 
+    def text(self) -> str:
+        """In a few words, for people."""
+        addrs = " ".join(f"{broker_id}={addr}" for broker_id, addr in self.addrs)
+        zone = f" zone {self.zone_name}" if self.zone_name else ""
+        return f"{self.cluster} {addrs}{zone}" + (" acting master" if self.enable_acting_master else "")
+
     def as_json(self) -> dict[str, Any]:
         """For programs: ids are keys of an object, so they are texts."""
         addrs = {str(broker_id): addr for broker_id, addr in self.addrs}

@@ -33,12 +33,13 @@ class BufferLimits:
 class Buffer:
     """`at` sets the time of the records that follow, `put` adds one, `flush` hands them to the writer.
 
-    ``lost`` counts records since the last ``drop``, ``losses`` the ``drop`` records.
+    ``lost`` counts records since the last ``drop``, ``lost_total`` all of them, ``losses`` the ``drop`` records.
     """
 
     def __init__(self, writer: Writer, limits: BufferLimits, ns: str, boot: int) -> None:
         self.seq = 0
         self.lost = 0
+        self.lost_total = 0
         self.losses = 0
         self._boot = boot
         self._ns = ns
@@ -125,6 +126,7 @@ class Buffer:
         """Lose a record. It leaves a gap in the sequence numbers, and a later ``drop`` record counts it."""
         self.seq += 1
         self.lost += 1
+        self.lost_total += 1
         self._room = 0
         if not 0 <= self._epoch_ms - self._loss_logged_ms < LOSS_LOG_INTERVAL_MS:
             self._loss_logged_ms = self._epoch_ms

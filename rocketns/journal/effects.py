@@ -19,6 +19,7 @@ from rocketns.routeinfo.events import (
     Cause,
     ConfigChanged,
     Event,
+    FleetDiffers,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -81,6 +82,8 @@ class Effects:
                 self._beside_tables(event)
             case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
                 pass  # they change no member and no topic
+            case FleetDiffers():
+                pass  # the audit compares the journals themselves
             case _:
                 assert_never(event)
 
@@ -100,7 +103,8 @@ class Effects:
             or data.zone_name != group.zone
             or data.enable_acting_master != group.acting
         )
-        if changed or self._filter_servers(member) != member.filter_servers:
+        has_filters = self._tables.filter_server_table or member.filter_servers
+        if changed or (has_filters and self._filter_servers(member) != member.filter_servers):
             self._write_attributes(event, member, group, data)
         else:
             self._beat(member, event.gap_ms)

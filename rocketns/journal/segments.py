@@ -54,6 +54,10 @@ class Store:
     def folder(self, day: date) -> Path:
         return self.base / f"dt={day.isoformat()}" / f"ns={self.ns}"
 
+    def folders(self, day: date) -> list[Path]:
+        """The folders that must be synced so that a power loss leaves the files of a day."""
+        return [self.folder(day), self.folder(day).parent, self.base, self.root, self.root.parent]
+
     def open_path(self, segment: Segment) -> Path:
         return self.folder(segment.day) / (OPEN_PREFIX + segment.stem)
 

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rocketns.files import make_folder, sync_folder
+from rocketns.files import make_folder, sync_folder, sync_if_readable
 from rocketns.journal.durable.syncer import Syncer
 from rocketns.journal.segments import RepairedFiles, Segment, Store
 
@@ -51,6 +51,7 @@ class OpenFile:
         self.segment = segment
         self.path = store.open_path(segment)
         self._closed_path = store.closed_path(segment)
+        self._folders = store.folders(segment.day)
         make_folder(self.path.parent)
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         self._is_named = False
@@ -71,7 +72,8 @@ class OpenFile:
         if self.synced != size:
             os.fdatasync(self._descriptor)
             if not self._is_named:
-                sync_folder(self.path.parent)
+                for folder in self._folders:  # an earlier process may have made them and died before it synced them
+                    sync_if_readable(folder)
                 self._is_named = True
             self.synced = size
 
@@ -90,10 +92,15 @@ class OpenFile:
 
 
 class Writer:
-    """The producer's thread calls `push` and `wake`. This thread alone works on the disk."""
+    """The producer's thread calls `push` and `wake`. This thread alone works on the disk.
+
+    ``written_bytes`` are on the disk, ``failures`` counts attempts that failed: any thread may read them.
+    """
 
     def __init__(self, store: Store, retention: Retention) -> None:
         self.pending_bytes = 0
+        self.written_bytes = 0
+        self.failures = 0
         self._store = store
         self._retention = retention
         self._chunks: deque[Chunk] = deque()
@@ -248,6 +255,7 @@ class Writer:
             while self._chunks and (end := self._chunks[0].end) is not None and end <= file.synced:
                 chunk = self._chunks[0]
                 self.pending_bytes -= len(chunk.data)
+                self.written_bytes += len(chunk.data)
                 chunk.data = bytearray()
                 if chunk.ends:
                     break
@@ -291,6 +299,7 @@ class Writer:
                 log.info("the journal's file %s of %s was deleted", segment.stem, segment.day)
 
     def _note_failure(self, error: Exception) -> None:
+        self.failures += 1
         if not self._failing:
             known = isinstance(error, OSError)
             log.error("the journal cannot be written and will be tried again: %s", error, exc_info=not known)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from rocketns.errors import RequestError
+from rocketns.errors import RequestCodeNotSupported, RequestError
+from rocketns.javatext import parse_int
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
+from rocketns.protocol.codes import DIGEST_BUCKETS
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import (
     BrokerNameRequestHeader,
@@ -73,6 +75,24 @@ def get_system_topic_list(context: NamesrvContext, _command: RemotingCommand, _p
     """GET_SYSTEM_TOPIC_LIST_FROM_NS: no property switches it off."""
     names, broker_addr = view.system_topics(context.tables)
     return Reply(body=bodies.topic_list(names, broker_addr))
+
+
+def get_route_digests(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+    """GET_ROUTE_DIGESTS: the digests of all buckets as bytes, or with the field ``bucket`` its topics as a KVTable."""
+    digests = context.route_digests
+    if digests is None:
+        raise RequestCodeNotSupported(command.code)
+    if context.restoring:
+        raise RequestError("name server not ready")
+    text = command.ext("bucket")
+    if text is None:
+        return Reply(ext_fields={"topics": str(len(digests))}, body=digests.buckets())
+    bucket = parse_int(text)
+    if bucket is None or not 0 <= bucket < DIGEST_BUCKETS:
+        raise RequestError(f"bucket must be a number below {DIGEST_BUCKETS}")
+    if not context.configuration.namesrv.enable_all_topic_list:
+        raise RequestError("disable")
+    return Reply(body=bodies.kv_table({topic: f"{digest:x}" for topic, digest in digests.topics(bucket).items()}))
 
 
 def get_topics_by_cluster(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:

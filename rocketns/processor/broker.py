@@ -105,13 +105,13 @@ def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Ca
     """The decoder that leaves out known topics, where they have no effect.
 
     They have one where the registration deletes the topics that it does not name, as the first one of a restored broker
-    does, and where permissions are masked, as a slave's may be.
+    does, where permissions are masked, as a slave's may be, and where the slots do not show yet what this request did.
     """
     deletes = context.configuration.namesrv.delete_topic_with_broker_registration
     unheard = header.broker_name in context.tables.unheard
     if context.registration_reader is None or header.broker_name is None or header.broker_id != MASTER_ID:
         return decode_register_broker_body
-    if deletes or unheard:
+    if deletes or unheard or context.events:
         return decode_register_broker_body
     return partial(context.registration_reader.decode, header.broker_name)
 

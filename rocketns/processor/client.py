@@ -51,5 +51,5 @@ def is_ready(context: NamesrvContext, now: Now) -> bool:
 def check_ready(context: NamesrvContext, now: Now) -> None:
     """RequestError while the name server is not ready."""
     if not is_ready(context, now):
-        log.warning("name server not ready. request code 105")
+        log.warning("name server not ready. request code 105", extra={"code": 105})
         raise RequestError("name server not ready")

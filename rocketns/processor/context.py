@@ -42,6 +42,18 @@ class RegistrationReader(Protocol):
         """`decode_register_broker_body` without the unchanged topics of this broker; `TopicTable.known` counts them."""
 
 
+class RouteDigests(Protocol):
+    """The digests of the routes, as `rocketns._fast.routes.digests` defines them."""
+
+    def buckets(self) -> bytes:
+        """The digest of each bucket of topics, 8 bytes each, the lowest first."""
+
+    def topics(self, bucket: int) -> dict[str, int]:
+        """The digests of the topics of one bucket."""
+
+    def __len__(self) -> int: ...
+
+
 class UnregisterQueue:
     """BatchUnregistrationService's bounded queue: requests wait here until a batch of them is applied."""
 
@@ -105,6 +117,7 @@ class NamesrvContext:
     cluster_test: bool = False
     lookups: LookupCounter | None = None
     registration_reader: RegistrationReader | None = None
+    route_digests: RouteDigests | None = None
     writer: FileWriter = field(default_factory=FileWriter)
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)

@@ -38,6 +38,7 @@ PROCESSORS: dict[int, Processor] = {
     RequestCode.QUERY_DATA_VERSION: broker.query_data_version,
     RequestCode.ADD_WRITE_PERM_OF_BROKER: admin.add_write_perm_of_broker,
     RequestCode.GET_BROKER_MEMBER_GROUP: broker.get_broker_member_group,
+    RequestCode.GET_ROUTE_DIGESTS: admin.get_route_digests,
     RequestCode.BROKER_HEARTBEAT: broker.broker_heartbeat,
 }
 
@@ -64,7 +65,8 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Connection,
     except RequestError as error:
         return reply_of(error)
     except Exception as error:
-        log.exception("process request exception, remoteAddr: %s, request code %d", peer.address, command.code)
+        log.exception("process request exception, remoteAddr: %s, request code %d", peer.address, command.code,
+                      extra={"code": command.code, "peer": peer.address})  # fmt: skip
         return reply_of(RequestError(f"{type(error).__name__}: {error}"))
 
 

@@ -22,6 +22,29 @@ class Connection(Protocol):
     def host(self) -> str: ...
 
     @property
+    def is_tls(self) -> bool:
+        """Whether it is encrypted."""
+
+    @property
+    def since_epoch_ms(self) -> int:
+        """When it was opened."""
+
+    @property
+    def requests(self) -> int:
+        """Requests that control took."""
+
+    @property
+    def language(self) -> str | None:
+        """What `note_sender` was told last; None before."""
+
+    @property
+    def version(self) -> int | None:
+        """Likewise."""
+
+    def note_sender(self, language: str | None, version: int) -> None:
+        """What a request says of its sender: one of the names of `LanguageCode`, and a version number."""
+
+    @property
     def in_flight(self) -> int:
         """Requests that control has taken and not answered."""
 

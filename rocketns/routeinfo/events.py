@@ -1,6 +1,7 @@
 """Events: the effects of a mutation of the tables, in the order in which they happened.
 
-`KvChanged`, `ConfigChanged` and `Stalled` are no changes of the tables, and are delivered in the same way.
+`KvChanged`, `ConfigChanged`, `Stalled` and `FleetDiffers` are no changes of the tables, and are delivered in the same
+way.
 
 Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
 among those that it ignores. The consumers are journal/effects.py, and in server/publishing: eventlog.py, publisher.py
@@ -193,6 +194,20 @@ class Stalled:
     ms: int
 
 
+@dataclass(slots=True, frozen=True)
+class FleetDiffers:
+    """Name servers do not say the same of a broker group or a topic; or, with ``is_over``, that is no longer so.
+
+    ``sides`` says who says what. ``since_epoch_ms`` is when it was seen first.
+    """
+
+    kind: str
+    name: str
+    sides: str
+    since_epoch_ms: int
+    is_over: bool = False
+
+
 Event = (
     BrokerRegistered
     | BrokerHeartbeat
@@ -208,4 +223,5 @@ Event = (
     | KvChanged
     | ConfigChanged
     | Stalled
+    | FleetDiffers
 )

@@ -146,7 +146,7 @@ class _Registration:
         holder = self.tables.live(self.key.cluster, holder_addr)
         if holder is None:
             return False
-        if holder.doubt is not None:
+        if holder.doubt is not None or (holder.data_version is None and not holder.has_registered):
             self.replace_unconfirmed(holder_addr, holder)
             return False
         wrapper = self.asked.wrapper

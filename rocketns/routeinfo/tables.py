@@ -33,7 +33,8 @@ class BrokerLiveInfo:
     ``channel`` is the connection of the last registration. ``accepted`` is what `repetition` needs of its body.
     ``grace_ms`` extends the timeout by the time in which the server itself did not run. With a ``doubt`` the broker is
     unconfirmed: the doubt's deadline counts instead of the timeout. Set it by `RouteTables.put_live_entry` or
-    `liveness.doubt_broker`.
+    `liveness.doubt_broker`. ``has_registered``: with this process; one that was known at the start may have sent
+    heartbeats only.
     """
 
     last_update_ms: int
@@ -44,6 +45,7 @@ class BrokerLiveInfo:
     accepted: AcceptedBody | None = field(default=None, compare=False, repr=False)
     grace_ms: int = field(default=0, compare=False, repr=False)
     doubt: Doubt | None = None
+    has_registered: bool = field(default=True, compare=False, repr=False)
 
     def expires_before(self, now_ms: int) -> bool:
         doubt = self.doubt
@@ -60,6 +62,7 @@ class RouteTables:
     """All route state. Names are Java's: topicQueueTable, brokerAddrTable, clusterAddrTable and so on.
 
     ``removals`` counts the queue data that `remove_queue_data` removed: while it is unchanged, no topic lost a broker.
+    ``filled`` counts the brokers that the start knew.
     ``changed_groups`` are the names of broker groups that may have changed, ``static_topics`` the topics that got a
     queue mapping. Both accumulate until the publisher takes them. ``unheard`` has the groups whose topics were known at
     the start and not registered since.
@@ -77,6 +80,7 @@ class RouteTables:
     filter_server_table: dict[BrokerAddrInfo, list[str | None]] = field(default_factory=dict)
     topic_queue_mapping_info_table: dict[str, dict[str | None, TopicQueueMappingInfo]] = field(default_factory=dict)
     removals: int = field(default=0, compare=False)
+    filled: int = field(default=0, compare=False)
     changed_groups: set[str] = field(default_factory=set, compare=False)
     static_topics: set[str] = field(default_factory=set, compare=False)
     owned: dict[Connection, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 log = logging.getLogger("rocketns.jobs")
+
+SLOW_S = 0.1
 
 
 @dataclass(slots=True)
@@ -51,7 +54,12 @@ class Jobs:
         return min(job.due_ms for job in self._jobs)
 
     def _run(self, job: Job) -> None:
+        began_s = time.monotonic()
         try:
             job.run()
         except Exception:
             log.exception("job %s failed", job.name)
+        took_s = time.monotonic() - began_s
+        if took_s > SLOW_S:
+            log.warning("the job %s kept control busy for %d ms", job.name, took_s * 1000,
+                        extra={"job": job.name, "cost_ms": round(took_s * 1000, 3)})  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import resource
@@ -9,6 +10,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rocketns.addresses import ANY_ADDRESS, bare, unmapped
 from rocketns.config import Limits
 from rocketns.errors import StartupError
 from rocketns.javatext import parse_int
@@ -21,6 +23,8 @@ BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
 BACKLOG_PASSED = 65_535
 PASSED_FD = 3  # SD_LISTEN_FDS_START
 SPARE_DESCRIPTORS = 64
+# A system without IPv6, or one that has it switched off.
+NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 CONNECTIONS_MIN = 16  # what a small cluster needs; with fewer the server does not start
 
 
@@ -35,7 +39,7 @@ class Listening:
     def address(self) -> tuple[str, int]:
         """Host and port."""
         host, port = self.socket.getsockname()[:2]
-        return host, port
+        return unmapped(host), port
 
     def listen(self) -> None:
         """Let connections come. StartupError if another process listens at the address."""
@@ -46,19 +50,48 @@ class Listening:
             raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
 
 
-def bind(host: str, port: int) -> Listening:
-    """A socket of this server's own. StartupError if the address is not usable."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def bind(host: str, port: int, *, ipv4_only: bool = False) -> Listening:
+    """A socket of this server's own. StartupError if the address is not usable.
+
+    ``0.0.0.0`` and ``::`` are every address, of IPv4 and of IPv6, as in Java. With ``ipv4_only``
+    (``java.net.preferIPv4Stack``), or on a machine without IPv6, ``0.0.0.0`` is every IPv4 address.
+    """
+    try:
+        if bare(host) in ANY_ADDRESS:
+            return Listening(_bound_to_every_address(port, ipv4_only and bare(host) != "::"))
+        return Listening(_bound_to(*_resolved(bare(host), port)))
+    except (OSError, OverflowError, TypeError, ValueError) as error:
+        raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
+
+
+def _bound_to_every_address(port: int, ipv4_only: bool) -> socket.socket:
+    if not ipv4_only:
+        try:
+            return _bound_to(socket.AF_INET6, ("::", port))
+        except OSError as error:
+            if error.errno not in NO_IPV6:
+                raise
+    return _bound_to(socket.AF_INET, ("0.0.0.0", port))
+
+
+def _resolved(host: str, port: int) -> tuple[int, tuple[object, ...]]:
+    """Family and socket address. Of a name that has both, the IPv4 address, as in Java."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+    return family, (address[0], port, *address[2:])
+
+
+def _bound_to(family: int, address: tuple[object, ...]) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        bound.bind((host, port))
-    except (OSError, OverflowError, TypeError, ValueError) as error:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        bound.bind(address)
+    except BaseException:
         bound.close()
-        raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
-    return Listening(bound)
+        raise
+    return bound
 
 
 def passed(environment: Mapping[str, str], pid: int) -> Listening | None:

@@ -56,7 +56,10 @@ class Transport(Protocol):
 
 
 class StallWatch:
-    """`check` is called before periodic jobs run, and before anything that a stall may have caused is believed."""
+    """`check` is called before periodic jobs run, and before anything that a stall may have caused is believed.
+
+    ``start_s``: how long the start took, in seconds; 0 until its end.
+    """
 
     def __init__(self, clock: Clock, jobs: Jobs, tables: RouteTables, delivery: EventDelivery) -> None:
         self._clock = clock
@@ -65,7 +68,8 @@ class StallWatch:
         self._delivery = delivery
         self._transports: Sequence[Transport] = ()
         self._has_begun = False
-        self._seen_ms = clock.now().ms
+        self.start_s = 0.0
+        self._began_ms = self._seen_ms = clock.now().ms
         self._suspended_ms = clock.suspended_ms()
         self._rounds_left = 0
         self._settled_by_ms = 0
@@ -75,6 +79,7 @@ class StallWatch:
         self._transports = transports
         self._has_begun = True
         self._seen_ms = self._clock.now().ms
+        self.start_s = (self._seen_ms - self._began_ms) / 1000
 
     @property
     def has_begun(self) -> bool:

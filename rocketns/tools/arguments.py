@@ -1,4 +1,4 @@
-"""The options of `rocketns get`, `diff`, `top` and `completion`."""
+"""The options of `rocketns get`, `diff`, `top`, `health` and `completion`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from rocketns.tools.exits import EXIT_STATUSES, EXIT_UNREADABLE
+from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
 
 DEFAULT_ADDR = "127.0.0.1:9876"
 ADDRESS = re.compile(r"\S+:[0-9]{1,5}")
@@ -28,6 +28,11 @@ TOP = """\
 Brokers of several name servers, Java's or rocketns, side by side: where they differ, and what changed lately. With rich
 (pip install 'rocketns[tools]') a terminal is refreshed in place. Otherwise the rounds follow each other. Ctrl-C ends
 it.
+"""
+
+HEALTH = """\
+One route look-up through the name server's own port, for health checks and scripts. A name server that starts,
+waits for its brokers or drains is not ready.
 """
 
 COMPLETION = """\
@@ -57,10 +62,13 @@ def build() -> Parser:
 
 
 def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`get`, `diff`, `top` and `completion`."""
+    """`get`, `diff`, `top`, `health` and `completion`."""
     _add_get(commands)
     _add_diff(commands)
     _add_top(commands)
+    health = _command(commands, "health", "say whether a name server answers route look-ups", HEALTH)
+    _add_addr(health)
+    _add_common(health)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
 
@@ -74,7 +82,7 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         ("route", "the brokers and queues of a topic"),
         ("kv", "the KV items of a namespace"),
         ("config", "all properties"),
-        ("connections", "not to be had yet: no request of the name server protocol lists connections"),
+        ("connections", "the connections of a rocketns with a management port"),
     ):
         thing = things.add_parser(name, help=doc, description=doc, allow_abbrev=False)
         if name == "route":
@@ -82,8 +90,7 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         if name == "kv":
             thing.add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
                                help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
-        thing.add_argument("-n", "--namesrvAddr", dest="addr", type=_addr, default=DEFAULT_ADDR, metavar="HOST:PORT",
-                           help=f"the name server; by default {DEFAULT_ADDR}")  # fmt: skip
+        _add_addr(thing)
         _add_common(thing)
 
 
@@ -114,6 +121,11 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, 
         name, help=doc, description=about or doc, epilog=f"Exit status:\n{statuses}", allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
+
+
+def _add_addr(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", "--namesrvAddr", dest="addr", type=_addr, default=DEFAULT_ADDR, metavar="HOST:PORT",
+                        help=f"the name server; by default {DEFAULT_ADDR}")  # fmt: skip
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rocketns.fleet.comparing import Item, Kind, Reading
@@ -26,6 +26,7 @@ class Difference:
 
     item: Item
     views: dict[str, Any]
+    groups: dict[str, GroupView | None] = field(default_factory=dict)
 
 
 async def detailed(
@@ -34,7 +35,11 @@ async def detailed(
     """The differences with what each name server says."""
     topics = [item.name for item in items if item.kind is Kind.TOPIC][:TOPICS_SHOWN_MAX]
     routes = {topic: await _topic_views(servers, topic) for topic in topics}
-    return [Difference(item, _views(readings, item, routes)) for item in items]
+    return [Difference(item, _views(readings, item, routes), _groups(readings, item)) for item in items]
+
+
+def _groups(readings: Sequence[Reading], item: Item) -> dict[str, GroupView | None]:
+    return {one.addr: one.groups.get(item.name) for one in readings} if item.kind is Kind.BROKER else {}
 
 
 def _views(readings: Sequence[Reading], item: Item, routes: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -73,18 +78,16 @@ def _only(value: Any, brokers: Sequence[str], part: str) -> Any:
 
 def cells(difference: Difference, addrs: Sequence[str]) -> list[str]:
     """What each name server says, in a few words."""
-    return [_cell(difference.item.kind, difference.views[addr]) for addr in addrs]
+    return [_cell(difference.item.kind, difference.views[addr], difference.groups.get(addr)) for addr in addrs]
 
 
-def _cell(kind: Kind, view: Any) -> str:
+def _cell(kind: Kind, view: Any, group: GroupView | None) -> str:
     if view is None:
         return MISSING
+    if group is not None:
+        return group.text()
     if kind is Kind.ORDER:
         return str(view)
-    if kind is Kind.BROKER:
-        addrs = " ".join(f"{broker_id}={addr}" for broker_id, addr in view["brokerAddrs"].items())
-        zone = f" zone {view['zoneName']}" if view["zoneName"] else ""
-        return f"{view['cluster']} {addrs}{zone}" + (" acting master" if view["enableActingMaster"] else "")
     return "; ".join(_part(name, value) for name, value in view.items()) or "present"
 
 

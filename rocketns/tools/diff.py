@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from rocketns.fleet.comparing import Item, Kind, Reading, differences
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools.details import Difference, cells, detailed
-from rocketns.tools.exits import EXIT_DIFFERENT, EXIT_FOUND
-from rocketns.tools.output import Table, print_json, print_line, print_table
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Table, print_json, print_line, print_table
 from rocketns.tools.reading import each, read_again, read_all
 
 # While a difference may settle, it is looked at so often. Many topics are looked at once, at the end.

@@ -1,4 +1,4 @@
-"""`rocketns get`: one thing of one name server."""
+"""`rocketns get`: one thing of one name server; and `rocketns health`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
-from rocketns.tools.exits import EXIT_DIFFERENT, EXIT_FOUND
-from rocketns.tools.output import Table, complain, print_json, print_table
-from rocketns.tools.values import route_value
+from rocketns.server.outgoing.name_server import NameServer
+from rocketns.tools.management import connections
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Table, complain, print_json, print_table, print_text
+from rocketns.tools.values import properties_value, route_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,16 @@ async def get(options: Namespace, server: NameServer) -> int:
         for table in found.tables:
             print_table(table)
     return EXIT_FOUND
+
+
+async def health(options: Namespace, server: NameServer) -> int:
+    """Print whether it is ready. The exit status. UnusableError if it cannot be read."""
+    why = await server.why_not_ready()
+    if options.json:
+        print_json({"server": server.addr, "ready": why is None, "reason": why})
+    else:
+        print_text(f"{server.addr} is ready\n" if why is None else f"{server.addr} is not ready: {why}\n")
+    return EXIT_FOUND if why is None else EXIT_DIFFERENT
 
 
 async def _brokers(_options: Namespace, server: NameServer) -> Found:
@@ -75,12 +85,14 @@ async def _kv(options: Namespace, server: NameServer) -> Found:
 
 
 async def _config(_options: Namespace, server: NameServer) -> Found:
-    lines = (await server.configuration()).splitlines()
-    return _pairs({key: value for key, _, value in (line.partition("=") for line in lines) if key})
+    return _pairs(properties_value(await server.configuration()))
 
 
-async def _connections(_options: Namespace, _server: NameServer) -> Found:
-    raise UnusableError("no request of the name server protocol lists connections, of Java's neither")
+async def _connections(_options: Namespace, server: NameServer) -> Found:
+    rows = await connections(server)
+    columns = ("peer", "language", "versionName", "since", "requests", "waiting")
+    shown = [tuple("-" if row.get(name) is None else str(row[name]) for name in columns) for row in rows]
+    return Found(rows, [Table(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)])
 
 
 def _pairs(items: dict[str, str]) -> Found:

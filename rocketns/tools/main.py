@@ -17,13 +17,13 @@ from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.tools.arguments import check_addrs, parse
 from rocketns.tools.completion import completion
 from rocketns.tools.diff import diff
-from rocketns.tools.exits import EXIT_FOUND, EXIT_UNREADABLE
-from rocketns.tools.get import get
-from rocketns.tools.output import complain, print_text
+from rocketns.tools.get import get, health
+from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text
 from rocketns.tools.reading import each
 from rocketns.tools.top import top
 
 INTERRUPTED = 130
+ONE_SERVER = {"get": get, "health": health}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,7 +37,9 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_FOUND
     logging.getLogger("rocketns").addHandler(logging.NullHandler())
     try:
-        if options.command != "get" and (wrong := check_addrs(options.addrs, 1 if options.command == "top" else 2)):
+        if options.command not in ONE_SERVER and (
+            wrong := check_addrs(options.addrs, 1 if options.command == "top" else 2)
+        ):
             complain(f"rocketns {options.command}: {wrong}")
             return EXIT_UNREADABLE
         return asyncio.run(_run(options))
@@ -56,9 +58,9 @@ async def _run(options: Namespace) -> int:
     tls = TlsConfig.read(system_properties(os.environ, dict(options.system)), {})
     client = RemotingClient(lambda: tls, options.timeout)
     try:
-        if options.command == "get":
+        if options.command in ONE_SERVER:
             server = _server(client, options.addr, options)
-            (status,) = await each([server], partial(get, options))
+            (status,) = await each([server], partial(ONE_SERVER[options.command], options))
             return status
         run = {"diff": diff, "top": top}[options.command]
         return await run(options, [_server(client, addr, options) for addr in options.addrs])

@@ -1,4 +1,7 @@
-"""What the commands print: tables for people, JSON for programs. Nothing of the network controls the terminal."""
+"""What the commands print: tables for people, JSON for programs, and their exit statuses.
+
+Nothing of the network controls the terminal.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,24 @@ from typing import Any
 from rocketns.logtext import escape, one_line
 
 GAP = "  "
+
+# As `diff` of the shell has them: 0 same, 1 different, 2 trouble.
+EXIT_FOUND = 0
+EXIT_DIFFERENT = 1
+EXIT_UNREADABLE = 2
+
+_TROUBLE = (EXIT_UNREADABLE, "a name server cannot be read, or a wrong option; the message says which")
+EXIT_STATUSES = {
+    "get": ((EXIT_FOUND, "printed"), (EXIT_DIFFERENT, "the topic has no route"), _TROUBLE),
+    "top": ((EXIT_FOUND, "as many rounds as --rounds were shown"), (EXIT_UNREADABLE, "a wrong option")),
+    "health": (
+        (EXIT_FOUND, "it answers route look-ups"),
+        (EXIT_DIFFERENT, "it answers, and is not ready; the message has its reason"),
+        _TROUBLE,
+    ),
+    "completion": ((EXIT_FOUND, "printed"), (EXIT_UNREADABLE, "a wrong option")),
+    "diff": ((EXIT_FOUND, "the name servers say the same"), (EXIT_DIFFERENT, "they do not"), _TROUBLE),
+}
 
 
 @dataclass(frozen=True, slots=True)

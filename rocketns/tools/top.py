@@ -12,8 +12,7 @@ from typing import Any
 
 from rocketns.fleet.group_view import GroupView, group_views
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
-from rocketns.tools.exits import EXIT_FOUND
-from rocketns.tools.output import Table, print_json_line
+from rocketns.tools.output import EXIT_FOUND, Table, print_json_line
 from rocketns.tools.screen import screen
 
 # A list of topics costs a Java name server much more than its brokers, so it is asked for every few rounds.

@@ -1,4 +1,4 @@
-"""Routes as JSON, for programs."""
+"""Routes and properties as JSON, for programs."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ def route_value(route: TopicRouteData) -> dict[str, Any]:
         "filterServers": {addr: servers for addr, servers in sorted(route.filter_server_table.items()) if servers},
         "orderConfiguration": route.order_topic_conf,
     }  # fmt: skip
+
+
+def properties_value(text: str) -> dict[str, str]:
+    """The lines ``key=value`` of GET_NAMESRV_CONFIG's answer."""
+    return {key: value for key, _, value in (line.partition("=") for line in text.splitlines()) if key}
 
 
 def _numbers(queues: QueueData) -> dict[str, int]:

@@ -40,11 +40,14 @@ def test_a_header_that_does_not_end_is_cut_off(managed: Managed, monkeypatch: py
     ],
     ids=["line", "header", "headers", "smuggled", "tls", "remoting"],
 )
-def test_a_bad_request_is_refused_and_its_connection_closed(managed: Managed, data: bytes) -> None:
+def test_a_bad_request_is_refused_and_its_connection_closed_without_a_line_in_the_log(
+    managed: Managed, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     answer = managed.http.raw(data)
     assert answer.startswith(b"HTTP/1.") or not answer
     assert b" 200 " not in answer[:20]
     assert managed.http.ask("/livez").status == 200
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor → server
-→ [first_routes, controller] → admin → [cli, logs, signals] → __main__
+[addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor
+→ server → addressserver → [first_routes, controller] → admin → [cli, logs, signals] → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
@@ -18,11 +18,12 @@ from pathlib import Path
 from tests.check.source import Source, sources
 
 ORDER = (
-    {"errors", "files", "filewriter", "javatext", "logtext", "config"},
+    {"addresses", "errors", "files", "filewriter", "javatext", "logtext", "config"},
     {"protocol"},
     {"routeinfo", "kvconfig", "fleet"},
     {"processor"},
     {"server"},
+    {"addressserver"},
     {"first_routes", "controller"},
     {"admin"},
     {"cli", "logs", "signals"},
@@ -39,6 +40,7 @@ ROOMS_OF = {
     "protocol": {"system", "codec"},
     "routeinfo": {"routes"},
     "server": set(ROOMS),
+    "admin": {"connections"},  # the reasons for which reactors close connections
     "__main__": {"system"},
 }
 IMPORTERS_OF_JOURNAL = {"first_routes", "controller", "admin", "__main__"}

@@ -14,6 +14,7 @@ from rocketns import cli
 from rocketns.config import (
     AdminConfig,
     Configuration,
+    DiscoveryConfig,
     JournalConfig,
     Limits,
     NamesrvConfig,
@@ -67,6 +68,7 @@ def page() -> str:
         ("Journal", _own_properties(configuration.journal, JournalConfig)),
         ("Restart", _own_properties(configuration.restore, RestoreConfig, PREFIX)),
         ("Management port", _own_properties(configuration.admin, AdminConfig, PREFIX)),
+        ("Name servers of the cluster", _own_properties(configuration.discovery, DiscoveryConfig, PREFIX)),
         ("System properties", _system_properties(SYSTEM_PROPERTIES)),
         ("TLS", _system_properties(TLS_PROPERTIES)),
     )

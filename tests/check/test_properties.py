@@ -9,6 +9,7 @@ import pytest
 
 from rocketns.config import (
     AdminConfig,
+    DiscoveryConfig,
     JournalConfig,
     Limits,
     NamesrvConfig,
@@ -24,7 +25,7 @@ from tests.check.source import ROOT, sources
 LISTS = ("tests/check/", "tests/config/test_properties.py", "tests/behaviour/test_config_requests.py")
 # Its effect is inside the kernel, and no test sees it.
 UNSEEN = {"serverSocketRcvBufSize"}
-KINDS = (NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, AdminConfig)
+KINDS = (NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, AdminConfig, DiscoveryConfig)
 LIMIT = re.compile(r"(max|capacity|seconds_max|mark)$")
 
 

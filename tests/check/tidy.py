@@ -17,7 +17,9 @@ FOLDER_MODULES_MAX = 12
 
 # Put together from halves, so that this file does not break its own rules.
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
-MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:wo" + r"rk|ro" + r"ot|Us" + r"ers|home/(?!rocket))(?=/|\w)")
+# Folders of RocketMQ's images are no machine's.
+IN_IMAGES = r"(?!/(?:rocketmq|logs|namesrv)\b)"
+MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:wo" + r"rk|ro" + rf"ot{IN_IMAGES}|Us" + r"ers|home/(?!rocket))(?=/|\w)")
 CYTHON_FUNCTION = re.compile(r"^(\s*)(?:cp?def|def)\s+[^:=]*?(\w+)\s*\(")
 # What a compiled module gives Python callers: a function, an enum, a class. One with an underscore is the module's own.
 FOR_PYTHON = re.compile(r"^(?:def|cpdef \w+|cdef class) (?!_)\w+", re.MULTILINE)

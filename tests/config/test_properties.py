@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from rocketns.config import JournalConfig, Limits, NamesrvConfig, NettyServerConfig, RestoreConfig, properties
+from rocketns.config import (
+    DiscoveryConfig,
+    JournalConfig,
+    Limits,
+    NamesrvConfig,
+    NettyServerConfig,
+    RestoreConfig,
+    properties,
+)
 from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH
 from rocketns.errors import StartupError
 
@@ -37,7 +45,7 @@ def test_names_and_defaults_are_javas(kind: type, expected: dict[str, str]) -> N
     """B234: rocketmqHome has no value by default, and is not shown."""
     assert properties.items(kind()) == expected, (
         "Next step: the default of Java's class in NAMESRV_DEFAULTS or NETTY_DEFAULTS of this file. A property that "
-        "Java does not have belongs into Limits, JournalConfig or RestoreConfig"
+        "Java does not have belongs into a class of rocketns' own properties"
     )
     assert properties.declared(kind).keys() - expected.keys() <= {"rocketmqHome"}
 
@@ -148,7 +156,9 @@ def test_a_limit_out_of_its_range_is_refused_by_name(name: str, declaration: Any
             Limits().update({f"rocketns.{name}": str(value)}, {})
 
 
-@pytest.mark.parametrize("kind", [NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig])
+@pytest.mark.parametrize(
+    "kind", [NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, DiscoveryConfig]
+)
 def test_every_default_is_within_its_bounds_and_may_be_kept(kind: type) -> None:
     config = kind()
     properties.check(config)

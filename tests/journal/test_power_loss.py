@@ -5,6 +5,8 @@ The disk is the simulation's, which keeps no name that was not synced with its f
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 from collections.abc import Iterator
 from datetime import date
@@ -40,6 +42,33 @@ def test_the_journals_open_file_is_there_with_its_synced_records(disk: Disk) -> 
     file.sync()
     disk.lose_power()
     assert store.open_path(SEGMENT).read_bytes() == b'{"seq":1}\n'
+
+
+def test_folders_that_a_killed_process_left_without_a_sync_are_synced(disk: Disk) -> None:
+    """As folders are whose sync failed: the next attempt finds them."""
+    store = Store(HOME / "a" / "journal", "n1")
+    store.folder(SEGMENT.day).mkdir(parents=True)
+    file = OpenFile(store, SEGMENT)
+    file.append(bytearray(b'{"seq":1}\n'))
+    file.sync()
+    (HOME / "a").rename(HOME / "b")  # names above the journal's root are its owner's
+    files.sync_folder(HOME)
+    disk.lose_power()
+    assert (HOME / "b" / "journal" / store.open_path(SEGMENT).relative_to(store.root)).read_bytes() == b'{"seq":1}\n'
+
+
+def test_a_folder_whose_sync_failed_is_made_again(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as failing:
+        failing.setattr(files, "sync_folder", raise_eio)
+        with pytest.raises(OSError, match="Input/output"):
+            files.replace_with_backup(HOME / "namesrv" / "kv.json", [b"one"])
+    files.replace_with_backup(HOME / "namesrv" / "kv.json", [b"one"])
+    disk.lose_power()
+    assert (HOME / "namesrv" / "kv.json").read_bytes() == b"one"
+
+
+def raise_eio(_folder: Path) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 def test_the_journals_closed_file_keeps_its_name(disk: Disk) -> None:

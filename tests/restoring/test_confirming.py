@@ -9,6 +9,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import data_version
+from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, query_version, registered
@@ -174,3 +175,19 @@ def test_an_unconfirmed_broker_is_marked_in_the_journal(serve: Serve, names: Nam
     (begun,) = [one for one in written(tmp_path, "start") if one["boot"] == boot]
     assert begun["restored"] is True
     assert server.controller.counts()["unconfirmed brokers"] == 1
+
+
+def test_a_restored_broker_that_only_sent_heartbeats_does_not_keep_its_id(
+    start: Callable[..., RocketnsServer], names: Names
+) -> None:
+    """After a kill its data version is unknown, so there is none to compare. It moved: the new address counts."""
+    server = start()
+    with server.connect() as client:
+        registered(client, names)
+        server.kill()
+    server.start()
+    with server.connect() as client:
+        heartbeat(client, names)
+        eventually(lambda: "sent a heartbeat (it was restored)" in server.process.text())
+        registered(client, names, host=2)
+        assert group(client, names.broker)["brokerAddrs"] == {"0": names.addr(2)}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rocketns.addresses import unmapped
 from rocketns.errors import StartupError
 from rocketns.server import listening
 
@@ -90,3 +91,47 @@ def test_a_file_and_a_closed_descriptor_are_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(listening, "PASSED_FD", 1_000_000)
     with pytest.raises(StartupError, match="is not usable"):
         listening.passed(given(), PID)
+
+
+@pytest.mark.parametrize("error", listening.NO_IPV6)
+def test_without_ipv6_every_address_is_of_ipv4(error: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel without IPv6, and a container in which it is switched off."""
+    bound_to = listening._bound_to
+
+    def no_ipv6(family: int, address: tuple[object, ...]) -> socket.socket:
+        if family == socket.AF_INET6:
+            raise OSError(error, os.strerror(error))
+        return bound_to(family, address)
+
+    monkeypatch.setattr(listening, "_bound_to", no_ipv6)
+    for host in ("0.0.0.0", "::"):
+        with listening.bind(host, 0).socket as bound:
+            assert bound.family == socket.AF_INET
+    with pytest.raises(StartupError, match=r"^Failed to bind to ::1:0: "):
+        listening.bind("::1", 0)
+
+
+def test_a_name_with_addresses_of_both_families_is_the_one_of_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [
+        (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", 0, 0, 0)),
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0)),
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_more: found)
+    with listening.bind("both.example", 0).socket as bound:
+        assert bound.getsockname()[0] == "127.0.0.1"
+
+
+def test_the_scope_of_an_address_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """fe80::1%eth0 is another socket address than fe80::1."""
+    found = [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("fe80::1", 0, 0, 7))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_more: found)
+    assert listening._resolved("fe80::1%eth0", 9876) == (socket.AF_INET6, ("fe80::1", 9876, 0, 7))
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("::ffff:10.0.0.1", "10.0.0.1"), ("::ffff:1", "::ffff:1"), ("2001:db8::ffff:a00:1", "2001:db8::ffff:a00:1"),
+     ("10.0.0.1", "10.0.0.1"), ("::1", "::1")],
+)  # fmt: skip
+def test_an_ipv4_address_of_a_socket_for_both_families_is_shown_as_ipv4(host: str, shown: str) -> None:
+    assert unmapped(host) == shown

@@ -15,7 +15,7 @@ from rocketns.processor.dispatch import HAVE_EFFECT, PROCESSORS
 from rocketns.protocol import command
 from rocketns.server.requests.peek import UNKNOWN, request_code, seems_look_up
 
-READS = {101, 105, 106, 206, 219, 224, 304, 311, 312, 313, 319, 901}
+READS = {101, 105, 106, 206, 219, 224, 304, 311, 312, 313, 319, 901, 21070}
 
 
 @pytest.mark.parametrize("code", [0, 103, 105, 904, 32_767])

@@ -99,7 +99,7 @@ def test_nobody_to_answer(addr: str) -> None:
     """B248: a failed connection is reported at once."""
 
     async def test(client: RemotingClient) -> None:
-        with pytest.raises(NotSentError, match=r"ended|no answer"):
+        with pytest.raises(NotSentError, match=r"connecting to .* failed|no answer"):
             await client.invoke(addr, *request(), WAIT_S)
         assert client._connections == {}
 

@@ -106,6 +106,13 @@ def test_what_the_cluster_info_did_not_have_is_left_out() -> None:
     assert known.topics["T"].keys() == {"b"}
 
 
+def test_a_topic_whose_mappings_are_all_left_out_has_none() -> None:
+    mapping = {"bname": "gone", "topic": "T", "currIdMap": {"0": 0}, "totalQueues": 1}
+    known = seeded(answering(WHOLE | {LOOKUP: ROUTE | {"topicQueueMappingByBroker": {"gone": mapping}}}))
+    assert known is not None
+    assert known.mappings == {}
+
+
 def test_a_topic_that_went_in_between_is_left_out() -> None:
     def answers(request: RemotingCommand) -> tuple[int, Any]:
         gone = request.code == LOOKUP and request.ext("topic") == "T"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
-from tests.simulation.actors.broker import Broker, Group, some_topics
+from tests.simulation.actors.broker import Broker, Group, a_group
 from tests.simulation.actors.client import Administrator, Client
 from tests.simulation.actors.nameserver import NameServer, NameServerProcess
 from tests.simulation.actors.substitutes import substituted
@@ -17,6 +17,7 @@ from tests.simulation.checks.limits import check_limits
 from tests.simulation.checks.paths import Paths
 from tests.simulation.checks.restoring import History
 from tests.simulation.checks.routes import Routes
+from tests.simulation.checks.seeding import check_seeded
 from tests.simulation.checks.slots import check_slots
 from tests.simulation.plan.applying import Faults
 from tests.simulation.plan.deployment import TOPICS, Deployment, deployment_of
@@ -81,21 +82,24 @@ class Simulation:
             NameServer(self.world, self.network, files, number, settings)
             for number, settings in enumerate(self.deployment.settings, 1)
         ]
-        for server, size in zip(self.servers, self.deployment.buffer_bytes, strict=True):
-            server.buffer_bytes = size
+        for number, server in enumerate(self.servers):
+            server.buffer_bytes = self.deployment.buffer_bytes[number]
+            server.keeps_socket = self.deployment.keeps_socket[number]
         self.brokers = self._make_brokers()
         self.paths = Paths(self.world, self.network, self.servers, self.brokers)
         self.routes = Routes(self.world, self.network, self.servers, self.brokers, self.paths)
         self.readers: dict[NameServerProcess, Reader] = {}
         self.changed: set[NameServerProcess] = set()
         self.histories = {server: History() for server in self.servers}
+        self.changed_us: dict[NameServer, int] = {}
         self.digest = 0
 
     def _make_brokers(self) -> list[Broker]:
-        random, groups = self.world.random_of("topics"), {}
+        random = self.world.random_of("topics")
+        groups: dict[str, Group] = {}
         for member in self.deployment.members:
             if member.name not in groups:
-                groups[member.name] = Group(member.name, some_topics(random))
+                groups[member.name] = a_group(random, member.name)
         return [
             Broker(self.world, self.network, self.servers, one.kind, groups[one.name], one.broker_id, one.host)
             for one in self.deployment.members
@@ -136,6 +140,7 @@ class Simulation:
             self.readers[process] = Reader(process, process.journal)
         self._check_kv(process)
         self.histories[process.server].began(process)
+        check_seeded(process, self.servers, self.changed_us)
 
     def _ended(self, process: NameServerProcess) -> None:
         self._conditions_changed()
@@ -159,6 +164,7 @@ class Simulation:
         self.routes.changed(process, events)
         if not all(isinstance(event, BrokerHeartbeat) for event in events):
             self.changed.add(process)
+            self.changed_us[process.server] = self.world.now_us
             self.histories[process.server].changed(process, before)
             self.digest = hash((self.digest, self.world.now_us, process.name, repr(events)))
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 PARITY = "interop/parity/"
+# Its tests share one Docker engine and its images.
+DOCKER = "interop/docker/"
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
 BASE_PARTS = 3
 # Files whose tests share a broker. Every other scenario has its own.
@@ -33,7 +35,7 @@ EACH_ALONE = ("tests/sanitize/test_share.py",)
 WAITING_MAX = 2
 # What waits most comes first, so that the rest fills the gaps; and nothing long is left for the end.
 ORDER = (
-    *("tests/pipeline", "tests/sanitize"),
+    *("tests/pipeline", DOCKER, "tests/sanitize"),
     *("interop/test_audit", "interop/test_clients_grpc", "interop/test_clients_acting", "interop/test_", PARITY),
     *("tests/soak", "tests/hostile", "tests/behaviour"),
 )
@@ -46,6 +48,8 @@ LAST = re.compile(r"\[(.*)-(?:json|binary)-\d+\]$")
 def group_of(test: str) -> str:
     """The group of a test by its id; a worker runs a group whole."""
     path, _, name = test.partition("::")
+    if path.startswith(DOCKER):
+        return DOCKER
     if path.startswith(PARITY):
         return f"{PARITY} {_pair_of(test, name)}"
     if path.startswith("interop/test_"):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from interop.harness import codes
+from interop.harness.ports import free_port
 from interop.harness.servers import NameServer, ReactorServer
 from rocketns.__main__ import main
 from tests.behaviour.conftest import Names
@@ -99,11 +101,24 @@ def test_diff_ends_with_0_then_1(servers: tuple[NameServer, NameServer], capsys:
     assert [view["queues"][OTHER.broker]["perm"] for view in found["views"].values()] == [4, 6]
 
 
-def test_connections_are_in_no_answer(
+def test_connections_need_a_management_port(
     servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["get", "connections", "-n", addr(servers[0])]) == 2
-    assert "no request of the name server protocol lists connections" in capsys.readouterr().err
+    assert "set rocketns.adminPort" in capsys.readouterr().err
+
+
+def test_connections_are_those_of_the_management_port(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    server = ReactorServer(tmp_path, {"rocketns.adminPort": free_port()})
+    try:
+        with server.connect() as client:
+            registered(client, NAMES)
+            status, text = printed(capsys, "get", "connections", "-n", addr(server))
+            peer = f"127.0.0.1:{client.socket.getsockname()[1]}"
+    finally:
+        server.kill()
+    assert status == 0
+    assert any(line.split()[:3] == [peer, "JAVA", "5.5.0"] for line in text.splitlines())
 
 
 @pytest.mark.parametrize("words", [["get", "topics", "-n", NOBODY], ["diff", NOBODY, "127.0.0.1:2"]])

@@ -20,10 +20,11 @@ import (
 )
 
 // A star in the topic of produce becomes the message's number.
-// produce NAMESERVERS TOPIC COUNT, or consume NAMESERVERS TOPIC GROUP; name servers are separated by semicolons.
+// produce NAMESERVERS TOPIC COUNT, or consume NAMESERVERS TOPIC GROUP; name servers are separated by semicolons, or are
+// the URL of an address server.
 func main() {
 	rlog.SetLogLevel("warn")
-	servers := strings.Split(os.Args[2], ";")
+	servers := resolver(os.Args[2])
 	if os.Args[1] == "produce" {
 		count, err := strconv.Atoi(os.Args[4])
 		check(err)
@@ -33,9 +34,16 @@ func main() {
 	}
 }
 
-func produce(servers []string, topic string, count int) {
+func resolver(text string) primitive.NsResolver {
+	if strings.HasPrefix(text, "http://") {
+		return primitive.NewHttpResolver("interop", text)
+	}
+	return primitive.NewPassthroughResolver(strings.Split(text, ";"))
+}
+
+func produce(servers primitive.NsResolver, topic string, count int) {
 	p, err := rocketmq.NewProducer(
-		producer.WithNameServer(servers),
+		producer.WithNsResolver(servers),
 		producer.WithGroupName("interop-go-producer"),
 		producer.WithSendMsgTimeout(10*time.Second),
 	)
@@ -56,9 +64,9 @@ func produce(servers []string, topic string, count int) {
 	check(p.Shutdown())
 }
 
-func consume(servers []string, topic string, group string) {
+func consume(servers primitive.NsResolver, topic string, group string) {
 	c, err := rocketmq.NewPushConsumer(
-		consumer.WithNameServer(servers),
+		consumer.WithNsResolver(servers),
 		consumer.WithGroupName(group),
 		consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset),
 	)

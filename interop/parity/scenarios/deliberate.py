@@ -261,6 +261,15 @@ def _order() -> Iterator[Scenario]:
     yield _differing("topics-in-order", "B221", register(names), ask(206, exact=True, differs=in_order))
 
 
+def _digests() -> Iterator[Scenario]:
+    """rocketns' own request tells it from Java's name server. A bucket beyond the last one is an error."""
+    own_code = Differs("route-digests", r'"code":3,.*not supported', r'"code":0')
+    beyond = Differs("route-digests", r'"code":3,.*not supported', r'"code":1,.*below 256')
+    fields = {"bucket": "256"}
+    yield _differing("route-digests", "B076", Ask(Request(21070), differs=own_code),
+                     Ask(Request(21070, fields), differs=beyond))  # fmt: skip
+
+
 def _kv() -> Iterator[Scenario]:
     """The setup's KV file cannot be written, so what rocketns takes it answers with an error too."""
     failed = Differs("file-not-written", r'"code":0', r'"code":1,.*cannot write')
@@ -288,6 +297,7 @@ def _flags() -> Iterator[Scenario]:
 
 SCENARIOS = (
     *_kv(),
+    *_digests(),
     *_flags(),
     *_order(),
     *_settings(),

@@ -74,6 +74,7 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
             continue
         if add(&reactor.shared.connections, 1) > limits.connections_max:
             add(&reactor.shared.connections, -1)
+            add(&reactor.shared.turned_away, 1)
             close(fd)
             continue
         set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1)

@@ -8,7 +8,7 @@ from libc.errno cimport EAGAIN, EINTR, errno
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, strdup, strlen
+from libc.string cimport memcpy, strchr, strdup, strlen, strncmp
 
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport drop_input, drop_output
@@ -175,17 +175,24 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, const char *ad
 
 
 cdef void write_peer(int fd, char *out) noexcept nogil:
-    """Any thread. The peer's address as host:port; ``out`` has ADDRESS_ROOM bytes."""
+    """Any thread. The peer's address as host:port; ``out`` has ADDRESS_ROOM bytes.
+
+    An IPv4 peer of a socket for both families is ::ffff:10.0.0.1 there, and is written as IPv4:
+    `rocketns.addresses.unmapped`.
+    """
     cdef sockaddr_storage address
     cdef socklen_t length = sizeof(sockaddr_storage)
     cdef char host[HOST_ROOM]
     cdef char port[PORT_ROOM]
+    cdef const char *shown = host
     snprintf(out, ADDRESS_ROOM, "?")
     if getpeername(fd, <sockaddr *>&address, &length) < 0:
         return
     if getnameinfo(<sockaddr *>&address, length, host, HOST_ROOM, port, PORT_ROOM,
                    NI_NUMERICHOST | NI_NUMERICSERV) == 0:
-        snprintf(out, ADDRESS_ROOM, "%s:%s", <char *>host, <char *>port)
+        if strncmp(host, "::ffff:", 7) == 0 and strchr(host, b".") != NULL:
+            shown = &host[7]
+        snprintf(out, ADDRESS_ROOM, "%s:%s", shown, <char *>port)
 
 
 cdef bint hand_off(Reactor *reactor, Connection *connection) noexcept nogil:

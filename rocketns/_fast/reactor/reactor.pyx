@@ -25,6 +25,7 @@ from rocketns._fast.connections.messages cimport (
 from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again
 from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, report_opened
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
+from rocketns._fast.reactor.latency cimport begin_sample, end_sample
 from rocketns._fast.reactor.moving cimport drop_moving, give, take_moving
 from rocketns._fast.reactor.reactor_state cimport REACTOR_SHIFT, SCRATCH_BYTES, find_connection, must_wait
 from rocketns._fast.reactor.shedding cimport relieve
@@ -84,6 +85,15 @@ cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) no
     elif events & (EPOLLERR | EPOLLHUP) and not connection.armed & EPOLLIN:
         connection.is_failed = True
     finish_turn(reactor, connection)
+
+
+cdef void measured_event(Reactor *reactor, Connection *connection, uint32_t events, int64_t began_ns) noexcept nogil:
+    """Reactor thread only. `on_event` in a round that began at that time and is a sample."""
+    cdef int64_t answered = load(&reactor.answered), absent = load(&reactor.absent)
+    on_event(reactor, connection, events)
+    answered, absent = load(&reactor.answered) - answered, load(&reactor.absent) - absent
+    if answered or absent:
+        end_sample(reactor, began_ns, answered, absent)
 
 
 cdef void adopt(Reactor *reactor, Message *message) noexcept nogil:
@@ -213,10 +223,12 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
     cdef uint32_t index
     cdef int count, each
     cdef bint woken = False, was_left
+    cdef int64_t sampled_ns
     own(&reactor.thread)
     while not reactor.is_stopping:
         was_left = has_work(reactor)
         count = epoll_wait(reactor.epoll_fd, events, EVENTS_AT_ONCE, wait_ms(reactor))
+        sampled_ns = begin_sample(reactor)
         reactor.now_ms = load(&reactor.shared.clock_ms)
         if reactor.now_ms < 0:
             reactor.now_ms = monotonic_ms()
@@ -229,7 +241,9 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
                 accept_some(reactor)
             else:
                 connection = find_connection(reactor, events[each].data.u64)
-                if connection != NULL:
+                if connection != NULL and sampled_ns:
+                    measured_event(reactor, connection, events[each].events, sampled_ns)
+                elif connection != NULL:
                     on_event(reactor, connection, events[each].events)
         if woken or reactor.pending != NULL:
             handle_messages(reactor)

@@ -22,6 +22,7 @@ cdef enum:
     LAYOUTS = 16
     SCRATCH_BYTES = 128 * 1024
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
+    LATENCY_BUCKETS = 17  # of the times of look-ups; the last one has no bound
 
 # Sizes in bytes, all from the configuration. Fixed.
 cdef struct Limits:
@@ -47,6 +48,8 @@ cdef struct Shared:
     int reactor_count
     uint32_t counted_keys_max
     bint counts_clients
+    bint samples  # whether look-ups are measured, see latency.pxd
+    int64_t latency_bounds_ns[LATENCY_BUCKETS]  # of all buckets but the last
     Owner control  # the thread of control, for debug builds
     # Written by control, read by reactors. Atomic.
     int64_t enabled  # 0: every look-up is handed over
@@ -56,6 +59,7 @@ cdef struct Shared:
     int64_t largest_of_loop[2]  # the bytes of the largest holder of control's loop; see shedding.pyx
     # Written by control and by all reactors. Atomic.
     int64_t connections
+    int64_t turned_away  # connections that were closed at once, beyond `connections_max`
     int64_t held_bytes[2]  # of each kind of holders.pxd, with those of control's loop
     int64_t asked[2]  # not 0: an owner was asked to close its largest holder and has not begun
     int64_t replied_bytes  # of control's answers that no reactor has looked at
@@ -86,6 +90,8 @@ cdef struct Reactor:
     int64_t rounds  # times that all ready sockets were served
     int64_t answered  # look-ups with a route
     int64_t absent  # look-ups without one
+    int64_t latency[2][LATENCY_BUCKETS]  # sampled look-ups with a route [0] and without [1], by their time
+    int64_t latency_ns[2]  # their times added up
     # Reactor thread only, from here on.
     Owner thread  # for debug builds
     bint is_accepting
@@ -100,6 +106,8 @@ cdef struct Reactor:
     uint32_t idle_left  # indexes below this one are not yet checked for idle connections
     int64_t idle_at_ms
     size_t turn_bytes
+    int rounds_to_sample
+    uint32_t sample_state
     Holders holders[2]
     Connection **connections  # the connection table, `table_count` of `table_room` indexes used or free
     uint32_t table_count

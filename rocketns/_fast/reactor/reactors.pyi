@@ -34,7 +34,7 @@ class Reactors:
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
     Control only: `listen`, `take`, `reply`, `done_with`, `hold_here`, `is_to_close_here`, `count_lookups`,
-    `drain_lookups`, `stop`. A reactor's thread: `run`. Any thread: all others.
+    `measure_lookups`, `drain_lookups`, `stop`. A reactor's thread: `run`. Any thread: all others.
     """
 
     slots: RouteSlots
@@ -113,6 +113,12 @@ class Reactors:
     def count_lookups(self, keys_max: int, by_client: bool) -> None:
         """Count the look-ups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
 
+    def measure_lookups(self, bounds_ns: list[int]) -> None:
+        """Sample the times of look-ups, in buckets with these 16 upper bounds. Only before any loop runs."""
+
+    def latencies(self) -> list[tuple[list[int], int]]:
+        """Of look-ups with a route, and of those without: the sampled ones by bucket, and their nanoseconds in all."""
+
     def drain_lookups(self) -> tuple[list[tuple[str, str | None, int, int, int, int]], int, int]:
         """Rows that were counted since the last call; and look-ups and misses that found no room among the rows.
 
@@ -149,6 +155,10 @@ class Reactors:
     @property
     def connections(self) -> int:
         """Open connections, with those handed to control's loop."""
+
+    @property
+    def turned_away(self) -> int:
+        """Connections beyond ``connections_max``, which were closed at once."""
 
     def counters(self) -> list[tuple[int, int]]:
         """For each reactor: look-ups answered with a route, and with "topic not exist"."""

@@ -39,7 +39,7 @@ from rocketns._fast.connections.messages cimport (
     take_all,
 )
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
-from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, send_message
+from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, LATENCY_BUCKETS, send_message
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.reactor.shedding cimport LOOP, ask_to_close, who_is_to_close
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
@@ -305,6 +305,27 @@ cdef class Reactors:
             if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
                 raise MemoryError
 
+    def measure_lookups(self, list bounds_ns not None):
+        """Control, before `run`."""
+        if len(bounds_ns) != LATENCY_BUCKETS - 1:
+            raise ValueError(f"{len(bounds_ns)} bounds: {LATENCY_BUCKETS - 1} expected")
+        for place in range(LATENCY_BUCKETS - 1):
+            self.shared.latency_bounds_ns[place] = bounds_ns[place]
+        self.shared.samples = True
+
+    def latencies(self):
+        cdef list measured = []
+        cdef int64_t total_ns
+        for kind in range(2):
+            counts = [0] * LATENCY_BUCKETS
+            total_ns = 0
+            for number in range(self.count):
+                total_ns += load(&self.shared.reactors[number].latency_ns[kind])
+                for place in range(LATENCY_BUCKETS):
+                    counts[place] += load(&self.shared.reactors[number].latency[kind][place])
+            measured.append((counts, total_ns))
+        return measured
+
     def drain_lookups(self):
         """Control only. Tables are made and freed outside the mutex, which the reactor holds for each look-up."""
         cdef Counts old, new
@@ -356,6 +377,10 @@ cdef class Reactors:
     @property
     def connections(self):
         return load(&self.shared.connections)
+
+    @property
+    def turned_away(self):
+        return load(&self.shared.turned_away)
 
     def counters(self):
         return [

@@ -3,7 +3,7 @@
 A start reads millions of them. tests/fast/test_recorded_queues.py compares it with orjson and Python.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AsStringAndSize, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp
@@ -24,17 +24,21 @@ cdef inline const uint8_t *end_of_name(const uint8_t *at, const uint8_t *end) no
 
 
 def read_queues(bytes line not None, Py_ssize_t start, read_numbers):
-    cdef const uint8_t *at = <const uint8_t *>PyBytes_AS_STRING(line)
-    cdef const uint8_t *end = at + PyBytes_GET_SIZE(line)
+    cdef char *text
+    cdef Py_ssize_t size
+    cdef const uint8_t *at
+    cdef const uint8_t *end
     cdef const uint8_t *name
     cdef const uint8_t *numbers
     cdef const uint8_t *last_at = NULL
     cdef Py_ssize_t length, last_length = -1
     cdef dict queues = {}
     cdef object last = None
-    if start < 0 or start > end - at:
+    PyBytes_AsStringAndSize(line, &text, &size)
+    if start < 0 or start > size:
         return None
-    at += start
+    at = <const uint8_t *>text + start
+    end = <const uint8_t *>text + size
     while True:
         if end - at < BEFORE_NAME or memcmp(at, b'{"t":"', BEFORE_NAME) != 0:
             return None

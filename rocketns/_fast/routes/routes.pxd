@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
+from rocketns._fast.routes.digest_sums cimport Buckets
 from rocketns._fast.routes.slots cimport Change, Routes, Slot
 from rocketns._fast.system.threads cimport Owner, pthread_mutex_t
 
@@ -30,6 +31,7 @@ cdef class RouteSlots:
     cdef uint32_t fragment_count
     cdef uint32_t fragment_capacity
     cdef uint64_t registrations  # see `Slot.seen`
+    cdef Buckets buckets
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1
     cdef void lock(self) noexcept nogil

@@ -6,12 +6,14 @@ objects is done before and after that, so a look-up never waits for it.
 
 import secrets
 from bisect import bisect_left
+from hashlib import blake2b
 
 from cpython.tuple cimport PyTuple_GetItem
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove
 
+from rocketns._fast.routes.digest_sums cimport change_digest
 from rocketns._fast.routes.slots cimport (
     DEFAULT,
     STANDARD,
@@ -148,6 +150,9 @@ cdef class RouteSlots:
                 while done < count and set_entry(&pending[done]):
                     done += 1
                 self.unlock()
+            for place in range(done):
+                change_digest(&self.buckets, pending[place].slot,
+                              pending[place].digest - self.routes.fragments[pending[place].fragment].digest)
             for place in range(count):
                 if pending[place].fragment:
                     self.release(pending[place].fragment)
@@ -177,6 +182,7 @@ cdef class RouteSlots:
             else:
                 fragment, last = self.fragment_of(broker, broker_name, queues), queues
             pending[place].broker, pending[place].fragment = broker, fragment
+            pending[place].digest = self.routes.fragments[fragment].digest
         return 0
 
     def delete_topics(self, str broker_name, topics):
@@ -195,6 +201,7 @@ cdef class RouteSlots:
             memmove(&slot.entries[place], &slot.entries[place + 1], (slot.count - place - 1) * sizeof(RouteEntry))
             slot.count -= 1
             self.unlock()
+            change_digest(&self.buckets, slot, 0 - self.routes.fragments[fragment].digest)
             self.release(fragment)
             if slot.count == 0:
                 self.drop_slot(slot)
@@ -282,6 +289,7 @@ cdef class RouteSlots:
         new = &self.routes.fragments[fragment]
         set_bytes(&new.element, element)
         new.references, new.broker = 1, broker
+        new.digest = int.from_bytes(blake2b(element, digest_size=sizeof(uint64_t)).digest(), "little")
         for place in range(4):
             new.numbers[place] = queues[place]
         self.routes.brokers[broker].fragments += 1

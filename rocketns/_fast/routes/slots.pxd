@@ -44,6 +44,7 @@ cdef struct Fragment:
     uint32_t references
     uint32_t broker
     int32_t numbers[4]
+    uint64_t digest  # of the element, the same in every process
 
 # A broker of a topic, and its queues there: indexes in `Routes.brokers` and `Routes.fragments`.
 cdef struct RouteEntry:
@@ -67,6 +68,7 @@ cdef struct Slot:
     Slot *previous
     bint is_text  # the key is UTF-8; a str may hold halves of surrogate pairs
     uint32_t capacity
+    uint64_t digest  # the sum of its elements' digests, see digest_sums.pyx
     uint64_t seen  # number of the last registration with this topic; finds a key that comes twice
     void *topic  # the str, and a reference to it
     # Reactors read. Fixed, `key_length` bytes.
@@ -87,6 +89,7 @@ cdef struct Change:
     uint32_t broker
     uint32_t fragment
     uint32_t place
+    uint64_t digest  # of the fragment to set
 
 cdef void clear_bytes(Bytes *text) noexcept nogil
 cdef int set_bytes(Bytes *text, bytes data) except -1

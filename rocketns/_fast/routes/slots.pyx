@@ -19,11 +19,11 @@ cdef extern from *:
     """
     void prefetch "rocketns_prefetch"(const void *address) nogil
 
-# What many topics take; ARCHITECTURE.md has the first. Behind a slot's 104 bytes lies its key.
+# What many topics take; ARCHITECTURE.md has the first. Behind a slot's 112 bytes lies its key.
 assert_equal(sizeof(RouteEntry), 8)
 assert_equal(sizeof(BrokerEntry), 48)
-assert_equal(sizeof(Fragment), 40)
-assert_equal(sizeof(Slot), 112)
+assert_equal(sizeof(Fragment), 48)
+assert_equal(sizeof(Slot), 120)
 
 cdef bytes BROKERS = b'{"brokerDatas":['
 cdef bytes QUEUES = b'],"filterServerTable":{},"queueDatas":['

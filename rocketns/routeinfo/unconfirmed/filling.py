@@ -23,6 +23,7 @@ def fill(tables: RouteTables, known: KnownRoutes, reason: Reason, now_ms: int, c
             doubt = Doubt(reason, now_ms, now_ms + confirm_ms, broker.seen_epoch_ms)
             _put_live_entry(tables, broker, doubt, now_ms)
         tables.unheard[name] = Unheard()
+    tables.filled += len(tables.unconfirmed)
     tables.topic_queue_table.update(known.topics)
     tables.topic_queue_mapping_info_table.update(known.mappings)
     tables.static_topics.update(known.mappings)
@@ -51,7 +52,8 @@ def _latest(tables: RouteTables, group: KnownGroup) -> Iterator[KnownBroker]:
 
 def _put_live_entry(tables: RouteTables, broker: KnownBroker, doubt: Doubt, now_ms: int) -> None:
     key = BrokerAddrInfo(broker.cluster, broker.addr)
-    entry = BrokerLiveInfo(now_ms, broker.timeout_ms, broker.data_version, None, broker.ha_server_addr, doubt=doubt)
+    entry = BrokerLiveInfo(now_ms, broker.timeout_ms, broker.data_version, None, broker.ha_server_addr, doubt=doubt,
+                           has_registered=False)  # fmt: skip
     tables.put_live_entry(key, entry)
     tables.put_filter_servers(key, broker.filter_servers)
 

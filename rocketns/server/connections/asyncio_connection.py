@@ -8,6 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Protocol
 
 from rocketns._fast.codec.wire import next_frame
+from rocketns.addresses import unmapped
 from rocketns.config import Limits
 from rocketns.errors import MalformedFrame, TlsError
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
@@ -27,6 +28,8 @@ log = logging.getLogger("rocketns.channel")
 
 # Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
 JOINED_BYTES_MAX = 64 * 1024
+MALFORMED_FRAME = "malformed frame"
+TOO_MUCH_UNSENT_HERE = "too many unsent bytes"
 
 
 class Owner(Protocol):
@@ -42,11 +45,16 @@ class Owner(Protocol):
 
     def now_ms(self) -> int: ...
 
+    def now_epoch_ms(self) -> int: ...
+
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
         """The connection was accepted."""
 
     def closed(self, connection: AsyncioConnection, cause: Cause) -> None:
         """The connection is gone, whoever ended it."""
+
+    def note_end(self, why: str) -> None:
+        """The server ends a connection, and this is why."""
 
     def give_back(self, connection: AsyncioConnection, accepted: socket.socket, received: bytes) -> bool:
         """Let a reactor carry on a plain connection. False if there are no reactors."""
@@ -76,7 +84,11 @@ class AsyncioConnection(asyncio.Protocol):
         "host",
         "idle_ms_max",
         "in_flight",
+        "language",
         "last_active_ms",
+        "requests",
+        "since_epoch_ms",
+        "version",
     )
 
     def __init__(self, owner: Owner) -> None:
@@ -92,6 +104,10 @@ class AsyncioConnection(asyncio.Protocol):
         self._cause = Cause.CHANNEL_CLOSE
         self.address = self.host = "?"
         self.in_flight = 0
+        self.since_epoch_ms = owner.now_epoch_ms()
+        self.requests = 0
+        self.language: str | None = None
+        self.version: int | None = None
         self.idle_ms_max = owner.idle_ms_max
         self.last_active_ms = owner.now_ms()
 
@@ -100,7 +116,7 @@ class AsyncioConnection(asyncio.Protocol):
         self._transport = transport
         peer = transport.get_extra_info("peername")
         if peer:
-            self.address = f"{peer[0]}:{peer[1]}"
+            self.address = f"{unmapped(peer[0])}:{peer[1]}"
             self.host = host_of(self.address)
         self._owner.opened(self, transport)
 
@@ -111,8 +127,12 @@ class AsyncioConnection(asyncio.Protocol):
         self._transport = None
         self._owner.closed(self, cause)
 
+    def note_sender(self, language: str | None, version: int) -> None:
+        self.language, self.version = language, version
+
     def begin_request(self) -> None:
         self.in_flight += 1
+        self.requests += 1
 
     def end_request(self) -> None:
         self.in_flight -= 1
@@ -120,6 +140,10 @@ class AsyncioConnection(asyncio.Protocol):
     def forgive(self, missed_ms: int) -> None:
         """The server did not run for this time, so it does not count as idle."""
         self.last_active_ms += missed_ms
+
+    @property
+    def is_tls(self) -> bool:
+        return self._tls is not None
 
     @property
     def is_open(self) -> bool:
@@ -156,6 +180,8 @@ class AsyncioConnection(asyncio.Protocol):
         except MalformedFrame as error:
             self.close(str(error))
         if self._tls is not None and self._tls.ended is not None:  # after the frames that came before the end
+            if self._handshake is not None:
+                self._owner.handshakes.note_end(succeeded=False)
             self.close(self._tls.ended)
 
     def _shake_hands(self, handshake: Handshake) -> None:
@@ -198,6 +224,8 @@ class AsyncioConnection(asyncio.Protocol):
     def _decrypt(self, stream: TlsStream, data: bytes) -> bytes:
         plain = stream.receive(data)
         if stream.is_handshaken:
+            if self._handshake is not None:
+                self._owner.handshakes.note_end(succeeded=True)
             self._handshake = None
         if self._transport is not None:
             self._transport.write(stream.outgoing())
@@ -214,7 +242,7 @@ class AsyncioConnection(asyncio.Protocol):
             if size == NEED_MORE:
                 break
             if size == MALFORMED:
-                self.close("malformed frame")
+                self.close(MALFORMED_FRAME)
                 break
             self._owner.control.submit(self, bytes(memoryview(self._buffer)[taken : taken + size]))
             taken += size
@@ -265,7 +293,7 @@ class AsyncioConnection(asyncio.Protocol):
             self.abort(self._cause, str(error))
             return
         if self.unsent_bytes > self._owner.limits.outgoing_bytes_max:
-            self.abort(self._cause, "too many unsent bytes")
+            self.abort(self._cause, TOO_MUCH_UNSENT_HERE)
             return
         self._owner.hold(OUTPUT, self, self.unsent_bytes)
         self._owner.hold_to(OUTPUT)
@@ -294,6 +322,7 @@ class AsyncioConnection(asyncio.Protocol):
         self._send()
         if self._transport is not None and not self._transport.is_closing():
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why)
+            self._owner.note_end(why)
             self._transport.write(b"" if self._tls is None else self._tls.end())
             self._transport.close()
 
@@ -301,6 +330,7 @@ class AsyncioConnection(asyncio.Protocol):
         """End the connection at once. The broker on it is unregistered for ``cause``."""
         if self._transport is not None:
             log.info("closeChannel: close the connection to remote address[%s]: %s", self.address, why or cause)
+            self._owner.note_end(why or cause)
             self._cause = cause
             self._drop_incoming(len(self._buffer))
             self._owner.hold(OUTPUT, self, 0)

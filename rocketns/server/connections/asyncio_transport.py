@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections import Counter
 from itertools import islice
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
-from rocketns.server.connections.asyncio_connection import AsyncioConnection
+from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, TOO_MUCH_UNSENT_HERE, AsyncioConnection
 from rocketns.server.connections.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Holders
 from rocketns.server.control.control import Control
 from rocketns.server.listening import Listening
@@ -23,13 +24,21 @@ log = logging.getLogger("rocketns.transport")
 
 # Few enough that the connections beyond connectionsMax are closed before the spare descriptors run out.
 ACCEPTED_AT_ONCE_MAX = 16
+NOT_TAKEN = "its last answers were not taken"
+TOO_MANY = "more connections than connectionsMax"
+OTHER_END = "other"
+ENDS = frozenset({
+    NOT_TAKEN, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE, MALFORMED_FRAME,
+    str(Cause.CHANNEL_IDLE),
+})  # fmt: skip
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
 
 
 class AsyncioTransport:
     """Runs on the event loop's thread. With ``reactors`` it carries only the connections that they give to it.
 
-    Those begin with TLS or a PROXY header.
+    Those begin with TLS or a PROXY header. ``opened_total`` counts, ``ended`` by the reason why the server ended them:
+    any thread may read both.
     """
 
     def __init__(
@@ -41,6 +50,8 @@ class AsyncioTransport:
         self.tls = tls
         self.handshakes = Handshakes(clock.spent_ns)
         self.connections: set[AsyncioConnection] = set()
+        self.opened_total = 0
+        self.ended: Counter[str] = Counter()
         self._clock = clock
         self._netty = configuration.netty
         self._reactors = reactors
@@ -74,6 +85,9 @@ class AsyncioTransport:
     def now_ms(self) -> int:
         return self._clock.now().ms
 
+    def now_epoch_ms(self) -> int:
+        return self._clock.now().epoch_ms
+
     @property
     def idle_ms_max(self) -> int:
         return self._netty.idle_ms_max
@@ -89,8 +103,9 @@ class AsyncioTransport:
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
         """A connection was accepted. Beyond ``connectionsMax`` it is closed at once."""
         self.connections.add(connection)
+        self.opened_total += 1
         if len(self.connections) > self.limits.connections_max:
-            connection.abort(Cause.CHANNEL_CLOSE, f"more than {self.limits.connections_max} connections")
+            connection.abort(Cause.CHANNEL_CLOSE, TOO_MANY)
             return
         self._set_options(transport)
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", connection.address)
@@ -102,6 +117,10 @@ class AsyncioTransport:
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         if self._receive_buffer_bytes > 0:
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
+
+    def note_end(self, why: str) -> None:
+        """The server ends a connection. Only reasons that are constants are kept apart: peers influence the others."""
+        self.ended[why if why in ENDS else OTHER_END] += 1
 
     def closed(self, connection: AsyncioConnection, cause: Cause) -> None:
         """A connection is gone, whoever ended it."""
@@ -118,6 +137,11 @@ class AsyncioTransport:
     def incoming_bytes(self) -> int:
         """Bytes of frames that are not complete, or must wait."""
         return self._holders[INPUT].total
+
+    @property
+    def outgoing_bytes(self) -> int:
+        """Bytes of answers that peers have not taken."""
+        return self._holders[OUTPUT].total
 
     def hold(self, kind: int, connection: AsyncioConnection, size: int) -> int:
         """Set the bytes of a kind that the connection holds, `INPUT` or `OUTPUT`. Returns the change."""
@@ -145,7 +169,7 @@ class AsyncioTransport:
     def close_idle(self) -> None:
         """End idle connections, and connections that could not finish closing since the last call."""
         for connection in list(islice(self._closing & self.connections, CLOSED_AT_ONCE_MAX)):
-            connection.abort(Cause.CHANNEL_CLOSE, "its last answers were not taken")
+            connection.abort(Cause.CHANNEL_CLOSE, NOT_TAKEN)
         now_ms = self.now_ms()
         idle = (one for one in self.connections if 0 < one.idle_ms_max <= now_ms - one.last_active_ms and one.is_open)
         for connection in list(islice(idle, CLOSED_AT_ONCE_MAX)):

@@ -10,18 +10,23 @@ from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext
 from rocketns.protocol import command
-from rocketns.protocol.codes import V5_3_1, ResponseCode, SerializeType
+from rocketns.protocol.codes import V5_3_1, LanguageCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.connection import Connection
 from rocketns.server.clock import Clock
+from rocketns.server.control.measures import Measures
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery
+from rocketns.server.requests.peek import UNKNOWN
 
 log = logging.getLogger("rocketns.control")
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
+# A peer may name a language of any length.
+OTHER = LanguageCode.OTHER.name
+LANGUAGES: dict[str | None, str] = {name: name for name in LanguageCode.__members__}
 TOO_LARGE = dispatch.reply_of(RequestError("the answer does not fit into a frame"))
 
 
@@ -41,13 +46,23 @@ class Answering:
         self._product = product
         self._serialize_type = serialize_type
         self._when_written = when_written
+        self._measures: Measures | None = None
+        self._began_ns = 0
+
+    def measure(self, measures: Measures) -> None:
+        """Count requests from now on."""
+        self._measures = measures
 
     def serve(self, connection: Connection, frame: bytes | memoryview, *, is_refused: bool) -> bool:
         """Answer a frame, with OVERLOAD if it was refused.
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
+        if self._measures is not None:
+            self._began_ns = self._clock.spent_ns()
         request = _decode(connection, frame)
+        if request is not None:
+            connection.note_sender(LANGUAGES.get(request.language, OTHER), request.version)
         if request is None or request.is_response:
             connection.end_request()
         elif is_refused:
@@ -67,23 +82,27 @@ class Answering:
         if self._context.cluster_test and reply.code == ResponseCode.TOPIC_NOT_EXIST:
             self._answer_from_product(connection, request, reply)
         elif reply.after is not None:
-            reply.after(partial(self._answer_written, connection, request, reply))
+            reply.after(partial(self._answer_written, connection, request, reply, self._began_ns))
         elif is_being_written and self._when_written is not None:
-            self._when_written(partial(self._answer_written, connection, request, reply, None))
+            self._when_written(partial(self._answer_written, connection, request, reply, self._began_ns, None))
         else:
             self._answer(connection, request, reply)
 
     def _answer_written(
-        self, connection: Connection, request: RemotingCommand, reply: Reply, failure: str | None
+        self, connection: Connection, request: RemotingCommand, reply: Reply, began_ns: int, failure: str | None
     ) -> None:
         """The change is on disk, or could not be written: then ``failure`` is the answer."""
+        self._began_ns = began_ns
         self._answer(connection, request, reply if failure is None else dispatch.reply_of(RequestError(failure)))
         connection.flush()
 
     def _answer_from_product(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         """Cluster-test mode: ask the product environment, and answer ``reply`` if it does not know the topic either."""
 
+        began_ns = self._began_ns
+
         def answer(found: Reply | None) -> None:
+            self._began_ns = began_ns
             self._answer(connection, request, found or reply)
             connection.flush()
 
@@ -91,8 +110,14 @@ class Answering:
 
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()
+        if self._measures is not None:
+            self._count(self._measures, request, reply)
         if not request.is_oneway and connection.is_open:
             connection.write(self._encode(reply, request))
+
+    def _count(self, measures: Measures, request: RemotingCommand, reply: Reply) -> None:
+        code = request.code if request.code in dispatch.PROCESSORS else UNKNOWN
+        measures.answered(code, reply.code, self._clock.spent_ns() - self._began_ns)
 
     def _encode(self, reply: Reply, request: RemotingCommand) -> bytes:
         """The answer's frame. An answer that cannot be encoded, such as a header of 16 MiB, becomes an error."""

@@ -15,10 +15,12 @@ from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.control.measures import Measures
+from rocketns.server.control.slowness import SlowTurns
 from rocketns.server.requests.gate import Gate
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Parked
-from rocketns.server.requests.peek import UNKNOWN
+from rocketns.server.requests.peek import UNKNOWN, request_code
 
 log = logging.getLogger("rocketns.control")
 
@@ -49,6 +51,8 @@ class Control:
         self._turn_is_due = False
         self._stopped = False
         self._gate = Gate()
+        self._measures: Measures | None = None
+        self.slow_turns = SlowTurns()
 
     def submit(
         self, connection: Connection, frame: bytes | memoryview, release: Callable[[int], object] | None = None
@@ -68,6 +72,16 @@ class Control:
     def waiting_requests(self) -> int:
         """The number of requests in the inbox."""
         return len(self._inbox)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Their bytes, with those of the requests that wait for the end of the start, or for their peer to read."""
+        return self._inbox.bytes + self._gate.bytes + self._parked.bytes
+
+    def measure(self, measures: Measures) -> None:
+        """Count requests and turns from now on."""
+        self._measures = measures
+        self._answering.measure(measures)
 
     def stop(self) -> None:
         """Process nothing more. Waiting requests are dropped, as in Java, so slow ones do not delay the exit."""
@@ -124,15 +138,24 @@ class Control:
         self._turn_is_due = False
         if self._stopped:
             return
+        began_ns = after_ns = self._clock.spent_ns()
         try:
             for connection in self._serve_some():
                 connection.flush()
                 if connection.has_ended:  # a request that waited beyond the end may have registered a broker
                     self.connection_closed(connection, Cause.CHANNEL_CLOSE)
+            after_ns = self._clock.spent_ns()
             self._housekeeping.apply()
         finally:  # an unforeseen error must not leave the other requests waiting
             if self._inbox or self._housekeeping.has_waiting:
                 self._want_turn()
+            self._end_turn(began_ns, after_ns)
+
+    def _end_turn(self, began_ns: int, after_ns: int) -> None:
+        now_ns = self._clock.spent_ns()
+        self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
+        if self._measures is not None:
+            self._measures.turns.observe((now_ns - began_ns) / 1e9)
 
     def _serve_some(self) -> set[Connection]:
         """Serve the waiting requests for one turn, and charge each connection for its own.
@@ -150,6 +173,9 @@ class Control:
             self._serve_or_park(connection, waiting)
             began_ns, now_ns = now_ns, self._clock.spent_ns()
             self._inbox.charge(now_ns - began_ns)
+            self.slow_turns.note(connection, waiting, now_ns - began_ns)
+            if log.isEnabledFor(logging.DEBUG):
+                _log_request(connection, waiting, now_ns - began_ns)
             if now_ns >= ends_ns:
                 break
         return served
@@ -197,3 +223,9 @@ class Control:
         for waiting in self._inbox.drop(connection, keeps):
             connection.end_request()
             waiting.release_once()
+
+
+def _log_request(connection: Connection, waiting: Waiting, cost_ns: int) -> None:
+    code, cost_ms = request_code(waiting.frame), round(cost_ns / 1e6, 3)
+    log.debug("request code %d of %s, %d bytes, took control %.3f ms", code, connection.address, waiting.size, cost_ms,
+              extra={"code": code, "peer": connection.address, "cost_ms": cost_ms})  # fmt: skip

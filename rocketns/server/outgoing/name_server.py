@@ -22,6 +22,13 @@ from rocketns.protocol.encoding import encode_request
 from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
 
 ANSWER_WITHIN_S = 3.0
+# A topic that no broker has. "Topic not exist" is the answer of a name server that is ready.
+HEALTH_TOPIC = "rocketns-health"
+NOT_READY: dict[int, str] = {
+    ResponseCode.SYSTEM_ERROR: "it starts, or waits for its brokers",
+    ResponseCode.SYSTEM_BUSY: "it is overloaded",
+    ResponseCode.GO_AWAY: "it drains, or stops",
+}
 
 Decoded = TypeVar("Decoded")
 
@@ -61,6 +68,12 @@ class NameServer:
         """The route of a topic as JSON with quoted keys, not checked. None if there is none."""
         answer = await self._route_answer(topic)
         return None if answer is None else answer.body or b""
+
+    async def why_not_ready(self) -> str | None:
+        """The check of `/readyz`, by the name server protocol. None if route look-ups are answered."""
+        also = {ResponseCode.TOPIC_NOT_EXIST, *NOT_READY}
+        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": HEALTH_TOPIC}, also)
+        return NOT_READY.get(answer.code)
 
     async def kv(self, namespace: str) -> dict[str, str]:
         """The KV items of a namespace, none if there is no such namespace. No request lists namespaces."""

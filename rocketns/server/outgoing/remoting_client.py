@@ -110,17 +110,19 @@ class _Connection(asyncio.Protocol):
 
 
 class RemotingClient:
-    """Runs on the event loop's thread. ``read_tls`` gives the TLS properties.
+    """Runs on the event loop's thread. ``read_tls`` gives the TLS properties, ``failures`` is the log level of failures
+    to connect.
 
     A peer that sends an answer of more than ``answer_bytes_max`` is disconnected.
     """
 
     def __init__(
         self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S,
-        answer_bytes_max: int = FRAME_BYTES_MAX,
+        answer_bytes_max: int = FRAME_BYTES_MAX, failures: int = logging.WARNING,
     ) -> None:  # fmt: skip
         self.answer_bytes_max = answer_bytes_max
         self._read_tls = read_tls
+        self._failures = failures
         self._connect_timeout_s = connect_timeout_s
         self._connections: dict[str, _Connection] = {}
         self._opening: set[asyncio.Task[None]] = set()
@@ -169,13 +171,19 @@ class RemotingClient:
                 await loop.create_connection(lambda: connection, host.strip("[]"), port, ssl=context)
         except (OSError, ValueError, RocketnsError) as error:  # ValueError: a host that cannot be one
             reason = str(error) or "timeout"
-            log.warning("createChannel: connect remote host[%s] failed: %s", addr, reason)
+            log.log(self._failures, "createChannel: connect remote host[%s] failed: %s", addr, reason)
             connection.lost(f"connecting to {addr} failed: {reason}")
 
     async def _tls_context(self) -> ssl.SSLContext | None:
         """Made for each connection from the current files. In a thread, because it takes a while."""
         config = self._read_tls()
         return await asyncio.to_thread(client_context, config) if config.enable else None
+
+    def disconnect(self, addr: str) -> None:
+        """End the connection to ``host:port``, if there is one: the network may have lost it without a sign."""
+        connection = self._connections.get(addr)
+        if connection is not None:
+            connection.close()
 
     def forget(self, addr: str, connection: object) -> None:
         """A connection ended."""

@@ -17,6 +17,7 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     ConfigChanged,
     Event,
+    FleetDiffers,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -76,12 +77,19 @@ def _log(event: Event) -> None:
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
-        case BrokerIdsLeft() | TopicsDeleted() | MappingsPut():
-            pass  # Java has no line for them
-        case KvChanged() | ConfigChanged() | Stalled():
-            pass  # logged where they happen
+        case FleetDiffers():
+            _log_disagreement(event)
+        case BrokerIdsLeft() | TopicsDeleted() | MappingsPut() | KvChanged() | ConfigChanged() | Stalled():
+            pass  # Java has no line for the first three, and the others are logged where they happen
         case _:
             assert_never(event)
+
+
+def _log_disagreement(event: FleetDiffers) -> None:
+    if event.is_over:
+        log.info("no disagreement of name servers about the %s %s any more", event.kind, event.name)
+    else:
+        log.warning("name servers disagree about the %s %s: %s", event.kind, event.name, event.sides)
 
 
 def _log_sign_of_life(event: BrokerRegistered | BrokerHeartbeat) -> None:

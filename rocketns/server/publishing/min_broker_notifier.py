@@ -17,6 +17,7 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     ConfigChanged,
     Event,
+    FleetDiffers,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -52,7 +53,7 @@ class MinBrokerNotifier:
                 pass
             case KvChanged() | ConfigChanged():
                 pass
-            case Stalled():
+            case Stalled() | FleetDiffers():
                 pass
             case _:
                 assert_never(event)

@@ -18,6 +18,7 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     ConfigChanged,
     Event,
+    FleetDiffers,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -26,6 +27,7 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+from rocketns.server.publishing.route_digests import SlotDigests
 
 
 class _Shown(NamedTuple):
@@ -46,6 +48,7 @@ class Publisher:
 
     def __init__(self, tables: RouteTables) -> None:
         self.slots = RouteSlots(bodies.queue_data)
+        self.digests = SlotDigests(self.slots)
         self._tables = tables
         self._shown: dict[str, _Shown] = {}
 
@@ -78,8 +81,10 @@ class Publisher:
                 pass  # the tables list the groups that these events may have changed
             case MappingsPut():
                 pass  # the tables list the static topics
-            case BrokerConflict() | BrokerRefused() | BrokerDoubted() | KvChanged() | ConfigChanged() | Stalled():
+            case BrokerConflict() | BrokerRefused() | BrokerDoubted():
                 pass  # no route depends on them
+            case KvChanged() | ConfigChanged() | Stalled() | FleetDiffers():
+                pass  # likewise
             case _:
                 assert_never(event)
 

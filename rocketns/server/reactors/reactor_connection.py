@@ -31,6 +31,7 @@ ENDINGS: dict[int, tuple[Cause, str]] = {
 class ReactorConnection:
     """A `rocketns.routeinfo.connection.Connection` whose socket is a reactor's."""
 
+    is_tls = False
     __slots__ = (
         "_awaited",
         "_cause",
@@ -46,10 +47,16 @@ class ReactorConnection:
         "host",
         "in_flight",
         "is_open",
+        "language",
+        "requests",
+        "since_epoch_ms",
+        "version",
         "was_ended_here",
     )
 
-    def __init__(self, reactors: Reactors, number: int, address: str, high_water_bytes: int) -> None:
+    def __init__(
+        self, reactors: Reactors, number: int, address: str, high_water_bytes: int, since_epoch_ms: int
+    ) -> None:
         self._reactors = reactors
         self._number = number
         self._high_water_bytes = high_water_bytes
@@ -62,6 +69,10 @@ class ReactorConnection:
         self.address = address
         self.host = host_of(address)
         self.in_flight = 0
+        self.since_epoch_ms = since_epoch_ms
+        self.requests = 0
+        self.language: str | None = None
+        self.version: int | None = None
         self.is_open = True
         self.was_ended_here = False
         self.has_ended = False
@@ -70,8 +81,12 @@ class ReactorConnection:
         """The reactor counts a frame as in flight until a `flush` after its answer."""
         self._taken += 1
 
+    def note_sender(self, language: str | None, version: int) -> None:
+        self.language, self.version = language, version
+
     def begin_request(self) -> None:
         self.in_flight += 1
+        self.requests += 1
 
     def end_request(self) -> None:
         self.in_flight -= 1

@@ -11,7 +11,8 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 from rocketns._fast.connections.messages import Kind
 from rocketns._fast.reactor.reactors import Reactors
@@ -35,7 +36,10 @@ TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and ti
 
 
 class ReactorTransport:
-    """Plain connections. The others are given to the asyncio transport. Runs on control's thread."""
+    """Plain connections. The others are given to the asyncio transport. Runs on control's thread.
+
+    ``opened`` and ``lookups_handed_over`` count, ``endings`` by `Ending`: any thread may read them.
+    """
 
     def __init__(
         self, configuration: Configuration, reactors: Reactors, control: Control, clock: Clock,
@@ -56,12 +60,19 @@ class ReactorTransport:
         self._goes_on = False
         self._allowance = IdleAllowance()
         self._rounds_wanted: list[int] = []
-        self._lookups_handed_over = 0
+        self.lookups_handed_over = 0
+        self.opened = 0
+        self.endings: Counter[int] = Counter()
 
     @property
     def threads(self) -> Sequence[threading.Thread]:
         """One for each reactor. They run between `accept` and `stop`."""
         return self._threads
+
+    @property
+    def connections(self) -> Collection[ReactorConnection]:
+        """Those that are open. Control only."""
+        return self._connections.values()
 
     def accept(self, listening: socket.socket) -> None:
         """Accept all connections of a listening socket, which is this transport's from now on."""
@@ -111,7 +122,10 @@ class ReactorTransport:
             self._control.resume(connection)
 
     def _opened(self, number: int, address: str) -> None:
-        self._connections[number] = ReactorConnection(self._reactors, number, address, self._high_water_bytes)
+        self.opened += 1
+        since_epoch_ms = self._clock.now().epoch_ms
+        connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes, since_epoch_ms)
+        self._connections[number] = connection
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
     def _moved(self, number: int, to: int) -> None:
@@ -121,6 +135,7 @@ class ReactorTransport:
 
     def _closed(self, number: int, ending: int) -> None:
         connection = self._connections.pop(number)
+        self.endings[ending] += 1
         cause = connection.ended(ending)
         if cause is Cause.CHANNEL_IDLE:
             log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", connection.address)
@@ -132,7 +147,7 @@ class ReactorTransport:
             self._reactors.done_with(len(frame))
             return
         connection.took_frame()
-        self._lookups_handed_over += seems_look_up(frame)
+        self.lookups_handed_over += seems_look_up(frame)
         self._control.submit(connection, frame, self._reactors.done_with)
 
     def close_idle(self) -> None:
@@ -163,4 +178,4 @@ class ReactorTransport:
         self._listening = None
         counted = self._reactors.counters()
         log.info("route look-ups: %d answered by reactors, %d handed over",
-                 sum(map(sum, counted)), self._lookups_handed_over)  # fmt: skip
+                 sum(map(sum, counted)), self.lookups_handed_over)  # fmt: skip

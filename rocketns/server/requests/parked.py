@@ -22,6 +22,11 @@ class Parked:
         self._bytes_max = bytes_max
 
     @property
+    def bytes(self) -> int:
+        """What all frames hold."""
+        return self._bytes
+
+    @property
     def is_over(self) -> bool:
         return self._bytes > self._bytes_max
 

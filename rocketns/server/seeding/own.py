@@ -18,15 +18,15 @@ async def is_own(addr: str, own_port: int) -> bool:
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(RESOLVE_WITHIN_S):
             found = await loop.getaddrinfo(host.strip("[]"), own_port, type=socket.SOCK_DGRAM)
-        return any(_is_of_this_machine(family, str(address[0])) for family, _, _, _, address in found)
+        return any(_is_of_this_machine(family, address) for family, _, _, _, address in found)
     return False
 
 
-def _is_of_this_machine(family: int, host: str) -> bool:
-    """The system binds a socket only to addresses of its own."""
+def _is_of_this_machine(family: int, address: tuple[object, ...]) -> bool:
+    """The system binds a socket only to addresses of its own. Of IPv6 their scope is a part."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            probe.bind((host, 0))
+            probe.bind((address[0], 0, *address[2:]))
         except OSError:
             return False
     return True

@@ -128,9 +128,10 @@ class _Reading:
         if not queues:
             return
         self._known.topics[topic] = queues
-        mappings = route.topic_queue_mapping_by_broker
-        if mappings:
-            self._known.mappings[topic] = {name: info for name, info in mappings.items() if name in groups}
+        mappings = route.topic_queue_mapping_by_broker or {}
+        for name, info in mappings.items():
+            if name in groups:
+                self._known.mappings.setdefault(topic, {})[name] = info
         for addr, servers in route.filter_server_table.items():
             broker = self._by_addr.get(addr)
             if broker is not None and servers:

@@ -27,6 +27,7 @@ WhenReady = Callable[["Context | None"], None]
 class TlsContexts:
     """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
+    ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock; None if there is none.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
     """
 
@@ -37,6 +38,8 @@ class TlsContexts:
         self._test_mode = config.test_mode
         self._context: Context | None = None
         self._loaded = False
+        self.certificate_ends_s: float | None = None
+        self.load_failures = 0
         self._making = ThreadPoolExecutor(1, "tls")  # not the loop's executor, which slow DNS look-ups may fill
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: list[WhenReady] = []
@@ -82,9 +85,11 @@ class TlsContexts:
         made = await asyncio.get_running_loop().run_in_executor(self._making, self._make)
         self._loaded = True
         if isinstance(made, TlsError):
+            self.load_failures += 1
             log.error("Failed to create SslContext for server: %s", made)
         else:
             self._context = made
+            self.certificate_ends_s = tls_server.certificate_ends_s(made)
             log.info("SslContext created for server")
         waiting, self._waiting = self._waiting, []
         for callback in waiting:

@@ -32,6 +32,12 @@ class Handshakes:
         self._hosts: Shares[str] = Shares()
         self._waiting: dict[str, dict[Peer, None]] = {}
         self._turn_is_due = False
+        self.succeeded = self.failed = 0
+
+    def note_end(self, *, succeeded: bool) -> None:
+        """A handshake is over."""
+        self.succeeded += succeeded
+        self.failed += not succeeded
 
     def want(self, peer: Peer) -> None:
         """Let it go on when it is its turn."""

@@ -59,6 +59,14 @@ def _read(path: str) -> bytes:
         raise TlsError(f"{path} cannot be read: {error.strerror}") from error
 
 
+def certificate_ends_s(context: Context) -> float | None:
+    """When the context's certificate ends, in seconds of the wall clock; None if it has none."""
+    from OpenSSL import SSL
+
+    certificate = SSL.Connection(context, None).get_certificate()
+    return None if certificate is None else certificate.to_cryptography().not_valid_after_utc.timestamp()
+
+
 def _certificates(path: str, pem: bytes) -> list[Certificate]:
     from cryptography.x509 import load_pem_x509_certificates
 

@@ -7,7 +7,7 @@
 
 _shtab_rocketns_get_subparsers=(brokers topics route kv config connections)
 _shtab_rocketns_audit_subparsers=(run ingest report stream explain demo)
-_shtab_rocketns_subparsers=(get diff top completion audit)
+_shtab_rocketns_subparsers=(get diff top health completion audit)
 
 _shtab_rocketns_get_brokers_option_strings=(-h --help -n --namesrvAddr --json --timeout -D)
 _shtab_rocketns_get_topics_option_strings=(-h --help -n --namesrvAddr --json --timeout -D)
@@ -18,6 +18,7 @@ _shtab_rocketns_get_connections_option_strings=(-h --help -n --namesrvAddr --jso
 _shtab_rocketns_get_option_strings=(-h --help)
 _shtab_rocketns_diff_option_strings=(-h --help --settle --lookups-per-second --json --timeout -D)
 _shtab_rocketns_top_option_strings=(-h --help --interval --rounds --json --timeout -D)
+_shtab_rocketns_health_option_strings=(-h --help -n --namesrvAddr --json --timeout -D)
 _shtab_rocketns_completion_option_strings=(-h --help)
 _shtab_rocketns_audit_run_option_strings=(-h --help --journal --out --from --to --min-window --groups --dead-days --target --csv --master --conf)
 _shtab_rocketns_audit_ingest_option_strings=(-h --help --journal --out --master --conf)
@@ -26,15 +27,16 @@ _shtab_rocketns_audit_stream_option_strings=(-h --help --journal --out --checkpo
 _shtab_rocketns_audit_explain_option_strings=(-h --help --at --journal --out --master --conf)
 _shtab_rocketns_audit_demo_option_strings=(-h --help --out --events --seed --master --conf)
 _shtab_rocketns_audit_option_strings=(-h --help)
-_shtab_rocketns_option_strings=(-h --help -c --configFile -p --printConfigItem -n --namesrvAddr -D --log-files --log-level --reactors --version)
+_shtab_rocketns_option_strings=(-h --help -c --configFile -p --printConfigItem -n --namesrvAddr -D --log-files --log-level --log-format --reactors --version)
 
 
 
 _shtab_rocketns_get_pos_0_choices=(brokers topics route kv config connections)
 _shtab_rocketns_completion_pos_0_choices=(bash zsh)
 _shtab_rocketns_audit_pos_0_choices=(run ingest report stream explain demo)
-_shtab_rocketns_pos_0_choices=(get diff top completion audit)
+_shtab_rocketns_pos_0_choices=(get diff top health completion audit)
 _shtab_rocketns___log_level_choices=(DEBUG INFO WARNING ERROR)
+_shtab_rocketns___log_format_choices=(text json)
 
 _shtab_rocketns_get_brokers__h_nargs=0
 _shtab_rocketns_get_brokers___help_nargs=0
@@ -65,6 +67,9 @@ _shtab_rocketns_top_pos_0_nargs='*'
 _shtab_rocketns_top__h_nargs=0
 _shtab_rocketns_top___help_nargs=0
 _shtab_rocketns_top___json_nargs=0
+_shtab_rocketns_health__h_nargs=0
+_shtab_rocketns_health___help_nargs=0
+_shtab_rocketns_health___json_nargs=0
 _shtab_rocketns_completion__h_nargs=0
 _shtab_rocketns_completion___help_nargs=0
 _shtab_rocketns_audit_run__h_nargs=0

@@ -14,6 +14,7 @@ _shtab_rocketns_commands() {
     completion:'bash:  source <(rocketns completion bash)'
     diff:'Compare the brokers, the routes of all topics and the order configuration of several name servers, Java'"'"'s or rocketns.'
     get:'print what a name server, Java'"'"'s or rocketns, has'
+    health:'One route look-up through the name server'"'"'s own port, for health checks and scripts. A name server that starts,'
     top:'Brokers of several name servers, Java'"'"'s or rocketns, side by side: where they differ, and what changed lately. With rich'
   )
   _describe 'rocketns commands' _commands
@@ -35,7 +36,7 @@ _shtab_rocketns_get_commands() {
   local _commands=(
     brokers:'all brokers: cluster, group, id, address, zone'
     config:'all properties'
-    connections:'not to be had yet: no request of the name server protocol lists connections'
+    connections:'the connections of a rocketns with a management port'
     kv:'the KV items of a namespace'
     route:'the brokers and queues of a topic'
     topics:'the names of all topics'
@@ -51,6 +52,7 @@ _shtab_rocketns_options=(
   "*-D[a Java system property, see below]:<name>=<value>:"
   "--log-files[log to \~\/logs\/rocketmqlogs\/namesrv.log as Java does\; by default to standard output]"
   "--log-level[DEBUG, INFO, WARNING, ERROR\; by default INFO]:<arg>:(DEBUG INFO WARNING ERROR)"
+  "--log-format[text, as Java\'s log, or json\: one object a line, times in UTC\; by default text]:<arg>:(text json)"
   "--reactors[threads that may carry plain connections and answer route look-ups, 0 to 8\; by default one for each core\; 0 lets the asyncio loop carry all. Takes precedence over rocketns.reactors]:<n>:"
   "(- : *)--version[print the version and exit]"
 )
@@ -244,6 +246,17 @@ _shtab_rocketns_get_topics_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_rocketns_get_topics_defaults_added=0
 
+_shtab_rocketns_health_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  {-n,--namesrvAddr}"[the name server\; by default 127.0.0.1\:9876]:HOST:PORT:"
+  "--json[print JSON, for programs]"
+  "--timeout[time for each answer\; by default 10]:SECONDS:"
+  "*-D[a system property for TLS, as of the server\: -Dtls.enable\=true]:<name>=<value>:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_rocketns_health_defaults_added=0
+
 _shtab_rocketns_top_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--interval[time between two rounds\; by default 2]:SECONDS:"
@@ -280,6 +293,7 @@ _shtab_rocketns() {
         completion) _arguments -C -s $_shtab_rocketns_completion_options ;;
         diff) _arguments -C -s $_shtab_rocketns_diff_options ;;
         get) _shtab_rocketns_get ;;
+        health) _arguments -C -s $_shtab_rocketns_health_options ;;
         top) _arguments -C -s $_shtab_rocketns_top_options ;;
       esac
   esac

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
@@ -53,6 +54,14 @@ ACTING = Kind("5.5 acting", 513, searches=True, acting=True)
 ASKING = Kind("5.5 asking", 513, searches=True, asks_first=True)
 
 
+class Ended(NamedTuple):
+    """A process of a broker that is over. ``is_silent``: its connections were not closed, and its host is down."""
+
+    started_us: int
+    ended_us: int
+    is_silent: bool
+
+
 @dataclass
 class Said:
     """A registration: when it was sent and answered, and what it named. ``is_waiting``: it may be answered yet."""
@@ -91,6 +100,16 @@ class Group:
     name: str
     topics: dict[str, Queues]
     counter: int = 1
+    zone: str | None = None
+    static: tuple[str, ...] = ()
+
+    def mappings(self) -> dict[str, object]:
+        """Of its static topics; each epoch moves a queue."""
+        return {
+            name: {"bname": self.name, "currIdMap": {"0": self.counter % 4}, "dirty": False, "epoch": self.counter,
+                   "scope": "__global__", "topic": name, "totalQueues": 4}
+            for name in self.static
+        }  # fmt: skip
 
 
 class Broker:
@@ -109,7 +128,7 @@ class Broker:
         self.random = world.random_of(f"broker {self.name} {broker_id}")
         self.process: BrokerProcess | None = None
         self.standings: dict[str, Standing] = {}
-        self.ends: dict[str, tuple[int, bool]] = {}
+        self.ends: dict[str, Ended] = {}
         self.has_left = False
         self.started_us = 0
         self.forget_standings()
@@ -198,9 +217,9 @@ class Broker:
             return
         topics = dict(self.group.topics if only is None else only)
         configs = [topic_config(name, read, write, perm) for name, (read, write, perm) in topics.items()]
-        body = register_body(configs, self._version())
+        body = register_body(configs, self._version(), mapping=self.group.mappings())
         acting = {"heartbeatTimeoutMillis": str(ACTING_TIMEOUT_MS), "enableActingMaster": "true"}
-        more = acting if self.kind.acting else {}
+        more = (acting if self.kind.acting else {}) | {"zoneName": self.group.zone}
         ext = register_ext(self.cluster, self.name, self.addr, self.broker_id, body, **more)
         for remote in process.remotes:
             self._register(process, remote, ext, body, Said(self.world.now_us, self.group.counter, topics))
@@ -244,18 +263,23 @@ class Broker:
         """The host is gone; nobody is told."""
         self.network.down.add(self.host)
         self._end(vanishes=True)
+        # Its process may have ended before.
+        self.ends[self.host] = self.ends.get(self.host, self._ended())._replace(is_silent=True)
 
     def _end(self, *, vanishes: bool) -> None:
         process = self.process
         if process is None or not process.is_alive:
             return
         process.die()
-        self.ends[self.host] = (self.world.now_us, vanishes)
+        self.ends[self.host] = self._ended()._replace(is_silent=vanishes)
         self.network.listeners.pop((self.host, 10911), None)
         for remote in process.remotes:
             remote.abandon(vanishes=vanishes)
         for socket in process.visitors:
             socket.vanish() if vanishes else socket.close()
+
+    def _ended(self) -> Ended:
+        return Ended(self.started_us, self.world.now_us, is_silent=True)
 
     def stop(self) -> None:
         """Say so to each name server (104), wait for each answer up to 3 s, and end."""
@@ -285,6 +309,14 @@ class Broker:
     def move(self, host: str) -> None:
         """The next process has another address (a pod that was rescheduled)."""
         self.host = host
+
+
+def a_group(random: random.Random, name: str) -> Group:
+    """Some have a zone, and some have static topics."""
+    topics = some_topics(random)
+    zone = random.choice([None, None, "z1", "z2"])
+    static = tuple(random.sample(sorted(topics), 1)) if random.random() < 0.3 else ()
+    return Group(name, topics, zone=zone, static=static)
 
 
 def some_topics(random: random.Random) -> dict[str, Queues]:

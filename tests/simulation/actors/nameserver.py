@@ -12,6 +12,7 @@ from rocketns.controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Event
 from rocketns.server.clock import Clock
+from rocketns.server.listening import Listening
 from tests.simulation.actors.threads import JournalWork
 from tests.simulation.world.disk import Disk
 from tests.simulation.world.errors import Violation
@@ -19,7 +20,7 @@ from tests.simulation.world.filesystem import ROOT, FileSystem
 from tests.simulation.world.loop import VirtualLoop
 from tests.simulation.world.network import Network, Socket
 from tests.simulation.world.scheduler import START_EPOCH_MS, Process, World
-from tests.simulation.world.transport import ListeningSocket, VirtualTransport
+from tests.simulation.world.transport import KeptSocket, ListeningSocket, VirtualTransport
 
 PORT = 9876
 # The virtual cost of each piece of work that control measures.
@@ -71,10 +72,22 @@ class NameServerProcess(Process):
             configuration = Configuration.build(str(self.server.config_path), home=self.server.home)
             if self.server.buffer_bytes is not None:
                 configuration.journal.journal_buffer_bytes = self.server.buffer_bytes
-            self.controller = NamesrvController(configuration, self.server.clock)
+            self.controller = NamesrvController(configuration, self.server.clock, self._passed())
             self._watch(self.controller)
         if self.is_alive:
             self.loop.run_now(self._start())
+
+    def _passed(self) -> Listening | None:
+        """The supervisor's socket. It stays open when this process ends."""
+        server = self.server
+        if not server.keeps_socket:
+            return None
+        if server.kept is None:
+            server.kept = KeptSocket(server.network, (server.host, PORT), self.sockets)
+            server.kept.listen()
+        server.kept.opened = self.sockets
+        self.listening = server.kept
+        return Listening(server.kept, is_passed=True)  # type: ignore[arg-type]
 
     async def _start(self) -> None:
         with self.world.judging():
@@ -171,6 +184,8 @@ class NameServer:
         self.disk = Disk(ROOT + self.name, self.random)
         self.slow_us = 0
         self.buffer_bytes: int | None = None
+        self.keeps_socket = False
+        self.kept: KeptSocket | None = None
         files.disks[self.name] = self.disk
         self.home = Path(self.disk.root)
         self.config_path = self.home / "namesrv.conf"
@@ -214,6 +229,9 @@ class NameServer:
             for socket in self.process.sockets:
                 socket.vanish()
         self.kill()
+        if self.kept is not None:
+            self.kept.vanish()
+            self.kept = None
         self.disk.lose_power()
         if self.process is not None:
             with self.world.judging():

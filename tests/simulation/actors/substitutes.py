@@ -13,6 +13,7 @@ from rocketns.journal import journal
 from rocketns.server.connections import asyncio_transport
 from rocketns.server.connections.asyncio_connection import AsyncioConnection
 from rocketns.server.listening import Listening
+from rocketns.server.seeding import seeding
 from tests.simulation.actors.nameserver import NameServerProcess, working
 from tests.simulation.actors.threads import FileWork, JournalWork
 from tests.simulation.world.scheduler import World
@@ -39,16 +40,23 @@ def _numbered_connections() -> type[AsyncioConnection]:
 def substituted(world: World) -> Iterator[None]:
     """Until the end of the block, each controller lives in the simulated process that makes it."""
 
-    def bind(host: str, port: int) -> Any:
+    def bind(host: str, port: int, *, ipv4_only: bool) -> Any:
+        assert not ipv4_only
         process = world.running
         assert isinstance(process, NameServerProcess)
         return Listening(process.bind(host, port))  # type: ignore[arg-type]
+
+    async def is_own(addr: str, own_port: int) -> bool:
+        process = world.running
+        assert isinstance(process, NameServerProcess)
+        return addr == f"{process.server.host}:{own_port}"
 
     replaced: list[tuple[Any, str, Callable[..., Any]]] = [
         (controller, "bind", bind),
         (controller, "fit_connections", lambda _limits: None),
         (controller, "give_back_free_memory", lambda: None),
         (controller, "FileWriter", lambda **limits: FileWork(working(world.running), **limits)),
+        (seeding, "is_own", is_own),
         (journal, "Writer", lambda store, retention: JournalWork(store, retention, working(world.running))),
         (asyncio_transport, "AsyncioConnection", _numbered_connections()),
     ]

@@ -112,7 +112,8 @@ class Routes:
         heard_us = self._network.heard.get((process.server.host, event.addr.partition(":")[0]), 0)
         if heard_us < process.started_us:  # it was restored, and not heard since
             heard_us = process.started_us
-            limit_ms = process.controller.configuration.restore.confirm_seconds * 1000
+            if event.cause == Cause.UNCONFIRMED:
+                limit_ms = process.controller.configuration.restore.confirm_seconds * 1000
         silent_us = self.run_time(process).ran_us(heard_us, self._world.now_us, ignores_us=NO_STALL_US)
         if silent_us < limit_ms * 1000 - EARLY_US:
             raise Violation(f"(c) {where}, but it was heard {silent_us / 1e6} s of running time before")
@@ -192,8 +193,9 @@ class Routes:
         link = self._network.link(host, process.server.host)
         now_us, run_time = self._world.now_us, self.run_time(process)
         heard_us = max(self._network.heard.get((process.server.host, host), 0), process.started_us)
-        ended_us, is_silent = broker.ends[host]
-        if not link.is_cut and not link.slow_us and not is_silent:
+        started_us, ended_us, is_silent = broker.ends[host]
+        never_met = heard_us < started_us  # what it heard was an earlier process, which may have vanished
+        if not link.is_cut and not link.slow_us and not is_silent and not never_met:
             open_us = max(ended_us, self._paths.drained_us(self._paths.pair(broker, process.server)))
             in_stall = run_time.was_stopped(open_us - SETTLED_AFTER_US, STALL_US)
             within_us = LEAVES_AFTER_STALL_US if in_stall else LEAVES_WITHIN_US
@@ -210,7 +212,11 @@ class Routes:
 
     def _limit_us(self, process: NameServerProcess, broker: Broker, host: str) -> int:
         restore = process.controller.configuration.restore
-        seconds = restore.confirm_seconds if self._is_restored(process, host) else broker.kind.timeout_ms // 1000
+        seconds = broker.kind.timeout_ms // 1000
+        if self._is_restored(process, host):  # or it was heard from a socket that waited for the process
+            seconds = max(seconds, restore.confirm_seconds)
+        if restore.mass_expiry_percent:
+            seconds += restore.mass_expiry_seconds
         return seconds * SECOND_US + self._after_timeout_us(process)
 
     def _after_timeout_us(self, process: NameServerProcess) -> int:

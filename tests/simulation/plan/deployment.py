@@ -25,13 +25,17 @@ class Member:
 
 @dataclass
 class Deployment:
-    """``settings`` has each name server's properties, ``buffer_bytes`` the size of its journal's buffer or None."""
+    """``settings`` has each name server's properties, ``buffer_bytes`` the size of its journal's buffer or None.
+
+    ``keeps_socket``: whether a supervisor has its listening socket, so that connections wait while it restarts.
+    """
 
     seconds: int
     settings: list[dict[str, object]] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
     clients: int = 1
     buffer_bytes: list[int | None] = field(default_factory=list)
+    keeps_socket: list[bool] = field(default_factory=list)
 
 
 def deployment_of(random: random.Random) -> Deployment:
@@ -40,6 +44,8 @@ def deployment_of(random: random.Random) -> Deployment:
     for number in range(1, random.choice([1, 2, 2, 3]) + 1):
         made.settings.append(_settings(random, f"/sim/ns{number}"))
         made.buffer_bytes.append(random.choice([None, None, SMALL_BUFFER_BYTES]))
+        made.keeps_socket.append(random.random() < 0.3)
+    _let_all_be_seeds(random, made.settings)
     for group in range(random.randint(1, 4)):
         made.members += _group(random, group)
     return made
@@ -63,11 +69,21 @@ def _settings(random: random.Random, home: str) -> dict[str, object]:
         settings["scanNotActiveBrokerInterval"] = random.choice([1_000, 10_000])
     if random.random() < 0.2:
         settings["rocketns.turnRequestsMax"] = random.choice([1, 3])
+    if random.random() < 0.2:
+        settings |= {"rocketns.massExpiryPercent": 50, "rocketns.massExpirySeconds": 60}
     if random.random() < 0.5:
         settings["supportActingMaster"] = "true"
     if random.random() < 0.15:
         settings["deleteTopicWithBrokerRegistration"] = "true"
     return settings
+
+
+def _let_all_be_seeds(random: random.Random, settings: list[dict[str, object]]) -> None:
+    """All have the same list, which names each of them as well."""
+    if len(settings) > 1 and random.random() < 0.6:
+        servers = ";".join(f"10.0.9.{number}:9876" for number in range(1, len(settings) + 1))
+        for one in settings:
+            one |= {"rocketns.seedServers": servers, "rocketns.seedSeconds": random.choice([5, 30])}
 
 
 def _group(random: random.Random, group: int) -> list[Member]:

@@ -94,6 +94,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         socket.close()
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if not self._process.is_alive:  # tasks that its end cut off
+            return
         raise Violation(f"{self._process.name}: nobody handles {context}") from context.get("exception")
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:

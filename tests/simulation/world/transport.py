@@ -109,7 +109,7 @@ class ListeningSocket:
         self._network = network
         self._address = address
         self._backlog: list[Socket] = []
-        self._opened = opened
+        self.opened = opened
         self._serve: Callable[[Socket], None] | None = None
 
     def getsockname(self) -> Address:
@@ -119,10 +119,10 @@ class ListeningSocket:
         self._network.listeners[self._address] = self._accept
 
     def _accept(self, socket: Socket) -> None:
-        self._opened.append(socket)
         if self._serve is None:
             self._backlog.append(socket)
         else:
+            self.opened.append(socket)
             self._serve(socket)
 
     def serve(self, factory: Callable[[], asyncio.Protocol], loop: VirtualLoop) -> ListeningSocket:
@@ -134,10 +134,28 @@ class ListeningSocket:
         self._serve = accept
         waiting, self._backlog = self._backlog, []
         for socket in waiting:
+            self.opened.append(socket)
             accept(socket)
         return self
 
     def close(self) -> None:
         self._network.listeners.pop(self._address, None)
+        for socket in self._backlog:
+            socket.close(resets=True)
+        self._backlog.clear()
 
     def setsockopt(self, *_: Any) -> None: ...
+
+
+class KeptSocket(ListeningSocket):
+    """A supervisor has it as well: what comes after the process has closed it waits for the next process."""
+
+    def close(self) -> None:
+        self._serve = None
+
+    def vanish(self) -> None:
+        """The host lost its power."""
+        self._network.listeners.pop(self._address, None)
+        for socket in self._backlog:
+            socket.vanish()
+        self._backlog.clear()

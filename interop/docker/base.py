@@ -1,0 +1,63 @@
+"""A Debian image with Python, made from the packages of Debian's archive, so that no image registry is needed."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+
+from interop.docker.engine import CommandFailed, Engine, NoEngine
+from interop.harness.maven import alone, cache_folder
+
+TAG = "rocketns-test/debian"
+BOOTSTRAP_TIMEOUT_S = 400.0
+PACKAGES = "ca-certificates,python3,python3-venv"
+WITHOUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+
+
+def base(engine: Engine) -> str:
+    """The image's tag. NoEngine if containers of it do not start here."""
+    with alone():
+        archive = _archive()
+    engine.docker("import", f"--change=ENV PIP_CERT={CERTIFICATES} PIP_DISABLE_PIP_VERSION_CHECK=1", str(archive), TAG)
+    try:
+        engine.docker("run", "--rm", TAG, "true")
+    except CommandFailed as error:
+        raise NoEngine(f"the Docker engine starts no container: {str(error).splitlines()[-1][-300:]}") from error
+    return TAG
+
+
+def _archive() -> Path:
+    """The image's files as one tar file, kept in the cache folder."""
+    suite = _suite()
+    archive = cache_folder() / f"debian-{suite}.tar"
+    if archive.exists():
+        return archive
+    if shutil.which("mmdebstrap") is None:
+        raise NoEngine("the base image is made by mmdebstrap, which is not on the PATH (apt-get install mmdebstrap)")
+    fresh = archive.with_name(f"new-{archive.name}")
+    command = [
+        "mmdebstrap", "--quiet", "--variant=minbase", f"--include={PACKAGES}",
+        *(f"--dpkgopt=path-exclude={path}" for path in WITHOUT),
+        # This machine may reach the package index through a proxy with an authority of its own.
+        f"--customize-hook=copy-in {_trusted()} /etc/ssl/certs",
+        suite, str(fresh),
+    ]  # fmt: skip
+    done = subprocess.run(command, text=True, capture_output=True, timeout=BOOTSTRAP_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        raise NoEngine(f"mmdebstrap could not make the base image: {done.stderr[-500:]}")
+    return fresh.rename(archive)
+
+
+def _suite() -> str:
+    """This machine's Debian release: what runs here (the Java runtime, compiled parts of rocketns) runs there too."""
+    release = platform.freedesktop_os_release()
+    return release["VERSION_CODENAME"] if release["ID"] == "debian" else "bookworm"
+
+
+def _trusted() -> str:
+    found = ssl.get_default_verify_paths().cafile or CERTIFICATES
+    return found if Path(found).name == Path(CERTIFICATES).name else CERTIFICATES

@@ -1,0 +1,94 @@
+"""A container of a test: what it serves, what it printed, how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from interop.docker.engine import Engine
+from interop.harness.wire import Client, eventually
+from tests.behaviour import views
+
+SERVED_WITHIN_S = 60.0
+PORT = 9876
+HEALTH = "/home/rocketmq/rocketmq-5.5.0/bin/health"
+
+
+@dataclass(frozen=True)
+class Container:
+    """A container by its id. ``connect`` goes to the published port of its name server."""
+
+    engine: Engine
+    id: str
+    listen_port: int = PORT
+
+    def connect(self) -> Client:
+        return Client(self.port())
+
+    def port(self) -> int:
+        """The port of this machine that Docker forwards to the name server's."""
+        return int(self.engine.docker("port", self.id, f"{self.listen_port}/tcp").splitlines()[0].rpartition(":")[2])
+
+    def wait_until_it_serves(self) -> None:
+        """Wait until it answers request 106 (cluster info)."""
+        eventually(self.serves, SERVED_WITHIN_S, every_s=0.1)
+
+    def serves(self) -> bool:
+        """Whether it answers now. AssertionError with its output if the container has ended."""
+        assert self.state()["Running"], f"it ended: {self.state()}\n{self.output()}"
+        try:
+            with self.connect() as client:
+                views.cluster_info(client)
+        except OSError:  # Docker's proxy takes connections before anything listens in the container
+            return False
+        return True
+
+    def state(self) -> dict[str, Any]:
+        """Running, ExitCode, OOMKilled, Pid and Health, among others."""
+        return dict(json.loads(self.engine.docker("inspect", "--format", "{{json .State}}", self.id)))
+
+    def is_healthy(self) -> bool:
+        """Whether the image's health check succeeds now."""
+        return self.engine.run(["sh", "-c", f"docker exec {self.id} {HEALTH} && echo yes || echo no"]).strip() == "yes"
+
+    def output(self) -> str:
+        """Its standard output, then its standard error."""
+        return self.engine.docker("logs", self.id, both=True)
+
+    def wait_for_output(self, pattern: str) -> str:
+        """Wait until its output has a match of the regular expression; the output."""
+        eventually(lambda: re.search(pattern, self.output()), SERVED_WITHIN_S, every_s=0.1)
+        return self.output()
+
+    def execute(self, *command: str) -> str:
+        return self.engine.docker("exec", self.id, *command)
+
+    def send(self, number: signal.Signals) -> None:
+        self.engine.docker("kill", f"--signal={number.name}", self.id)
+
+    def restart(self) -> None:
+        self.engine.docker("restart", self.id)
+
+    def start(self) -> None:
+        self.engine.docker("start", self.id)
+
+    def stop(self) -> int:
+        """SIGTERM, then SIGKILL after 10 s; the exit status."""
+        self.engine.docker("stop", self.id)
+        return int(self.state()["ExitCode"])
+
+    def wait(self) -> int:
+        """Wait until it ends by itself; the exit status."""
+        return int(self.engine.docker("wait", self.id))
+
+    def remove(self) -> None:
+        self.engine.docker("rm", "--force", "--volumes", self.id)
+
+
+def run(engine: Engine, image: str, *command: str, options: tuple[str, ...] = (), listen_port: int = PORT) -> Container:
+    """``docker run --detach options image command``, with the name server's port published."""
+    words = ["run", "--detach", f"--publish=127.0.0.1::{listen_port}", *options, image, *command]
+    return Container(engine, engine.docker(*words).split()[-1], listen_port)

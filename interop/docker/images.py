@@ -1,0 +1,106 @@
+"""The images of the tests: rocketns, the same in the operator's layout, RocketMQ 5.5.0, and clients."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from interop.docker.engine import Engine
+from interop.harness.clients import compiled
+from interop.harness.java import CURRENT
+from interop.harness.maven import classpath
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+BUILD_TIMEOUT_S = 900.0
+# The DNS server of this machine may be one that containers do not reach.
+HOST_NETWORK = "--network=host"
+# The image compiles rocketns itself, which takes minutes, instead of using what is compiled here already.
+COMPILES = "ROCKETNS_DOCKER_COMPILES"
+
+
+@dataclass(frozen=True)
+class Images:
+    """Tags. ``base`` is what all are made from. rocketns was built in ``context`` with ``arguments``."""
+
+    base: str
+    context: Path
+    arguments: tuple[str, ...]
+    rocketns: str = "rocketns"
+    operator: str = "rocketns:operator"
+    rocketmq: str = "rocketns-test/rocketmq"
+    clients: str = "rocketns-test/clients"
+
+
+def build(engine: Engine, base: str, folder: Path) -> Images:
+    """Build all images; ``folder`` is for the files of the builds."""
+    images = Images(base, *_context(engine, base, folder / "rocketns"))
+    for target, tag in (("rocketns", images.rocketns), ("operator", images.operator)):
+        _build(engine, images.context, tag, *images.arguments, f"--target={target}")
+    _rocketmq_context(folder / "rocketmq")
+    for target, tag in (("rocketmq", images.rocketmq), ("clients", images.clients)):
+        _build(engine, folder / "rocketmq", tag, HOST_NETWORK, f"--target={target}", f"--build-arg=BASE={base}")
+    return images
+
+
+def _build(engine: Engine, context: Path, tag: str, *options: str) -> None:
+    command = ["build", f"--tag={tag}", *options, str(context)]
+    engine.docker(*command, timeout_s=BUILD_TIMEOUT_S)
+
+
+def _context(engine: Engine, base: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """The folder that ``docker build`` gets, and its options: the whole repository, or a wheel of what is compiled."""
+    if os.environ.get(COMPILES) or not _same_python(engine, base):
+        return ROOT, (HOST_NETWORK, f"--build-arg=BASE={base}")
+    shutil.copytree(ROOT / "packaging" / "docker", folder / "packaging" / "docker")
+    shutil.copy(ROOT / "Dockerfile", folder)
+    _wheel(folder / "dist")
+    return folder, (HOST_NETWORK, f"--build-arg=BASE={base}", "--build-arg=WHEELS=dist")
+
+
+def _same_python(engine: Engine, base: str) -> bool:
+    """Whether the image's Python loads what was compiled for this one."""
+    code = "import sys; print(*sys.version_info[:2])"
+    return engine.docker("run", "--rm", base, "python3", "-c", code).split() == list(map(str, sys.version_info[:2]))
+
+
+def _wheel(folder: Path) -> None:
+    """A wheel of the sources, with the modules that are compiled already; setuptools compiles the others."""
+    made = folder.parent / "wheel"
+    for module in (ROOT / "rocketns").rglob("*.so"):
+        copy = made / "lib" / module.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(module, copy)  # with its time, by which setuptools decides
+    command = [
+        sys.executable, "-W", "ignore", "setup.py", "-q",
+        "egg_info", f"--egg-base={made}",
+        "build", f"--build-lib={made / 'lib'}",
+        "bdist_wheel", f"--bdist-dir={made / 'wheel'}", f"--dist-dir={folder}",
+    ]  # fmt: skip
+    environment = {name: value for name, value in os.environ.items() if name != "ROCKETNS_TESTS"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=BUILD_TIMEOUT_S)
+    shutil.rmtree(made)
+
+
+def _rocketmq_context(folder: Path) -> None:
+    """RocketMQ's jars in the layout of its official image, this machine's Java runtime, and the tests' Java clients."""
+    shutil.copytree(HERE / "rocketmq", folder)
+    jars = Path(classpath(CURRENT).removesuffix("/*"))
+    _link_or_copy(jars, folder / "lib")
+    _link_or_copy(_java_home(), folder / "jvm", without=("jmods", "include", "man", "src.zip", "demo", "legal"))
+    _link_or_copy(compiled(CURRENT), folder / "classes")
+
+
+def _java_home() -> Path:
+    java = shutil.which("java")
+    assert java, "the whole folder is left out without java"
+    return Path(java).resolve().parents[1]
+
+
+def _link_or_copy(source: Path, target: Path, without: tuple[str, ...] = ()) -> None:
+    """A copy of a folder with the files behind its links."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(*without), ignore_dangling_symlinks=True)

@@ -1,0 +1,49 @@
+"""Every command of docs/containers.md, in its order."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interop.docker.containers import Container
+from interop.docker.engine import Engine
+from interop.docker.images import ROOT, Images
+
+PAGE = ROOT / "docs" / "containers.md"
+COMMANDS = re.findall(r"^ {4,}(docker\S* .*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+# Port 9876 of this machine may be taken.
+ANY_PORT = ("9876:9876", "127.0.0.1::9876")
+MADE = ("namesrv", "readonly", "durable")
+TIMEOUT_S = 300.0
+
+
+@pytest.fixture
+def _nothing_is_left(engine: Engine) -> Iterator[None]:
+    yield
+    engine.run(["sh", "-c", f"docker rm --force --volumes {' '.join(MADE)}; docker volume rm namesrv; true"])
+
+
+@pytest.mark.usefixtures("_nothing_is_left")
+def test_commands_of_the_page_work(engine: Engine, built: Images) -> None:
+    assert len(COMMANDS) == 9, "a page without commands would pass"
+    for command in COMMANDS:
+        words = shlex.split(command.replace(*ANY_PORT).replace("$PWD", str(ROOT)))
+        _run(engine, built, words)
+        if words[:2] == ["docker", "run"]:
+            container = Container(engine, words[words.index("--name") + 1])
+            assert "boot success" in container.wait_for_output("boot success|Traceback|cannot start")
+
+
+def _run(engine: Engine, built: Images, words: list[str]) -> None:
+    """``docker build`` gets the test's base and wheels, so that it is done already."""
+    folder, environment = ROOT, {"ROCKETMQ_IMAGE": built.rocketmq}
+    if words[:2] == ["docker", "build"]:
+        assert words[-1] == "."
+        words, folder = [*words[:-1], *built.arguments, "."], built.context
+    if words[0] == "docker-compose":
+        words = [*engine.compose_command(), *words[1:]]
+    engine.run(words, cwd=Path(folder), environment=environment, timeout_s=TIMEOUT_S)

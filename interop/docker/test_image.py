@@ -1,0 +1,122 @@
+"""The image beside Java's: users, folders, options of the JVM, size, health."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interop.docker.announcing import assert_registers_and_finds
+from interop.docker.containers import Container
+from interop.docker.engine import Engine
+from interop.docker.images import Images
+from interop.harness import codes
+from interop.harness.wire import eventually
+from tests.behaviour import calls
+
+OVER_BASE_MAX = 90_000_000
+HEALTHY_WITHIN_S = 40.0
+# Arbitrary users of Kubernetes and OpenShift, and root.
+USERS = {"root": "0:0", "any": "12345:23456", "OpenShift's": "1000650000:0"}
+
+
+def test_image_is_small(engine: Engine, built: Images, record_property: Callable[[str, object], None]) -> None:
+    sizes = [int(engine.docker("inspect", "--format", "{{.Size}}", tag)) for tag in (built.rocketns, built.base)]
+    over = sizes[0] - sizes[1]
+    record_property("print docker", f"the image has {over / 1e6:.1f} MB more than its base")
+    assert 0 < over < OVER_BASE_MAX
+
+
+def test_user_and_folders_are_those_of_rocketmqs_image(start: Callable[..., Container]) -> None:
+    container = start()
+    script = (
+        "id -u; id -g; echo $HOME; pwd; echo $ROCKETMQ_HOME; echo $ROCKETMQ_VERSION; touch ~/logs/x && echo written"
+    )
+    home = "/home/rocketmq"
+    assert container.execute("sh", "-c", script).split() == [
+        *("3000", "3000", home, f"{home}/rocketmq-5.5.0/bin", f"{home}/rocketmq-5.5.0", "5.5.0", "written")
+    ]
+
+
+@pytest.mark.parametrize("user", USERS.values(), ids=USERS)
+def test_any_user_may_run_it(user: str, start: Callable[..., Container]) -> None:
+    container = start(options=(f"--user={user}",))
+    assert_registers_and_finds(container)
+    with container.connect() as client:
+        calls.put_kv(client, "N", "key", "kept")  # answered with success once it is on disk
+
+
+def test_root_file_system_may_be_read_only(start: Callable[..., Container]) -> None:
+    container = start(options=("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"))
+    assert_registers_and_finds(container)
+    with container.connect() as client:
+        calls.put_kv(client, "N", "key", "kept")
+
+
+def test_options_of_the_jvm_are_ignored_except_system_properties(start: Callable[..., Container]) -> None:
+    options = (
+        "--env=JAVA_OPT=-server -Xms4g -Xmx4g -XX:+UseG1GC -Drocketmq.serialize.type=ROCKETMQ",
+        "--env=JAVA_OPT_EXT=-Xmn1g -XX:MaxDirectMemorySize=1g -Duser.home=/tmp",
+        *("--env=HEAP_OPTS=-Xms1g", "--env=JAVA_HEAP_SIZE=1g", "--env=MAX_HEAP_SIZE=1g"),
+    )
+    container = start("sh", "mqnamesrv", options=options)
+    assert "serializeType=ROCKETMQ" in container.output()
+    with container.connect() as client:
+        assert calls.settings(client)["kvConfigPath"] == "/tmp/namesrv/kvConfig.json"
+
+
+def test_mounted_logs_folder_gets_the_log(start: Callable[..., Container], tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    container = start("sh", "mqnamesrv", options=(f"--volume={tmp_path}:/home/rocketmq/logs",))
+    assert "boot success" in container.output()
+    assert "INFO" not in container.output()
+    eventually(lambda: "listenPort=9876" in (tmp_path / "rocketmqlogs" / "namesrv.log").read_text("utf-8"))
+
+
+def test_logs_folder_that_may_not_be_written_is_no_obstacle(start: Callable[..., Container], tmp_path: Path) -> None:
+    """Docker makes an absent folder of the host for root."""
+    tmp_path.chmod(0o755)
+    container = start("sh", "mqnamesrv", options=(f"--volume={tmp_path}:/home/rocketmq/logs",))
+    assert "may not write to the mounted folder /home/rocketmq/logs" in container.output()
+    assert "listenPort=9876" in container.output()
+
+
+@pytest.mark.parametrize("script", ["", "./mqnamesrv", "cd /home/rocketmq/rocketmq-4.9.4/bin && ./mqnamesrv"])
+def test_stops_in_good_order(script: str, start: Callable[..., Container]) -> None:
+    """SIGTERM reaches the name server also through ``sh -c``, so that Docker need not kill it after 10 s."""
+    assert start("sh", *(["-c", script] if script else ["mqnamesrv"])).stop() == 0
+
+
+def test_mqshutdown_stops_it(start: Callable[..., Container]) -> None:
+    """`sh mqshutdown namesrv`, as preStop hooks call it."""
+    container = start("sh", "mqnamesrv")
+    assert "sending SIGTERM" in container.execute("sh", "mqshutdown", "namesrv")
+    assert container.wait() == 0
+
+
+def test_mqadmin_says_where_it_is(start: Callable[..., Container]) -> None:
+    container = start("sh", "mqadmin", "clusterList", waits=False)
+    assert container.wait() == 1
+    assert "broker's image" in container.output()
+
+
+def test_health(start: Callable[..., Container]) -> None:
+    """Healthy while it answers; unhealthy when it is stopped in the middle."""
+    container = start("sh", "mqnamesrv", options=("--health-interval=1s", "--health-retries=1", "--health-timeout=3s"))
+    eventually(lambda: container.state()["Health"]["Status"] == "healthy", HEALTHY_WITHIN_S, every_s=0.2)
+    container.send(signal.SIGSTOP)
+    eventually(lambda: container.state()["Health"]["Status"] == "unhealthy", HEALTHY_WITHIN_S, every_s=0.2)
+
+
+def test_request_318_is_answered_where_the_configuration_is_read_only(
+    start: Callable[..., Container], tmp_path: Path
+) -> None:
+    file = tmp_path / "namesrv.p"
+    file.write_text("listenPort=9876\n", "utf-8")
+    container = start("-c", "/etc/namesrv.p", options=(f"--volume={file}:/etc/namesrv.p:ro",))
+    with container.connect() as client:
+        answer = calls.update_settings(client, "enableTopicList=false")
+        assert answer.code != 0, "what is not on disk is no success: docs/differences.md"
+        assert client.request(codes.GET_NAMESRV_CONFIG).code == 0

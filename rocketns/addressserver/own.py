@@ -1,0 +1,27 @@
+"""Which addresses are listed: those of ``rocketns.peers``, and this name server's own."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rocketns.addresses import ANY_ADDRESS, bare, with_port
+from rocketns.config import DiscoveryConfig
+from rocketns.server.seeding.own import is_own
+
+LOOPBACK = "127.0.0.1"  # a socket for every address takes IPv4, too
+
+
+async def asked_addresses(config: DiscoveryConfig, bind_address: str, port: int) -> dict[str, str]:
+    """Each address that may be listed, with the address at which it is asked.
+
+    Entries of ``peers`` that are this machine and port are this server; ``announcedAddress`` takes their place.
+    """
+    peers = config.peer_addresses
+    own = await asyncio.gather(*(is_own(addr, port) for addr in peers))
+    others = [addr for addr, is_this in zip(peers, own, strict=True) if not is_this]
+    names = [addr for addr, is_this in zip(peers, own, strict=True) if is_this]
+    if config.announced_address or not names:
+        names = [config.own_address(bind_address, port)]
+    host = bare(bind_address)
+    local = with_port(LOOPBACK if host in ANY_ADDRESS else host, port)
+    return {addr: addr for addr in others} | {name: local for name in names if name}

@@ -1,0 +1,20 @@
+"""``/api/v1``: what the name server knows, as JSON. `tables` declares what there is; `openapi` describes it."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from rocketns.admin.api.handlers import add_handlers
+from rocketns.admin.api.tables import Source
+from rocketns.admin.recent.ring import Recent
+from rocketns.admin.view import View
+
+SOURCE = web.AppKey("source", Source)
+
+
+def add(app: web.Application, view: View) -> None:
+    """Control only."""
+    recent = Recent(view.controller)
+    view.controller.delivery.watch(recent.watch)
+    app[SOURCE] = Source(view, recent)
+    add_handlers(app, app[SOURCE])

@@ -1,0 +1,183 @@
+"""What control copies for the API, in slices: see `View.copy`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from rocketns.admin.api.rows import BrokerRow, ConnectionRow, KvRow, State, TopicRow
+from rocketns.controller import NamesrvController
+from rocketns.processor.context import Now
+from rocketns.protocol.body.route import BrokerData, TopicRouteData
+from rocketns.protocol.codes import MASTER_ID, NAMESPACE_ORDER_TOPIC_CONFIG, PERM_WRITE
+from rocketns.protocol.versions import version_name
+from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
+from rocketns.routeinfo.view import pick_up_route
+from rocketns.server.reactors.reactor_connection import ReactorConnection
+
+ROWS_AT_ONCE = 16
+# Brokers send a heartbeat every 10 to 60 s with a time-out of 120 s, or every second with one of 10 s.
+LATE_PERCENT = 55
+VALUE_CHARACTERS_MAX = 4096
+NAMED_BROKERS_MAX = 16
+
+BrokerKey = tuple[str, int]  # broker name and id
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """All brokers by group and id, and the groups."""
+
+    rows: tuple[BrokerRow, ...]
+    groups: int
+    masterless: tuple[str, ...]
+
+
+def copy_brokers(controller: NamesrvController) -> Generator[None, None, Brokers]:
+    """All brokers of the routes."""
+    tables, now = controller.context.tables, controller.clock.now()
+    rows: list[BrokerRow] = []
+    masterless: list[str] = []
+    names = sorted(tables.broker_addr_table)
+    for name in names:
+        group = tables.broker_addr_table.get(name)
+        if group is not None:
+            rows += [_broker_row(tables, group, broker_id, now) for broker_id in sorted(group.broker_addrs)]
+            if group.broker_addrs and MASTER_ID not in group.broker_addrs:
+                masterless.append(name)
+        yield
+    return Brokers(tuple(rows), len(names), tuple(masterless))
+
+
+def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now) -> BrokerRow:
+    addr = group.broker_addrs[broker_id]
+    live = tables.live(group.cluster, addr)
+    channel = None if live is None else live.channel
+    version = None if channel is None else channel.version
+    silent_ms = None if live is None else live.gap_ms(now.ms)
+    return BrokerRow(
+        cluster=group.cluster,
+        broker=group.broker_name,
+        id=broker_id,
+        address=addr,
+        role="master" if broker_id == MASTER_ID else "slave",
+        zone=group.zone_name,
+        state=_state(live, silent_ms),
+        unconfirmed=None if live is None or live.doubt is None else live.doubt.reason,
+        since=None,
+        last_heartbeat=_last_heartbeat(live, silent_ms, now),
+        silent_ms=silent_ms,
+        timeout_ms=None if live is None else live.timeout_ms,
+        version=version,
+        version_name=None if version is None else version_name(version),
+        connection=None if channel is None else channel.address,
+        ha_address=None if live is None else live.ha_server_addr,
+    )
+
+
+def _state(live: BrokerLiveInfo | None, silent_ms: int | None) -> State:
+    if live is None:
+        return "gone"
+    if live.doubt is not None or silent_ms is None:
+        return "unconfirmed"
+    return "late" if silent_ms * 100 > live.timeout_ms * LATE_PERCENT else "live"
+
+
+def _last_heartbeat(live: BrokerLiveInfo | None, silent_ms: int | None, now: Now) -> int | None:
+    if silent_ms is not None:
+        return now.epoch_ms - silent_ms
+    return None if live is None or live.doubt is None else live.doubt.seen_epoch_ms
+
+
+def copy_topics(controller: NamesrvController) -> Generator[None, None, tuple[TopicRow, ...]]:
+    """All topics, by name only: `add_queues` counts the queues of those that are shown."""
+    table = controller.context.tables.topic_queue_table
+    rows: list[TopicRow] = []
+    names = iter(list(table))
+    while some := list(islice(names, ROWS_AT_ONCE)):
+        rows += [TopicRow(name, len(table[name])) for name in some if name in table]
+        yield
+    return tuple(rows)
+
+
+def add_queues(controller: NamesrvController, rows: list[TopicRow]) -> list[TopicRow]:
+    """A look: the rows with the sums of their queues."""
+    table = controller.context.tables.topic_queue_table
+    return [_with_sums(row, table.get(row.topic, {}).values()) for row in rows]
+
+
+def _with_sums(row: TopicRow, queues: object) -> TopicRow:
+    read = write = closed = 0
+    for reads, writes, perm, _ in queues:  # type: ignore[attr-defined]
+        read += reads
+        write += writes
+        closed += not perm & PERM_WRITE
+    return replace(row, read_queues=read, write_queues=write, not_writable=closed)
+
+
+def copy_connections(controller: NamesrvController) -> Generator[None, None, tuple[ConnectionRow, ...]]:
+    """All connections of the name server port."""
+    owned = controller.context.tables.owned
+    rows: list[ConnectionRow] = []
+    reactor_transport = controller.reactor_transport
+    carried = () if reactor_transport is None else reactor_transport.connections
+    here: list[Connection] = [*carried, *controller.asyncio_transport.connections]
+    waiting = iter(here)
+    while some := list(islice(waiting, ROWS_AT_ONCE)):
+        rows += [_connection_row(one, owned.get(one, {})) for one in some if not one.has_ended]
+        yield
+    return tuple(rows)
+
+
+def _connection_row(one: Connection, brokers: dict[BrokerAddrInfo, None]) -> ConnectionRow:
+    return ConnectionRow(
+        peer=one.address,
+        carrier="reactor" if isinstance(one, ReactorConnection) else "loop",
+        tls=one.is_tls,
+        language=one.language,
+        version=one.version,
+        version_name=None if one.version is None else version_name(one.version),
+        since=one.since_epoch_ms,
+        requests=one.requests,
+        waiting=one.in_flight,
+        brokers=tuple(key.addr for key in islice(brokers, NAMED_BROKERS_MAX)),
+    )
+
+
+def copy_kv(controller: NamesrvController) -> Generator[None, None, tuple[KvRow, ...]]:
+    """All items of the KV configuration."""
+    table = controller.context.kv_config.config_table
+    rows: list[KvRow] = []
+    for namespace in list(table):
+        items = iter(list(table.get(namespace, {}).items()))
+        while some := list(islice(items, ROWS_AT_ONCE)):
+            rows += [_kv_row(namespace, key, value) for key, value in some]
+            yield
+    return tuple(rows)
+
+
+def _kv_row(namespace: str, key: str, value: str | None) -> KvRow:
+    shown = None if value is None else value[:VALUE_CHARACTERS_MAX]
+    return KvRow(namespace, key, shown, len(value or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route that nobody changes any more."""
+
+    data: TopicRouteData
+    mappings: int
+    order: str | None
+
+
+def copy_route(controller: NamesrvController, topic: str) -> Route | None:
+    """A look: the route of a topic; None if it has none."""
+    tables, kv_config = controller.context.tables, controller.context.kv_config
+    data = pick_up_route(tables, controller.configuration.namesrv, topic)
+    if data is None:
+        return None
+    mappings = len(data.topic_queue_mapping_by_broker or ())
+    data.topic_queue_mapping_by_broker = None  # it is a table of control's
+    return Route(data, mappings, kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic))

@@ -1,0 +1,77 @@
+"""The handlers of ``/api/v1``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+
+import orjson
+from aiohttp import web
+
+from rocketns.admin.api.answers import json_answer
+from rocketns.admin.api.copies import copy_route
+from rocketns.admin.api.openapi import ROOT, document
+from rocketns.admin.api.paging import TEXT_MAX, BadQuery, page_of, read_query
+from rocketns.admin.api.routes import route_row
+from rocketns.admin.api.rows import ErrorRow
+from rocketns.admin.api.status import read_status
+from rocketns.admin.api.tables import TABLES, Source, Table
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def add_handlers(app: web.Application, source: Source) -> None:
+    """Before the server starts."""
+    described = orjson.dumps(document(), option=orjson.OPT_INDENT_2)
+    handlers: dict[str, Handler] = {
+        "status": partial(_status, source),
+        "route": partial(_route, source),
+        "openapi.json": partial(_document, described),
+        **{table.name: partial(_list, source, table) for table in TABLES},
+    }
+    for name, handler in handlers.items():
+        app.router.add_get(f"{ROOT}/{name}", partial(_checked, handler))
+
+
+async def _checked(handler: Handler, request: web.Request) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except BadQuery as error:
+        return json_answer(ErrorRow(str(error)), 400)
+
+
+async def _status(source: Source, request: web.Request) -> web.Response:
+    _refuse_others(request)
+    return json_answer(await read_status(source))
+
+
+async def _document(described: bytes, _: web.Request) -> web.Response:
+    return web.Response(body=described, content_type="application/json")
+
+
+async def _route(source: Source, request: web.Request) -> web.Response:
+    _refuse_others(request, "topic")
+    topic = request.query.get("topic", "")
+    if not 0 < len(topic) <= TEXT_MAX:
+        raise BadQuery(f"topic must have 1 to {TEXT_MAX} characters")
+    route = await source.view.look(lambda controller: copy_route(controller, topic))
+    if route is None:
+        return json_answer(ErrorRow(f"there is no topic {topic!r}"), 404)
+    return json_answer(route_row(topic, route))
+
+
+def _refuse_others(request: web.Request, *known: str) -> None:
+    for name in request.query:
+        if name not in known or len(request.query.getall(name)) > 1:
+            raise BadQuery(f"the parameter {name[:TEXT_MAX]!r} is not known, or given more than once")
+
+
+async def _list(source: Source, table: Table, request: web.Request) -> web.Response:
+    query = read_query(
+        request.query, [name for name, _ in request.query.items()], table.columns, table.first, table.filters
+    )
+    page = await page_of(await table.read(source), query)
+    if table.finish is not None:
+        page = replace(page, items=tuple(await table.finish(source, page.items)))
+    return json_answer(page)

@@ -1,0 +1,128 @@
+"""The OpenAPI document, made from the rows and the tables, so that it cannot say anything else than the answers."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from enum import EnumType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from rocketns import __version__
+from rocketns.admin.api.paging import LIMIT_DEFAULT, LIMIT_MAX, OFFSET_MAX, TEXT_MAX
+from rocketns.admin.api.rows import ErrorRow, RouteRow, StatusRow
+from rocketns.admin.api.tables import TABLES, Table
+from rocketns.config.properties import java_name
+
+ROOT = "/api/v1"
+PLAIN: dict[type, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    bool: {"type": "boolean"},
+    types.NoneType: {"type": "null"},
+}
+
+
+def document() -> dict[str, Any]:
+    """The whole document, OpenAPI 3.1."""
+    paths = {
+        f"{ROOT}/status": _get("status", "The name server in numbers", _ref(StatusRow), ()),
+        f"{ROOT}/route": _get("route", "The route of a topic", _ref(RouteRow), (_TOPIC,), has_404=True),
+        **{f"{ROOT}/{table.name}": _list(table) for table in TABLES},
+    }
+    rows: list[type] = [StatusRow, RouteRow, ErrorRow, *(table.row for table in TABLES)]
+    schemas: dict[str, Any] = {}
+    for row in rows:
+        _describe(row, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "rocketns", "version": __version__,
+                 "description": "What one name server knows. Nothing here changes anything."},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }  # fmt: skip
+
+
+_TOPIC = {
+    "name": "topic", "in": "query", "required": True, "description": "its whole name",
+    "schema": {"type": "string", "minLength": 1, "maxLength": TEXT_MAX},
+}  # fmt: skip
+
+
+def _list(table: Table) -> dict[str, Any]:
+    orders = [sign + name for name in table.columns for sign in ("", "-")]
+    parameters = [
+        _parameter("limit", "rows at most", {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX,
+                                             "default": LIMIT_DEFAULT}),
+        _parameter("offset", "rows to leave out", {"type": "integer", "minimum": 0, "maximum": OFFSET_MAX,
+                                                   "default": 0}),
+        _parameter("sort", "by this column; - is descending", {"enum": orders, "default": table.first}),
+    ]  # fmt: skip
+    for one in table.filters:
+        schema = {"enum": list(one.choices)} if one.choices else {"type": "string", "maxLength": TEXT_MAX}
+        parameters.append(_parameter(one.name, one.meaning, schema))
+    number = {"type": "integer"}
+    page = {
+        "type": "object",
+        "required": ["items", "total", "offset", "limit"],
+        "additionalProperties": False,
+        "properties": {"items": {"type": "array", "items": _ref(table.row)}, "total": number, "offset": number,
+                       "limit": number},
+    }  # fmt: skip
+    return _get(table.name, table.meaning, page, parameters)
+
+
+def _parameter(name: str, meaning: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": meaning, "schema": schema}
+
+
+def _get(name: str, meaning: str, schema: dict[str, Any], parameters: Sequence[Any], *,
+         has_404: bool = False) -> dict[str, Any]:  # fmt: skip
+    error = {"application/json": {"schema": _ref(ErrorRow)}}
+    plain = {"text/plain": {"schema": {"type": "string"}}}
+    answers: dict[str, Any] = {
+        "200": {"description": meaning, "content": {"application/json": {"schema": schema}}},
+        "400": {"description": "a parameter is wrong, or the request is too long", "content": error | plain},
+        "503": {"description": "control is busy", "content": plain},
+    }
+    if has_404:
+        answers["404"] = {"description": "there is no such topic", "content": error}
+    return {"get": {"operationId": name, "summary": meaning, "parameters": list(parameters), "responses": answers}}
+
+
+def _ref(row: type) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{row.__name__}"}
+
+
+def _describe(row: type, schemas: dict[str, Any]) -> None:
+    """Add the schema of a row, and of the rows in it."""
+    if row.__name__ in schemas:
+        return
+    hints = get_type_hints(row, include_extras=True)
+    columns: dict[str, Any] = {}
+    schemas[row.__name__] = {
+        "type": "object", "description": row.__doc__, "properties": columns, "additionalProperties": False,
+        "required": [java_name(one.name) for one in fields(row)],
+    }  # fmt: skip
+    for one in fields(row):
+        columns[java_name(one.name)] = _schema(hints[one.name], schemas)
+
+
+def _schema(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _schema(parts[0], schemas) | {"description": parts[1]}
+    if origin is Literal:
+        return {"enum": list(parts)}
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_schema(one, schemas) for one in parts]}
+    if origin in (list, tuple):
+        return {"type": "array", "items": _schema(parts[0], schemas)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _schema(parts[1], schemas)}
+    if isinstance(hint, EnumType):
+        return {"enum": [str(one.value) for one in hint]}  # type: ignore[var-annotated]
+    if is_dataclass(hint):
+        _describe(hint, schemas)  # type: ignore[arg-type]
+        return _ref(hint)  # type: ignore[arg-type]
+    return dict(PLAIN[hint])

@@ -1,0 +1,116 @@
+"""A page of a table: which rows, in which order, which part of them. Nothing here holds the GIL for long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+LIMIT_MAX = 500
+LIMIT_DEFAULT = 50
+OFFSET_MAX = 10_000_000
+TEXT_MAX = 512
+CHUNK_ROWS = 1000
+
+
+class BadQuery(Exception):
+    """A parameter that the API does not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A parameter that chooses rows. ``choices`` are its only values, if there are any."""
+
+    name: str
+    meaning: str
+    make: Callable[[str], Callable[[Any], bool]]
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What was asked for."""
+
+    limit: int
+    offset: int
+    column: str
+    is_descending: bool
+    tests: tuple[Callable[[Any], bool], ...]
+
+    def takes(self, row: Any) -> bool:
+        """Whether a row passes all filters."""
+        return all(test(row) for test in self.tests)
+
+    def key(self, row: Any) -> tuple[bool, Any]:
+        """Rows without a value are last, or first in descending order."""
+        value = getattr(row, self.column)
+        return value is None, 0 if value is None else value
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of ``total``."""
+
+    items: tuple[Any, ...]
+    total: int
+    offset: int
+    limit: int
+
+
+def read_query(given: Mapping[str, str], names: Sequence[str], sorts: Mapping[str, str], first: str,
+               filters: Sequence[Filter]) -> Query:  # fmt: skip
+    """From the parameters. ``names`` has each as often as it was given. BadQuery for any that is not known, or wrong.
+
+    ``sorts`` has the columns by their names in JSON, ``first`` is the order without the parameter.
+    """
+    known = {one.name: one for one in filters}
+    for name in names:
+        if name not in known and name not in ("limit", "offset", "sort"):
+            raise BadQuery(f"there is no parameter {name[:TEXT_MAX]!r}")
+        if names.count(name) > 1:
+            raise BadQuery(f"{name} is given more than once")
+    order = given.get("sort", first)
+    column = sorts.get(order.removeprefix("-"))
+    if column is None:
+        raise BadQuery(f"sort must be one of {', '.join(sorts)}, or one of them after a -")
+    tests = tuple(_test(known[name], text) for name, text in given.items() if name in known)
+    limit = _number(given, "limit", LIMIT_DEFAULT, 1, LIMIT_MAX)
+    return Query(limit, _number(given, "offset", 0, 0, OFFSET_MAX), column, order.startswith("-"), tests)
+
+
+def _test(one: Filter, text: str) -> Callable[[Any], bool]:
+    if len(text) > TEXT_MAX:
+        raise BadQuery(f"{one.name} has more than {TEXT_MAX} characters")
+    if one.choices and text not in one.choices:
+        raise BadQuery(f"{one.name} must be one of {', '.join(one.choices)}")
+    return one.make(text)
+
+
+def _number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    text = given.get(name)
+    if text is None:
+        return default
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= len(str(high))):
+        raise BadQuery(f"{name} must be a number from {low} to {high}")
+    if not low <= int(text) <= high:
+        raise BadQuery(f"{name} must be a number from {low} to {high}")
+    return int(text)
+
+
+async def page_of(rows: Sequence[Any], query: Query) -> Page:
+    """The page. Sorted pieces are merged, since one large sort would hold the GIL, and control would wait for it."""
+    pieces, total = [], 0
+    for at in range(0, len(rows), CHUNK_ROWS):
+        piece = [row for row in rows[at : at + CHUNK_ROWS] if query.takes(row)]
+        piece.sort(key=query.key, reverse=query.is_descending)
+        pieces.append(piece)
+        total += len(piece)
+        await asyncio.sleep(0)
+    ordered = merge(*pieces, key=query.key, reverse=query.is_descending)
+    if query.offset >= total:
+        return Page((), total, query.offset, query.limit)
+    return Page(tuple(islice(ordered, query.offset, query.offset + query.limit)), total, query.offset, query.limit)

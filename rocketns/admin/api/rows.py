@@ -1,0 +1,200 @@
+"""The rows of the API: what each column is. The answers and the OpenAPI document are both made from these classes.
+
+JSON has the names in Java's style: ``last_heartbeat`` is ``lastHeartbeat``. Times are milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from rocketns.routeinfo.doubt import Reason
+
+Text = str | None
+Role = Literal["master", "slave"]
+State = Literal["live", "late", "unconfirmed", "gone"]
+Level = Literal["ok", "attention", "critical"]
+EpochMs = int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRow:
+    """One broker: an id of a group at an address."""
+
+    cluster: Annotated[Text, "of its group"]
+    broker: Annotated[str, "the name of its group"]
+    id: Annotated[int, "0 is the master"]
+    address: Annotated[str, "as it announced it"]
+    role: Annotated[Role, "by its id"]
+    zone: Annotated[Text, "of its group"]
+    state: Annotated[State, "late: silent for more than 55 % of its time-out. gone: in the routes without a live entry"]
+    unconfirmed: Annotated[Reason | None, "why it is in the routes without a sign of life"]
+    since: Annotated[EpochMs, "its first sign of life at this process"]
+    last_heartbeat: Annotated[EpochMs, "its last sign of life; null if unknown"]
+    silent_ms: Annotated[int | None, "since the last sign of life at this process"]
+    timeout_ms: Annotated[int | None, "after so much silence it leaves the routes"]
+    version: Annotated[int | None, "the number that it sends; null before its first request"]
+    version_name: Annotated[Text, "the version of RocketMQ with this number"]
+    connection: Annotated[Text, "the peer's address of the connection of its last registration"]
+    ha_address: Annotated[Text, "where its slaves copy from"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRow:
+    """One cluster."""
+
+    cluster: Annotated[Text, "its name; null for groups that registered none"]
+    groups: Annotated[int, "its broker groups"]
+    brokers: Annotated[int, "addresses of these groups"]
+    masters: Annotated[int, "groups with a master"]
+    late: Annotated[int, "brokers that are late"]
+    unconfirmed: Annotated[int, "brokers that are unconfirmed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """One topic. All numbers but ``brokers`` are counted for the rows of the answer only."""
+
+    topic: Annotated[str, "its name"]
+    brokers: Annotated[int, "broker groups with queues of it"]
+    read_queues: Annotated[int, "of all these groups together"] = 0
+    write_queues: Annotated[int, "of all these groups together"] = 0
+    not_writable: Annotated[int, "groups that take no messages of it"] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """The queues that one broker group has of a topic."""
+
+    broker: Annotated[str, "the name of the group"]
+    cluster: Annotated[Text, "of the group"]
+    zone: Annotated[Text, "of the group"]
+    addresses: Annotated[dict[str, str], "broker id to address; empty if the group is not registered"]
+    read_queues: int
+    write_queues: int
+    readable: bool
+    writable: bool
+    sys_flag: Annotated[int, "1 unit, 2 subscribed by units"]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRow:
+    """The route of a topic, as a client without a zone gets it."""
+
+    topic: str
+    queues: tuple[QueueRow, ...]
+    filter_servers: Annotated[dict[str, list[str]], "of the brokers that have any, by address"]
+    static_mappings: Annotated[int, "queue mappings, if the topic is static"]
+    order_configuration: Annotated[Text, "of the KV namespace ORDER_TOPIC_CONFIG"]
+
+
+@dataclass(frozen=True, slots=True)
+class KvRow:
+    """One item of the KV configuration."""
+
+    namespace: str
+    key: str
+    value: Annotated[Text, "at most 4,096 characters of it; null if it has none"]
+    characters: Annotated[int, "of the whole value"]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRow:
+    """One property."""
+
+    name: str
+    value: Annotated[Text, "null if the name says that it is a password"]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRow:
+    """One limit of this process."""
+
+    name: str
+    value: int
+    unit: str
+    meaning: str
+    at_limit: Annotated[str, "what the server does"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRow:
+    """One connection of the name server port."""
+
+    peer: Annotated[str, "address and port; those of a PROXY header if there was one"]
+    carrier: Annotated[Literal["reactor", "loop"], "the loop carries TLS, and what came with a PROXY header"]
+    tls: bool
+    language: Annotated[Text, "of its last request; null before the first"]
+    version: Annotated[int | None, "the number of its last request"]
+    version_name: Annotated[Text, "the version of RocketMQ with this number"]
+    since: Annotated[int, "when it was opened"]
+    requests: Annotated[int, "that control took; a reactor answers most look-ups itself, and does not count them here"]
+    waiting: Annotated[int, "requests without an answer"]
+    brokers: Annotated[tuple[str, ...], "addresses of the brokers that registered over it, 16 at most"]
+
+
+@dataclass(frozen=True, slots=True)
+class NameServerRow:
+    """One name server of the fleet: this one, or one of ``rocketns.peers``."""
+
+    address: Annotated[str, "as in rocketns.peers; the first row is this name server"]
+    kind: Annotated[str, "rocketns; other, as Java's; empty while it is not known"]
+    error: Annotated[str, "why it cannot be read; empty if it can"]
+    since: Annotated[int, "since when it can be read, or cannot"]
+    read: Annotated[EpochMs, "when it was read last"]
+    broker_groups: Annotated[int | None, "null while it is not known"]
+    topics: Annotated[int | None, "null while it is not known"]
+    differing_brokers: Annotated[int, "broker groups that it says otherwise than this one"]
+    differing_topics: Annotated[int, "topics that it says otherwise than this one"]
+
+
+@dataclass(frozen=True, slots=True)
+class DisagreementRow:
+    """Something that the name servers that can be read do not say alike."""
+
+    kind: Annotated[str, "broker, topic or order configuration"]
+    name: Annotated[str, "of the broker group, topic or item"]
+    since: Annotated[int, "since when this name server knows of it"]
+    says: Annotated[dict[str, str], "what each name server says, by its address"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRow:
+    """Something that an operator should know."""
+
+    level: Level
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRow:
+    """The name server in numbers."""
+
+    name: Annotated[str, "address of the name server port"]
+    version: Annotated[str, "of rocketns"]
+    now: Annotated[int, "the server's clock"]
+    started: int
+    level: Annotated[Level, "of the worst reason"]
+    reasons: Annotated[tuple[ReasonRow, ...], "what is not as it should be, the worst first, 20 at most"]
+    ready: Annotated[bool, "as at /readyz"]
+    clusters: int
+    groups: int
+    brokers: Annotated[int, "addresses in the groups"]
+    late: int
+    unconfirmed: int
+    masterless: Annotated[int, "groups without a master"]
+    topics: int
+    connections: int
+    lookups: Annotated[int, "answered by reactors since the start"]
+    lookups_missed: Annotated[int, "of them, those of topics without a route"]
+    registrations: Annotated[int, "since the start"]
+    waiting_requests: Annotated[int, "in the inbox of control"]
+    kv_bytes: Annotated[int, "as kvBytesMax counts them"]
+    journal_bytes: Annotated[int | None, "that wait to be written; null without a journal"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """Why there is no answer."""
+
+    error: str

@@ -1,0 +1,32 @@
+"""The configuration and the limits as rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocketns.admin.api.rows import LimitRow, PropertyRow
+from rocketns.config import Configuration, properties
+from rocketns.config.limits import FRAME_MAX_LENGTH, PREFIX
+from rocketns.controller import NamesrvController
+
+
+def property_rows(controller: NamesrvController) -> list[PropertyRow]:
+    """A look: all properties. Those that Java does not have come with their prefix."""
+    configuration = controller.configuration
+    items = configuration.items() | properties.items(configuration.journal)
+    for config in (configuration.limits, configuration.restore, configuration.admin):
+        items |= {f"{PREFIX}{name}": text for name, text in properties.items(config).items()}
+    return [PropertyRow(name, None if "password" in name.lower() else text) for name, text in items.items()]
+
+
+def limit_rows(configuration: Configuration) -> list[LimitRow]:
+    """Any thread: the limits do not change after the start."""
+    limits = configuration.limits
+    rows = [_limit_row(name, getattr(limits, one.name), one.metadata) for name, one in
+            properties.declared(limits).items()]  # fmt: skip
+    frame = LimitRow(FRAME_MAX_LENGTH, limits.frame_bytes_max, "bytes", "one frame", "the connection is closed")
+    return [frame, *rows]
+
+
+def _limit_row(name: str, value: int, metadata: Any) -> LimitRow:
+    return LimitRow(f"{PREFIX}{name}", value, metadata["unit"], metadata["doc"], metadata["at_limit"])

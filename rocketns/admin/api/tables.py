@@ -1,0 +1,184 @@
+"""What the API lists: for each list its rows, where they come from, its filters and its orders."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from rocketns.admin.api import copies
+from rocketns.admin.api.paging import Filter
+from rocketns.admin.api.rows import (
+    BrokerRow,
+    ClusterRow,
+    ConnectionRow,
+    DisagreementRow,
+    KvRow,
+    LimitRow,
+    NameServerRow,
+    PropertyRow,
+    TopicRow,
+)
+from rocketns.admin.api.settings import limit_rows, property_rows
+from rocketns.admin.recent.ring import Recent
+from rocketns.admin.recent.words import EventRow, event_row
+from rocketns.admin.view import View
+from rocketns.config.properties import java_name
+from rocketns.fleet.comparing import Kind
+
+TOPICS_AT_ONCE = 16  # whose queues control counts in one look
+STATES = ("live", "late", "unconfirmed", "gone")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rows come from."""
+
+    view: View
+    recent: Recent
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One list. ``finish`` adds what only the rows of an answer have."""
+
+    name: str
+    meaning: str
+    row: type
+    read: Callable[[Source], Awaitable[Sequence[Any]]]
+    sorts: tuple[str, ...]
+    filters: tuple[Filter, ...] = ()
+    finish: Callable[[Source, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that order rows, by their names in JSON. Without ``sort`` the first one does."""
+        return {java_name(one.removeprefix("-")): one.removeprefix("-") for one in self.sorts}
+
+    @property
+    def first(self) -> str:
+        """The order without ``sort``."""
+        one = self.sorts[0]
+        return "-" * one.startswith("-") + java_name(one.removeprefix("-"))
+
+
+def _has(columns: Sequence[str], text: str) -> Callable[[Any], bool]:
+    wanted = text.casefold()
+    return lambda row: any(wanted in (getattr(row, column) or "").casefold() for column in columns)
+
+
+def _is(column: str, text: str) -> Callable[[Any], bool]:
+    return lambda row: getattr(row, column) == text
+
+
+def _search(*columns: str) -> Filter:
+    names = ", ".join(java_name(column) for column in columns)
+    return Filter("q", f"a part of {names}; capitals do not matter", partial(_has, columns))
+
+
+def _equals(column: str, *choices: str) -> Filter:
+    return Filter(java_name(column), f"exactly this {java_name(column)}", partial(_is, column), choices)
+
+
+async def _brokers(source: Source) -> Sequence[BrokerRow]:
+    return (await source.view.copy(copies.copy_brokers)).rows
+
+
+async def _with_since(source: Source, rows: Sequence[BrokerRow]) -> Sequence[BrokerRow]:
+    since = source.recent.since
+    return [replace(row, since=since.get((row.cluster or "", row.address))) for row in rows]
+
+
+async def _clusters(source: Source) -> Sequence[ClusterRow]:
+    by_cluster: dict[str | None, list[BrokerRow]] = {}
+    for row in await _brokers(source):
+        by_cluster.setdefault(row.cluster, []).append(row)
+    return [_cluster_row(cluster, rows) for cluster, rows in by_cluster.items()]
+
+
+def _cluster_row(cluster: str | None, rows: list[BrokerRow]) -> ClusterRow:
+    return ClusterRow(
+        cluster=cluster,
+        groups=len({row.broker for row in rows}),
+        brokers=len(rows),
+        masters=sum(row.role == "master" for row in rows),
+        late=sum(row.state == "late" for row in rows),
+        unconfirmed=sum(row.state == "unconfirmed" for row in rows),
+    )
+
+
+async def _topics(source: Source) -> Sequence[TopicRow]:
+    return await source.view.copy(copies.copy_topics)
+
+
+async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
+    done: list[TopicRow] = []
+    for at in range(0, len(rows), TOPICS_AT_ONCE):
+        some = list(rows[at : at + TOPICS_AT_ONCE])
+        done += await source.view.look(lambda controller, some=some: copies.add_queues(controller, some))  # type: ignore[misc]
+    return done
+
+
+async def _kv(source: Source) -> Sequence[KvRow]:
+    return await source.view.copy(copies.copy_kv)
+
+
+async def _connections(source: Source) -> Sequence[ConnectionRow]:
+    return await source.view.copy(copies.copy_connections)
+
+
+async def _events(source: Source) -> Sequence[EventRow]:
+    return [event_row(one) for one in source.recent.events.copy()]
+
+
+async def _name_servers(source: Source) -> Sequence[NameServerRow]:
+    return [
+        NameServerRow(
+            one.addr, one.kind, one.error, one.since_epoch_ms, one.read_epoch_ms, one.broker_groups, one.topics,
+            one.differing_brokers, one.differing_topics,
+        )
+        for one in source.view.controller.fleet.state.members
+    ]  # fmt: skip
+
+
+async def _disagreements(source: Source) -> Sequence[DisagreementRow]:
+    return [
+        DisagreementRow(
+            str(one.kind), one.name, one.since_epoch_ms,
+            {member: side.value for side in one.sides for member in side.members},
+        )
+        for one in source.view.controller.fleet.state.disagreements
+    ]  # fmt: skip
+
+
+async def _config(source: Source) -> Sequence[PropertyRow]:
+    return await source.view.look(property_rows)
+
+
+async def _limits(source: Source) -> Sequence[LimitRow]:
+    return limit_rows(source.view.controller.configuration)
+
+
+TABLES = (
+    Table("clusters", "Clusters", ClusterRow, _clusters, ("cluster", "groups", "brokers", "late", "unconfirmed"),
+          (_search("cluster"),)),
+    Table("brokers", "Brokers of the routes", BrokerRow, _brokers,
+          ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
+          (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
+           _equals("state", *STATES), _equals("role", "master", "slave")), _with_since),
+    Table("topics", "Topics", TopicRow, _topics, ("topic", "brokers"), (_search("topic"),), _with_queues),
+    Table("kv", "Items of the KV configuration", KvRow, _kv, ("namespace", "key", "characters"),
+          (_search("namespace", "key"), _equals("namespace"))),
+    Table("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),
+    Table("limits", "Limits of this process", LimitRow, _limits, ("name", "value", "unit"), (_search("name"),)),
+    Table("connections", "Connections of the name server port", ConnectionRow, _connections,
+          ("peer", "since", "requests", "waiting", "language", "version"),
+          (_search("peer"), _equals("language"), _equals("carrier", "reactor", "loop"))),
+    Table("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
+          ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
+    Table("disagreements", "What the name servers of the fleet do not say alike", DisagreementRow, _disagreements,
+          ("since", "kind", "name"), (_search("name"), _equals("kind", *Kind))),
+    Table("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
+          (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),
+)  # fmt: skip

@@ -1,0 +1,115 @@
+"""Connections, the bytes that they hold, TLS, and the limits."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+from rocketns._fast.connections.messages import Ending
+from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
+from rocketns.admin.metrics.scene import Scene
+from rocketns.config import Limits, properties
+from rocketns.server.connections import asyncio_transport as transport
+from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, TOO_MUCH_UNSENT_HERE
+from rocketns.server.connections.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+
+BY_REACTORS = {
+    Ending.PEER_CLOSED: "peer",
+    Ending.FAILED: "failed",
+    Ending.IDLE: "idle",
+    Ending.MALFORMED_FRAME: "malformed_frame",
+    Ending.ENDED: "server",
+    Ending.TOO_MUCH_UNSENT: "outgoing_bytes_max",
+    Ending.TOO_MUCH_UNFINISHED: "incoming_bytes_max",
+    Ending.TOO_MUCH_UNSENT_IN_ALL: "outgoing_bytes_total_max",
+}
+BY_LOOP = {
+    "channel_idle": "idle",
+    MALFORMED_FRAME: "malformed_frame",
+    TOO_MUCH_UNSENT_HERE: "outgoing_bytes_max",
+    TOO_MUCH_UNFINISHED: "incoming_bytes_max",
+    TOO_MUCH_UNSENT: "outgoing_bytes_total_max",
+    transport.TOO_MANY: "connections_max",
+    transport.NOT_TAKEN: "server",
+    transport.OTHER_END: "server",
+}
+
+
+def _connections(scene: Scene) -> Iterator[Sample]:
+    controller, here = scene.controller, len(scene.controller.asyncio_transport.connections)
+    yield ("asyncio",), here
+    yield ("reactors",), 0 if controller.reactors is None else max(0, controller.reactors.connections - here)
+
+
+def _opened(scene: Scene) -> Iterator[Sample]:
+    reactors = scene.controller.reactor_transport
+    yield ("asyncio",), scene.controller.asyncio_transport.opened_total
+    yield ("reactors",), 0 if reactors is None else reactors.opened
+
+
+def _closed(scene: Scene) -> Iterator[Sample]:
+    controller = scene.controller
+    counted = Counter(dict.fromkeys((*BY_REACTORS.values(), *BY_LOOP.values()), 0))
+    for why, number in list(controller.asyncio_transport.ended.items()):
+        counted[BY_LOOP[why]] += number
+    if controller.reactor_transport is not None:
+        for ending, number in list(controller.reactor_transport.endings.items()):
+            counted[BY_REACTORS[Ending(ending)]] += number
+    if controller.reactors is not None:
+        counted["connections_max"] += controller.reactors.turned_away
+    yield from (((reason,), number) for reason, number in counted.items())
+
+
+def _held(scene: Scene) -> Iterator[Sample]:
+    reactors, loop = scene.controller.reactors, scene.controller.asyncio_transport
+    yield ("incoming",), loop.incoming_bytes if reactors is None else reactors.incoming_bytes
+    yield ("outgoing",), loop.outgoing_bytes if reactors is None else reactors.outgoing_bytes
+
+
+def _limits(scene: Scene) -> Iterator[Sample]:
+    limits = scene.controller.configuration.limits
+    for name, declaration in properties.declared(Limits).items():
+        yield (name,), getattr(limits, declaration.name)
+
+
+def _handshakes(scene: Scene) -> Iterator[Sample]:
+    handshakes = scene.controller.asyncio_transport.handshakes
+    yield ("succeeded",), handshakes.succeeded
+    yield ("failed",), handshakes.failed
+
+
+def _certificate(scene: Scene) -> Iterator[Sample]:
+    ends_s = scene.controller.tls.certificate_ends_s
+    if ends_s is not None and math.isfinite(ends_s):
+        yield (), ends_s
+
+
+TRANSPORT = {"transport": "`reactors`: plain ones; `asyncio`: those with TLS, and all of them without reactors"}
+
+FAMILIES: tuple[Family, ...] = (
+    gauge("rocketns_connections", "Open connections.", _connections, TRANSPORT),
+    counter("rocketns_connections_opened_total", "Connections opened. One without a byte does not count.", _opened,
+            TRANSPORT),
+    counter(
+        "rocketns_connections_closed_total", "Connections closed, by the reason.", _closed,
+        {"reason": "`peer`: it closed; `failed`: an error of the connection; `idle`; `malformed_frame`; `server`: "
+         "expired with its broker, TLS failed, or the server stops; otherwise the limit that was reached"},
+    ),
+    gauge("rocketns_connection_bytes", "Bytes that connections hold.", _held,
+          {"direction": "`incoming`: unfinished or waiting frames; `outgoing`: answers that peers have not taken"}),
+    gauge("rocketns_limit", "The limits in force, to compare with what they limit.", _limits,
+          {"limit": "the property `rocketns.…` of that name"}),
+    counter("rocketns_tls_handshakes_total", "TLS handshakes that ended.", _handshakes,
+            {"result": "`succeeded` or `failed`"}),
+    gauge("rocketns_tls_certificate_not_after_timestamp_seconds",
+          "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
+    counter("rocketns_tls_reload_failures_total", "TLS files that could not be used; the former ones stay in use.",
+            one(lambda s: s.controller.tls.load_failures)),
+    gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: len(s.gate))),
+    counter(
+        "rocketns_admin_connections_closed_total", "Connections of the management port that it closed itself.",
+        lambda s: [(("late",), s.gate.closed_late), (("full",), s.gate.closed_full)],
+        {"reason": "`late`: it took too long; `full`: there were too many, and it was the oldest that waited"},
+    ),
+)  # fmt: skip

@@ -1,0 +1,58 @@
+"""The control thread, its queues, and whether the server is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocketns.admin.metrics.family import Family, Sample, counter, gauge, histogram, one
+from rocketns.admin.metrics.scene import Scene
+from rocketns.admin.readiness import why_not_ready
+
+
+def _queues(scene: Scene) -> Iterator[Sample]:
+    controller = scene.controller
+    yield ("requests",), controller.control.waiting_requests
+    yield ("unregistrations",), len(controller.context.unregister_queue)
+    yield ("files",), controller.writer.unwritten
+    yield ("log",), 0 if scene.log is None else scene.log.waiting
+
+
+def _queue_bytes(scene: Scene) -> Iterator[Sample]:
+    controller = scene.controller
+    yield ("requests",), controller.control.waiting_bytes
+    yield ("reactors",), 0 if controller.reactors is None else controller.reactors.queued_bytes
+
+
+def _reactors(scene: Scene) -> Iterator[Sample]:
+    balancer, reactors = scene.controller.balancer, scene.controller.reactors
+    started = 0 if reactors is None else reactors.count
+    yield ("started",), started
+    yield ("in_use",), started if balancer is None else balancer.balance.active
+
+
+FAMILIES: tuple[Family, ...] = (
+    histogram("rocketns_control_turn_duration_seconds",
+              "Length of a turn of the control thread, in which it answers requests.",
+              lambda s: [((), s.measures.turns)]),
+    counter("rocketns_control_slow_turns_total", "Turns of 0.1 s and more. The log says what took the time.",
+            one(lambda s: s.controller.control.slow_turns.count)),
+    gauge("rocketns_control_idle_seconds", "Time since the control thread's loop ran last. It runs every 0.25 s.",
+          one(lambda s: s.pulse.age_s)),
+    counter("rocketns_stalls_total", "Times that the process or its control thread did not run for a second or more.",
+            one(lambda s: s.tally.stalls)),
+    counter("rocketns_stalled_seconds_total", "How long these times were together, at most.",
+            one(lambda s: s.tally.stalled_s)),
+    gauge("rocketns_queue_length", "What waits.", _queues,
+          {"queue": "`requests` for control; `unregistrations`; `files`: changes of the KV and configuration files; "
+           "`log`: lines"}),
+    gauge("rocketns_queue_bytes", "Bytes of what waits.", _queue_bytes,
+          {"queue": "`requests` at control; `reactors`: frames that reactors gave to control and it has not decoded"}),
+    counter("rocketns_log_dropped_records_total", "Log lines that were dropped because the log's reader is slow.",
+            one(lambda s: 0 if s.log is None else s.log.dropped_total)),
+    gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.",
+          one(lambda s: float(why_not_ready(s.controller) is None))),
+    gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
+          one(lambda s: float(s.controller.context.going_away))),
+    gauge("rocketns_reactors", "Threads that carry plain connections.", _reactors,
+          {"state": "`started` or `in_use`: new connections are dealt to so many"}),
+)  # fmt: skip

@@ -1,0 +1,119 @@
+"""``/metrics``: the families as text, in the format that the scraper asks for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, islice
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from rocketns.admin.metrics.catalogue import THEMES
+from rocketns.admin.metrics.family import SERIES_MAX, Family, Kind, Sample
+from rocketns.admin.metrics.scene import Scene
+from rocketns.admin.metrics.sizes import sizes
+from rocketns.admin.metrics.tally import Tally
+from rocketns.admin.view import View
+from rocketns.server.control.measures import BOUNDS_S, Histogram, Measures
+
+# A text is given to all who ask within this time: a thousand scrapers cost what one does.
+TEXT_AGE_S = 1.0
+FORMATS_MAX = 8
+ACCEPT_CHARACTERS_MAX = 512
+
+CUT = "rocketns_metrics_cut_total"
+CUT_MEANING = "Families of which series were left out, once for each scrape, because there were too many."
+MADE = {Kind.COUNTER: CounterMetricFamily, Kind.GAUGE: GaugeMetricFamily, Kind.HISTOGRAM: HistogramMetricFamily}
+
+
+def add(app: web.Application, view: View) -> None:
+    """Control only, before the server starts: from now on it counts."""
+    app.router.add_get("/metrics", Metrics(view).answer)
+
+
+class Metrics:
+    """``answer`` is the handler."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._measures, self._tally = Measures(), Tally()
+        self._collector = _Collector([family for theme in THEMES.values() for family in theme])
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self._collector)
+        for own in (ProcessCollector, PlatformCollector, GCCollector):
+            own(registry=self._registry)
+        self._texts: dict[str, tuple[float, bytes]] = {}
+        self._making = asyncio.Lock()
+        controller = view.controller
+        controller.control.measure(self._measures)
+        controller.delivery.watch(self._tally.note)
+        if controller.reactors is not None:
+            controller.reactors.measure_lookups([round(bound * 1e9) for bound in BOUNDS_S])
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """The text, at most TEXT_AGE_S old."""
+        encode, content_type = choose_encoder(request.headers.get("Accept", "")[:ACCEPT_CHARACTERS_MAX])
+        async with self._making:
+            text = await self._text(content_type, encode)
+        return web.Response(body=text, headers={"Content-Type": content_type})
+
+    async def _text(self, content_type: str, encode: Callable[[CollectorRegistry], bytes]) -> bytes:
+        now_s = asyncio.get_running_loop().time()
+        made_s, text = self._texts.get(content_type, (-TEXT_AGE_S, b""))
+        if now_s - made_s < TEXT_AGE_S:
+            return text
+        view = self._view
+        scene = Scene(
+            view.controller, self._measures, self._tally, view.pulse, view.gate, await view.copy(sizes), view.log
+        )
+        self._collector.show(scene)
+        text = encode(self._registry)
+        if len(self._texts) >= FORMATS_MAX:
+            self._texts.clear()
+        self._texts[content_type] = (now_s, text)
+        return text
+
+
+class _Collector(Collector):
+    """The families as the client library wants them, of one scene."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self._families = tuple(families)
+        self._scene: Scene | None = None
+        self._cut = 0
+
+    def show(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def collect(self) -> Iterator[Metric]:
+        if self._scene is None:
+            return
+        for family in self._families:
+            samples = list(islice(family.read(self._scene), SERIES_MAX + 1))
+            self._cut += len(samples) > SERIES_MAX
+            yield metric(family, samples[:SERIES_MAX])
+        yield CounterMetricFamily(CUT, CUT_MEANING, value=self._cut)
+
+
+def metric(family: Family, samples: Iterable[Sample]) -> Metric:
+    """A family with its samples, as the client library has it."""
+    made: Metric = MADE[family.kind](family.name, family.meaning, labels=tuple(family.labels))
+    for labels, value in samples:
+        if isinstance(value, Histogram):
+            assert isinstance(made, HistogramMetricFamily)
+            made.add_metric(labels, buckets_of(value), value.total)
+        else:
+            assert isinstance(made, CounterMetricFamily | GaugeMetricFamily)
+            made.add_metric(labels, value)
+    return made
+
+
+def buckets_of(measured: Histogram) -> list[tuple[str, float]]:
+    """Prometheus' buckets: each contains those before it."""
+    bounds = [*(f"{bound:g}" for bound in measured.bounds), "+Inf"]
+    return list(zip(bounds, accumulate(measured.counts), strict=True))

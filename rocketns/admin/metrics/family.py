@@ -1,0 +1,62 @@
+"""A family of metrics: its name, its meaning, and how its samples are read. docs/metrics.md is made from these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rocketns.admin.metrics.scene import Scene
+from rocketns.server.control.measures import Histogram
+
+# More series of one family are left out, and counted: a label must not grow with topics, brokers or clients.
+SERIES_MAX = 250
+
+
+class Kind(StrEnum):
+    """Prometheus' types. The name of a counter ends in ``_total``, that of an info in ``_info``."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+# The values of the labels, in their order; and the number.
+Sample = tuple[tuple[str, ...], "float | Histogram"]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """``labels``: the name of each label, and what its values are. ``read`` is for the management port's thread."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    read: Callable[[Scene], Iterable[Sample]]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def counter(
+    name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
+) -> Family:
+    """A number that only grows."""
+    return Family(name, Kind.COUNTER, meaning, read, labels or {})
+
+
+def gauge(
+    name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
+) -> Family:
+    """A number that goes up and down."""
+    return Family(name, Kind.GAUGE, meaning, read, labels or {})
+
+
+def histogram(
+    name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
+) -> Family:
+    """Observations in buckets."""
+    return Family(name, Kind.HISTOGRAM, meaning, read, labels or {})
+
+
+def one(read: Callable[[Scene], float]) -> Callable[[Scene], Iterable[Sample]]:
+    """The reader of a family without labels."""
+    return lambda scene: [((), read(scene))]

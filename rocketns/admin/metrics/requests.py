@@ -1,0 +1,116 @@
+"""Requests, look-ups, registrations and heartbeats."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rocketns.admin.metrics.family import Family, Sample, counter, histogram
+from rocketns.admin.metrics.scene import Scene
+from rocketns.protocol.codes import RequestCode, ResponseCode
+from rocketns.server.control.measures import BOUNDS_S, Histogram
+
+LOOKUP = RequestCode.GET_ROUTEINFO_BY_TOPIC
+CODE = "the request code by Java's name; `other` for codes that a name server does not know"
+RESULT = "the response code by Java's name; of a oneway request too, although it is not sent"
+FOUND = "`found` or `missing`: whether the topic has a route"
+CODES = {code.value: code.name for code in RequestCode}
+RESULTS = {code.value: code.name for code in ResponseCode}
+
+
+def names_of(code: int, result: int) -> tuple[str, str]:
+    """The labels of a request and its answer."""
+    return CODES.get(code, "other"), RESULTS.get(result, "other")
+
+
+def _by_reactors(scene: Scene) -> tuple[int, int]:
+    """Look-ups that reactors answered: with a route, and without."""
+    reactors = scene.controller.reactors
+    counted = [] if reactors is None else reactors.counters()
+    return sum(found for found, _ in counted), sum(missing for _, missing in counted)
+
+
+def _by_control(scene: Scene) -> Iterator[tuple[tuple[str, str], Histogram]]:
+    for (code, result), measured in list(scene.measures.requests.items()):
+        yield names_of(code, result), measured
+
+
+def _requests(scene: Scene) -> Iterator[Sample]:
+    counted = Counter({labels: sum(measured.counts) for labels, measured in _by_control(scene)})
+    found, missing = _by_reactors(scene)
+    counted[names_of(LOOKUP, ResponseCode.SUCCESS)] += found
+    counted[names_of(LOOKUP, ResponseCode.TOPIC_NOT_EXIST)] += missing
+    yield from counted.items()
+
+
+def _durations(scene: Scene) -> Iterator[Sample]:
+    yield from _by_control(scene)
+
+
+def _lookups(scene: Scene) -> Iterator[Sample]:
+    found, missing = _by_reactors(scene)
+    yield ("reactors", "found"), found
+    yield ("reactors", "missing"), missing
+    results = {result: sum(m.counts) for (code, result), m in list(scene.measures.requests.items()) if code == LOOKUP}
+    yield ("control", "found"), results.pop(ResponseCode.SUCCESS, 0)
+    yield ("control", "missing"), results.pop(ResponseCode.TOPIC_NOT_EXIST, 0)
+    yield ("control", "refused"), sum(results.values())
+
+
+def _lookup_durations(scene: Scene) -> Iterator[Sample]:
+    reactors = scene.controller.reactors
+    if reactors is None:
+        return
+    for result, (counts, total_ns) in zip(("found", "missing"), reactors.latencies(), strict=True):
+        measured = Histogram(BOUNDS_S)
+        measured.counts, measured.total = counts, total_ns / 1e9
+        yield (result,), measured
+
+
+def _handed_over(scene: Scene) -> Iterator[Sample]:
+    transport = scene.controller.reactor_transport
+    yield (), 0 if transport is None else transport.lookups_handed_over
+
+
+FAMILIES: tuple[Family, ...] = (
+    counter(
+        "rocketns_requests_total", "Requests answered, by reactors and by control.", _requests,
+        {"code": CODE, "result": RESULT},
+    ),
+    histogram(
+        "rocketns_request_duration_seconds",
+        "Time from the moment when control takes a request until its answer, with the wait for the disk and without "
+        "the wait in the queue. Only requests that control answers.", _durations, {"code": CODE, "result": RESULT},
+    ),
+    counter(
+        "rocketns_lookups_total", "Route look-ups answered.", _lookups,
+        {"by": "`reactors` or `control`", "result": FOUND + "; `refused`: any other answer"},
+    ),
+    counter(
+        "rocketns_lookups_handed_over_total",
+        "Route look-ups that reactors gave to control, because they cannot compose the answer, or because an earlier "
+        "request of the connection waits there.", _handed_over,
+    ),
+    histogram(
+        "rocketns_lookup_duration_seconds",
+        "Time of look-ups that reactors answer: from the moment when the socket is seen to be readable until the "
+        "answer is given to the socket. A sample: about one in 64 rounds of a reactor's loop is measured.",
+        _lookup_durations, {"result": FOUND},
+    ),
+    counter(
+        "rocketns_registrations_total", "Broker registrations (103), by what they did.",
+        lambda scene: [((result,), number) for result, number in scene.tally.registrations.items()],
+        {"result": "`changed`: a broker, an address or topics; `unchanged`; `refused`: another broker has the id, or "
+         "the sender is not registered"},
+    ),
+    counter(
+        "rocketns_registrations_repeated_total",
+        "Registrations whose body was that of the broker's last one, so that it was not decoded.",
+        lambda scene: [((), scene.controller.context.registrations.repeated)],
+    ),
+    histogram(
+        "rocketns_broker_heartbeat_gap_seconds",
+        "Time between two signs of life of a broker: registrations and heartbeats.",
+        lambda scene: [((), scene.tally.gaps)],
+    ),
+)  # fmt: skip

@@ -1,0 +1,69 @@
+"""Brokers, topics, and how they change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
+from rocketns.admin.metrics.scene import Scene
+from rocketns.fleet.comparing import Kind
+
+
+def _brokers(scene: Scene) -> Iterator[Sample]:
+    yield ("live",), scene.sizes.live
+    yield ("late",), scene.sizes.late
+    yield ("unconfirmed",), scene.sizes.unconfirmed
+
+
+def _name_servers(scene: Scene) -> Iterator[Sample]:
+    members = scene.controller.fleet.state.members
+    readable = sum(one.is_readable for one in members)
+    yield ("readable",), readable
+    yield ("unreadable",), len(members) - readable
+
+
+def _disagreements(scene: Scene) -> Iterator[Sample]:
+    counted = Counter(one.kind for one in scene.controller.fleet.state.disagreements)
+    for kind in Kind:
+        yield (kind.replace(" ", "_"),), counted[kind]
+
+
+FAMILIES: tuple[Family, ...] = (
+    gauge(
+        "rocketns_brokers", "Addresses of brokers that are in the routes.", _brokers,
+        {"state": "`live`; `late`: nothing heard for more than half of its time-out; `unconfirmed`: restored, or "
+         "silent together with many others, and not heard since"},
+    ),
+    gauge("rocketns_broker_groups", "Broker names.", one(lambda s: len(s.controller.context.tables.broker_addr_table))),
+    gauge("rocketns_clusters", "Clusters.", one(lambda s: len(s.controller.context.tables.cluster_addr_table))),
+    gauge("rocketns_topics", "Topics with a route.", one(lambda s: len(s.controller.context.tables.topic_queue_table))),
+    gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", one(lambda s: s.sizes.entries)),
+    counter(
+        "rocketns_route_entries_changed_total", "Pairs of a topic and a broker that changed.",
+        lambda scene: [((change,), number) for change, number in scene.tally.entries.items()],
+        {"change": "`put`: added or changed; `deleted`"},
+    ),
+    counter(
+        "rocketns_brokers_gone_total", "Live brokers that were removed.",
+        lambda scene: [((cause,), number) for cause, number in scene.tally.gone.items()],
+        {"cause": "`unregister`: it said so; `expired`: silent for its time-out; `channel_close`, `channel_exception`, "
+         "`channel_idle`: its connection ended; `unconfirmed`: silent since the start; `refused`: its address refuses "
+         "connections; and the other causes of the journal"},
+    ),
+    counter("rocketns_brokers_doubted_total", "Brokers that became unconfirmed while the server ran.",
+            one(lambda s: s.tally.doubted)),
+    counter("rocketns_min_broker_id_changes_total", "Broker groups that got another smallest broker id.",
+            one(lambda s: s.tally.min_broker_changes)),
+    gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; none without peers.",
+          _name_servers, {"state": "`readable`, or `unreadable`"}),
+    gauge("rocketns_fleet_disagreements", "What the readable name servers do not say alike. `rocketns diff` names it.",
+          _disagreements, {"kind": "`broker`, `topic` or `order_configuration`"}),
+    gauge("rocketns_kv_namespaces", "Namespaces of the KV table.",
+          one(lambda s: len(s.controller.context.kv_config.config_table))),
+    gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
+          one(lambda s: s.controller.context.kv_config.bytes)),
+    counter("rocketns_kv_changes_total", "KV items that were put or deleted.", one(lambda s: s.tally.kv_changes)),
+    counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
+            one(lambda s: s.tally.config_changes)),
+)  # fmt: skip

@@ -1,0 +1,73 @@
+"""Counts of events: one more consumer of what the mutations of the tables did."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rocketns.processor.context import Now
+from rocketns.routeinfo import events as e
+from rocketns.server.control.measures import Histogram
+
+# Brokers send a heartbeat each second or register every 30 s, at most every 60 s. They expire after 120 s.
+GAP_BOUNDS_S = (1.5, 5.0, 10.0, 20.0, 35.0, 45.0, 65.0, 90.0, 120.0, 300.0)
+
+
+class Tally:
+    """Control writes, any thread reads."""
+
+    def __init__(self) -> None:
+        self.registrations = Counter(changed=0, unchanged=0, refused=0)
+        self.gone = Counter({str(cause): 0 for cause in e.Cause})
+        self.entries = Counter(put=0, deleted=0)
+        self.kv_changes = 0
+        self.config_changes = 0
+        self.min_broker_changes = 0
+        self.stalls = 0
+        self.stalled_s = 0.0
+        self.doubted = 0
+        self.gaps = Histogram(GAP_BOUNDS_S)
+
+    def note(self, events: list[e.Event], _: Now) -> None:
+        """Control only. The events of one mutation."""
+        registered = False
+        for event in events:
+            self._count(event)
+            registered |= isinstance(event, e.BrokerRegistered)
+        if registered:
+            is_same = all(_is_heartbeat(event) for event in events)
+            self.registrations["unchanged" if is_same else "changed"] += 1
+
+    def _count(self, event: e.Event) -> None:
+        match event:
+            case e.BrokerRegistered() | e.BrokerHeartbeat():
+                if event.gap_ms is not None:
+                    self.gaps.observe(event.gap_ms / 1000)
+            case e.BrokerConflict() | e.BrokerRefused():
+                self.registrations["refused"] += 1
+            case e.BrokerDown():
+                self.gone[str(event.cause)] += event.live
+            case e.TopicsPut():
+                self.entries["put"] += len(event.changes)
+            case e.TopicsDeleted():
+                self.entries["deleted"] += len(event.topics)
+            case _:
+                self._count_rare(event)
+
+    def _count_rare(self, event: e.Event) -> None:
+        match event:
+            case e.KvChanged():
+                self.kv_changes += 1
+            case e.ConfigChanged():
+                self.config_changes += 1
+            case e.MinBrokerIdChanged():
+                self.min_broker_changes += 1
+            case e.BrokerDoubted():
+                self.doubted += 1
+            case e.Stalled():
+                self.stalls += 1
+                self.stalled_s += event.ms / 1000
+
+
+def _is_heartbeat(event: e.Event) -> bool:
+    """Whether a registration with no other events changed nothing: the broker was known and confirmed."""
+    return isinstance(event, e.BrokerRegistered) and event.gap_ms is not None and event.doubt is None

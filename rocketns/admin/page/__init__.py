@@ -1,0 +1,16 @@
+"""The status page at ``/``, and the stream that keeps it up to date."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from rocketns.admin.api import SOURCE
+from rocketns.admin.page.files import add_files
+from rocketns.admin.page.stream import add_stream
+from rocketns.admin.view import View
+
+
+def add(app: web.Application, _: View) -> None:
+    """Control only, after the API."""
+    add_files(app)
+    add_stream(app, app[SOURCE])

@@ -1,0 +1,113 @@
+// A topic is found as its name is typed, and shown with its route.
+
+import {byId, make, read, row, setText} from "./dom.js";
+import {count, plural} from "./words.js";
+
+const SHOWN = 8;
+const WAIT_MS = 150;
+
+let timer = 0;
+let asking = null;
+let chosen = "";
+
+export function startTopics() {
+  const find = byId("find");
+  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(search, WAIT_MS); });
+  find.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") move(event, buttons()[0]);
+    if (event.key === "Enter") buttons()[0]?.click();
+  });
+  byId("topics").addEventListener("keydown", onKey);
+  addEventListener("hashchange", openLinked);
+  openLinked();
+  search();
+}
+
+const buttons = () => [...byId("topics").querySelectorAll("button")];
+
+function move(event, target) {
+  if (!target) return;
+  event.preventDefault();
+  target.focus();
+}
+
+function onKey(event) {
+  const all = buttons();
+  const place = all.indexOf(document.activeElement);
+  if (event.key === "ArrowDown") move(event, all[place + 1]);
+  if (event.key === "ArrowUp") move(event, place > 0 ? all[place - 1] : byId("find"));
+  if (event.key === "Escape") move(event, byId("find"));
+}
+
+async function search() {
+  asking?.abort();
+  asking = new AbortController();
+  try {
+    const q = byId("find").value.trim();
+    const page = await read("topics", {limit: SHOWN, ...(q ? {q: q.slice(0, 512)} : {})}, asking.signal);
+    byId("topics").replaceChildren(...page.items.map(topicItem));
+    const more = page.total > page.items.length ? `, the first ${page.items.length} are shown` : "";
+    setText(byId("topics-count"), `${plural(page.total, "topic", "topics")}${more}`);
+  } catch (error) {
+    if (error.name !== "AbortError") setText(byId("topics-count"), "the name server does not answer");
+  }
+}
+
+function topicItem(topic) {
+  const closed = topic.notWritable ? `, ${count(topic.notWritable)} not writable` : "";
+  const facts = `${plural(topic.brokers, "group", "groups")}, ${count(topic.writeQueues)} queues${closed}`;
+  const button = make("button", "", make("span", "", topic.topic), make("span", "quiet", facts));
+  button.type = "button";
+  button.setAttribute("aria-current", String(topic.topic === chosen));
+  button.dataset.topic = topic.topic;
+  button.addEventListener("click", () => { location.hash = `topic=${encodeURIComponent(topic.topic)}`; });
+  return make("li", "", button);
+}
+
+async function openLinked() {
+  if (!location.hash.startsWith("#topic=")) return;
+  chosen = decodeURIComponent(location.hash.slice("#topic=".length));
+  for (const button of buttons()) button.setAttribute("aria-current", String(button.dataset.topic === chosen));
+  const place = byId("route");
+  try {
+    const route = await read("route", {topic: chosen});
+    place.replaceChildren(...(route === null ? [make("p", "critical-text", `${chosen} has no route.`)] : routeOf(route)));
+  } catch {
+    place.replaceChildren(make("p", "critical-text", `The route of ${chosen} cannot be read.`));
+  }
+}
+
+const ROUTE_ROWS = 50;
+
+function routeOf(route) {
+  const head = row(...["Group", "Addresses", "Read", "Write", "Permission"].map((name) => {
+    const cell = make("th", name === "Read" || name === "Write" ? "number" : "", name);
+    cell.scope = "col";
+    return cell;
+  }));
+  const table = make("table", "", make("thead", "", head),
+    make("tbody", "", ...route.queues.slice(0, ROUTE_ROWS).map(queueRow)));
+  const scroll = make("div", "scroll", table);
+  scroll.tabIndex = 0;
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", `Route of ${route.topic}`);
+  const more = route.queues.length - ROUTE_ROWS;
+  const notes = [
+    more > 0 ? `${count(more)} more groups are in the API.` : "",
+    route.orderConfiguration ? `Order configuration: ${route.orderConfiguration}` : "",
+    route.staticMappings ? `Static topic with ${count(route.staticMappings)} mappings.` : "",
+  ].filter(Boolean);
+  return [make("h3", "", route.topic), scroll, ...notes.map((note) => make("p", "quiet", note))];
+}
+
+function queueRow(queues) {
+  const addresses = Object.entries(queues.addresses).map(([id, address]) => make("div", "", `${id}: ${address}`));
+  const allowed = [queues.readable ? "read" : "", queues.writable ? "write" : ""].filter(Boolean).join(", ") || "none";
+  return row(
+    make("td", "name", queues.broker),
+    addresses.length ? make("td", "", ...addresses) : make("td", "critical-text", "not registered"),
+    make("td", "number", count(queues.readQueues)),
+    make("td", "number", count(queues.writeQueues)),
+    make("td", queues.writable ? "" : "attention-text", allowed),
+  );
+}

@@ -1,0 +1,123 @@
+"""``/api/v1/stream``: server-sent events, a message a second for all readers together.
+
+* ``status``: what ``/api/v1/status`` answers.
+* ``beats``: ``[[cluster, address, time], …]``, the heartbeats of the last second.
+* ``changes``: the new rows of ``/api/v1/events``.
+* ``gap``: this reader was too slow, or more happened than is kept. It should read everything again.
+
+The message is made once, whatever the number of readers, and only while there are any. A reader that is more than
+KEPT_MAX messages behind gets a gap; one that takes nothing at all is closed by the gate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from aiohttp import web
+
+from rocketns.admin.answers import open_stream
+from rocketns.admin.api.answers import dumps
+from rocketns.admin.api.openapi import ROOT
+from rocketns.admin.api.status import read_status
+from rocketns.admin.api.tables import Source
+from rocketns.admin.recent.ring import BEATS_MAX, Recorded
+from rocketns.admin.recent.words import event_row
+from rocketns.admin.view import Busy
+
+PERIOD_S = 1.0
+KEPT_MAX = 8
+CHANGES_MAX = 100  # in a message
+RETRY_MS = 2000
+
+
+class Broadcast:
+    """Makes the messages and keeps the last ones."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._messages: deque[bytes] = deque(maxlen=KEPT_MAX)
+        self._made = asyncio.Condition()
+        self._task: asyncio.Task[None] | None = None
+        self._seen = 0
+        self.readers = 0
+        self.number = 0  # of the last message
+
+    def enter(self) -> None:
+        """One more reader. The first one starts the messages."""
+        self.readers += 1
+        if self._task is None:
+            recent = self._source.recent
+            recent.take_beats()
+            recent.wants_beats = True
+            self._seen = recent.last
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def leave(self) -> None:
+        """One reader less. The last one ends the messages."""
+        self.readers -= 1
+        if not self.readers and self._task is not None:
+            self._source.recent.wants_beats = False
+            self._task.cancel()
+            self._task = None
+
+    async def after(self, number: int) -> list[bytes]:
+        """The messages after this one; a gap if they are not kept any more."""
+        async with self._made:
+            await self._made.wait_for(lambda: self.number > number)
+        behind = self.number - number
+        if behind > len(self._messages):
+            return [_message("gap", {})]
+        return list(self._messages)[-behind:]
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(PERIOD_S)
+            message = await self._next()
+            async with self._made:
+                self.number += 1
+                self._messages.append(message)
+                self._made.notify_all()
+
+    async def _next(self) -> bytes:
+        recent = self._source.recent
+        try:
+            message = _message("status", await read_status(self._source))
+        except Busy as error:
+            message = _message("busy", {"error": str(error)})
+        beats, changes = recent.take_beats(), self._new_changes()
+        if len(beats) == BEATS_MAX or len(changes) > CHANGES_MAX:
+            return message + _message("gap", {})
+        if beats:
+            message += _message("beats", beats)
+        return message + _message("changes", [event_row(one) for one in changes]) if changes else message
+
+    def _new_changes(self) -> list[Recorded]:
+        last, self._seen = self._seen, self._source.recent.last
+        return [one for one in self._source.recent.events.copy() if last < one.seq <= self._seen]
+
+
+def _message(event: str, value: object) -> bytes:
+    """JSON has no line ends, so it is one line of data."""
+    return b"event: %b\ndata: %b\n\n" % (event.encode(), dumps(value))
+
+
+def add_stream(app: web.Application, source: Source) -> None:
+    """Before the server starts."""
+    broadcast = Broadcast(source)
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        open_stream(request)
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        broadcast.enter()
+        try:
+            await response.prepare(request)
+            number = broadcast.number
+            await response.write(b"retry: %d\n\n" % RETRY_MS + _message("status", await read_status(source)))
+            while True:
+                messages, number = await broadcast.after(number), broadcast.number
+                await response.write(b"".join(messages))
+        finally:
+            broadcast.leave()
+
+    app.router.add_get(f"{ROOT}/stream", stream)

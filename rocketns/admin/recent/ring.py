@@ -1,0 +1,144 @@
+"""What happened lately: a ring of the last changes, and heartbeats for those who look at the moment.
+
+Control calls `Recent.watch` after every mutation: 0.2 µs for a heartbeat, a few for a change. A deque is changed and
+copied in one step under the GIL, so control and the management port need no lock.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from rocketns.controller import NamesrvController
+from rocketns.processor.context import Now
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDoubted,
+    BrokerDown,
+    BrokerHeartbeat,
+    BrokerRefused,
+    BrokerRegistered,
+    ConfigChanged,
+    Event,
+    KvChanged,
+    MappingsPut,
+    Stalled,
+    TopicsDeleted,
+    TopicsPut,
+)
+
+EVENTS_MAX = 1000
+BEATS_MAX = 4096
+NAMES_MAX = 5
+# Names come from the network: a ring of whole ones would have no bound.
+NAME_CHARACTERS_MAX = 300
+
+
+class Recorded(NamedTuple):
+    """One change. ``detail``: the holder of the id in a conflict, or the new value. ``amount``: topics, or ms.
+
+    ``names``: topics, or namespace and key, or the property.
+    """
+
+    seq: int
+    at: int
+    event: str
+    cluster: str | None = None
+    broker: str | None = None
+    id: int | None = None
+    address: str | None = None
+    cause: str | None = None
+    detail: str | None = None
+    amount: int | None = None
+    names: tuple[str, ...] = ()
+
+
+class Recent:
+    """`watch` is for control, everything else for the management port."""
+
+    def __init__(self, controller: NamesrvController) -> None:
+        self._live = controller.context.tables.broker_live_table
+        self.events: deque[Recorded] = deque(maxlen=EVENTS_MAX)
+        self.beats: deque[tuple[str, str, int]] = deque(maxlen=BEATS_MAX)
+        self.wants_beats = False
+        self.since: dict[tuple[str, str], int] = {}
+        self.heartbeats = 0
+        self.last = 0  # the number of the last change
+
+    def watch(self, events: list[Event], now: Now) -> None:
+        """A consumer of events: see `EventDelivery.watch`."""
+        for event in events:
+            if isinstance(event, BrokerRegistered | BrokerHeartbeat):
+                self._beat(event, now.epoch_ms)
+            else:
+                self._note(event, now.epoch_ms)
+
+    def _beat(self, event: BrokerRegistered | BrokerHeartbeat, at: int) -> None:
+        self.heartbeats += 1
+        if self.wants_beats:
+            self.beats.append((event.cluster, event.addr, at))
+        if event.gap_ms is None:
+            self._began(event, at)
+        if event.gap_ms is None or event.doubt is not None:
+            is_new = isinstance(event, BrokerRegistered) and event.doubt is None
+            name, number = (event.broker_name, event.broker_id) if isinstance(event, BrokerRegistered) else (None, None)
+            self._add(at, "reg" if is_new else "back", event.cluster, name, number, event.addr)
+
+    def _began(self, event: BrokerRegistered | BrokerHeartbeat, at: int) -> None:
+        if len(self.since) > 2 * len(self._live) + 64:
+            self.since = {key: since for key, since in self.since.items() if key in self._live}
+        self.since[event.cluster, event.addr] = at
+
+    def _note(self, event: Event, at: int) -> None:
+        match event:
+            case BrokerDown(cluster, name, addr, number, _, gap_ms, cause):
+                self.since.pop((cluster, addr), None)
+                self._add(at, "down", cluster, name, number, addr, cause, amount=gap_ms)
+            case BrokerDoubted(cluster, name, addr, number, doubt, gap_ms):
+                self._add(at, "doubt", cluster, name, number, addr, doubt.reason, amount=gap_ms)
+            case BrokerConflict(cluster, name, number, holder, addr):
+                self._add(at, "conflict", cluster, name, number, addr, detail=holder)
+            case BrokerRefused(name, number, addr):
+                self._add(at, "refused", None, name, number, addr)
+            case TopicsPut(name, changes, cause):
+                self._note_topics(
+                    at, "tput", name, [change.topic for change in changes[:NAMES_MAX]], len(changes), cause
+                )
+            case TopicsDeleted(name, topics, cause):
+                self._note_topics(at, "tdel", name, topics[:NAMES_MAX], len(topics), cause)
+            case MappingsPut(name, mappings):
+                self._note_topics(at, "map", name, [topic for topic, _ in mappings[:NAMES_MAX]], len(mappings))
+            case _:
+                self._note_beside_tables(event, at)
+
+    def _note_topics(
+        self, at: int, event: str, broker: str, topics: list[str], amount: int, cause: str | None = None
+    ) -> None:
+        names = tuple(map(_cut, topics))
+        self._add(at, event, None, broker, cause=cause, amount=amount, names=names)
+
+    def _note_beside_tables(self, event: Event, at: int) -> None:
+        """All others say the same as the events of registrations and departures."""
+        match event:
+            case KvChanged(namespace, key, value):
+                self._add(at, "kv", detail=value, names=(_cut(namespace), _cut(key)))
+            case ConfigChanged(key, value):
+                shown = None if "password" in key.lower() else value
+                self._add(at, "config", detail=shown, names=(_cut(key),))
+            case Stalled(ms):
+                self._add(at, "stall", amount=ms)
+
+    def _add(self, at: int, event: str, cluster: str | None = None, broker: str | None = None,
+             number: int | None = None, addr: str | None = None, cause: str | None = None, *,
+             detail: str | None = None, amount: int | None = None, names: tuple[str, ...] = ()) -> None:  # fmt: skip
+        place = (event, cluster and _cut(cluster), broker and _cut(broker), number, addr and _cut(addr))
+        self.events.append(Recorded(self.last + 1, at, *place, cause, detail and _cut(detail), amount, names))
+        self.last += 1
+
+    def take_beats(self) -> list[tuple[str, str, int]]:
+        """The heartbeats since the last call, if they are wanted."""
+        return [self.beats.popleft() for _ in range(len(self.beats))]
+
+
+def _cut(text: str) -> str:
+    return text[:NAME_CHARACTERS_MAX]

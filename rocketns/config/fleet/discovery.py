@@ -1,0 +1,84 @@
+"""The other name servers of the cluster, and the address server that tells brokers and clients where all of them are.
+
+In the configuration file they have the prefix ``rocketns.``, as the limits have: ``rocketns.peers=ns-2:9876``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rocketns.addresses import ANY_ADDRESS, bare, with_port
+from rocketns.config import properties
+from rocketns.config.fleet.addresses import check_address, check_addresses, split_addresses
+from rocketns.config.limits import PREFIX
+from rocketns.config.properties import Effect, prop
+from rocketns.errors import StartupError
+from rocketns.javatext import parse_int, trim
+
+START, LIVE = Effect.START, Effect.LIVE
+
+
+@dataclass(slots=True)
+class DiscoveryConfig:
+    """Who the name servers are. ``peers`` may change while the server runs."""
+
+    peers: str = prop(
+        "", "all name servers of the cluster, Java's or rocketns: host:port;host:port. This one may be among them", LIVE
+    )
+    announced_address: str = prop(
+        "", "host:port at which brokers and clients reach this name server; empty is bindAddress and listenPort", START
+    )
+    address_server: str = prop(
+        "",
+        "host:port, or port, of an HTTP server that tells brokers and clients the ready name servers of "
+        "rocketns.peers; empty is off. It needs the extra rocketns[admin]",
+        START,
+    )
+
+    peer_lookups_per_second: int = prop(
+        50,
+        "routes of topics that are read from each of rocketns.peers that is not rocketns, to compare them; a round of "
+        "10,000 topics takes 200 s",
+        START,
+        unit="requests/s",
+        at_limit="the other topics are read later",
+        low=1,
+        high=10_000,
+    )
+
+    def update(self, given: Mapping[str, str]) -> None:
+        """Read the properties. StartupError for a text that cannot be an address."""
+        properties.update_own(self, given, PREFIX)
+        properties.check(self, PREFIX)
+        check_addresses(f"{PREFIX}peers", self.peer_addresses)
+        if self.announced_address:
+            check_address(f"{PREFIX}announcedAddress", self.announced_address)
+        if self.address_server:
+            self.address_server_at("")
+
+    def reread(self, given: Mapping[str, str]) -> None:
+        """Take ``peers`` from the changed file. StartupError, and no change, if it is not a list of addresses."""
+        text = trim(given.get(f"{PREFIX}peers", ""))
+        check_addresses(f"{PREFIX}peers", split_addresses(text))
+        self.peers = text
+
+    @property
+    def peer_addresses(self) -> list[str]:
+        """``peers`` one by one."""
+        return split_addresses(self.peers)
+
+    def own_address(self, bind_address: str, port: int) -> str:
+        """Where others reach this name server; empty if it listens at every address and nobody said which to use."""
+        if self.announced_address:
+            return self.announced_address
+        host = bare(bind_address)
+        return "" if host in ANY_ADDRESS else with_port(host, port)
+
+    def address_server_at(self, bind_address: str) -> tuple[str, int]:
+        """Host and port of the address server; a port alone means the name server's ``bind_address``."""
+        host, _, port_text = self.address_server.rpartition(":")
+        port = parse_int(port_text)
+        if port is None or not 0 <= port < 65_536 or " " in host:
+            raise StartupError(f"{PREFIX}addressServer is {self.address_server!r}, but must be host:port or a port")
+        return bare(host) or bind_address, port

@@ -1,0 +1,53 @@
+"""This name server's own side of the comparison, from its tables. Control only."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rocketns.fleet.group_view import GroupView, group_view
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.server.publishing.route_digests import SlotDigests
+
+# A view takes 2 µs. After so many, others have their turn.
+GROUPS_AT_ONCE = 200
+
+
+class OwnTables:
+    """The `peer.OwnRoutes`."""
+
+    def __init__(self, tables: RouteTables, digests: SlotDigests) -> None:
+        self._tables = tables
+        self._digests = digests
+
+    async def groups(self) -> dict[str, GroupView]:
+        """All groups with an address. Those that change in between are as they are when it is their turn."""
+        table = self._tables.broker_addr_table
+        views: dict[str, GroupView] = {}
+        for number, name in enumerate(list(table)):
+            if number % GROUPS_AT_ONCE == GROUPS_AT_ONCE - 1:
+                await asyncio.sleep(0)
+            group = table.get(name)
+            if group is not None and group.broker_addrs:
+                views[name] = group_view(group)
+        return views
+
+    def group(self, name: str) -> GroupView | None:
+        """One group; None if it is not there, or has no address."""
+        group = self._tables.broker_addr_table.get(name)
+        return group_view(group) if group is not None and group.broker_addrs else None
+
+    def topic_names(self) -> list[str]:
+        return list(self._tables.topic_queue_table)
+
+    def buckets(self) -> bytes:
+        return self._digests.buckets()
+
+    def topics(self, bucket: int) -> dict[str, int]:
+        return self._digests.topics(bucket)
+
+    def topic(self, topic: str) -> int | None:
+        return self._digests.topic(topic)
+
+    def counts(self) -> tuple[int, int]:
+        """Broker groups and topics."""
+        return len(self._tables.broker_addr_table), len(self._digests)

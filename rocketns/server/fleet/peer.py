@@ -1,0 +1,169 @@
+"""Reads one other name server, Java's or rocketns, in rounds. Control only; what is long runs on another thread.
+
+A round has its brokers (106). Then, of rocketns, the digests of its 256 buckets of topics, and the topics of those that
+differ. Of any other server: every few seconds the names of its topics (206), and in each round the routes of some of
+them in turn, and of all that are suspected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from rocketns.errors import BodyDecodeError
+from rocketns.fleet.answers import differing_digests, differing_groups, route_digest, topic_names
+from rocketns.fleet.comparing import Item, Kind
+from rocketns.fleet.digests import DIGEST_BYTES
+from rocketns.fleet.group_view import GroupView
+from rocketns.fleet.state import Member
+from rocketns.fleet.suspects import Suspects
+from rocketns.javatext import parse_int
+from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode
+from rocketns.server.outgoing.name_server import NameServer, UnusableError
+
+TOPIC_NAMES_EVERY_MS = 10_000
+# A slow peer must not delay the next look at its brokers.
+LOOKUPS_WITHIN_S = 1.0
+SWITCHED_OFF = (ResponseCode.SYSTEM_ERROR,)
+ROCKETNS, OTHER = "rocketns", "other"
+
+
+class OwnRoutes(Protocol):
+    """This name server's side. Copies, so that they can be given to another thread."""
+
+    async def groups(self) -> dict[str, GroupView]: ...
+    def topic_names(self) -> list[str]: ...
+    def buckets(self) -> bytes: ...
+    def topics(self, bucket: int) -> dict[str, int]: ...
+    def topic(self, topic: str) -> int | None: ...
+
+
+class Peer:
+    """``lookups_max`` is how many routes of topics one round may read. ``epoch_ms`` is the wall clock."""
+
+    def __init__(self, server: NameServer, own: OwnRoutes, lookups_max: int, epoch_ms: Callable[[], int]) -> None:
+        self.addr = server.addr
+        self.suspects = Suspects()
+        self._server = server
+        self._own = own
+        self._lookups_max = lookups_max
+        self._epoch_ms = epoch_ms
+        self._turn: deque[str] = deque()  # topics whose routes are read next
+        self._names_due_ms = 0
+        self._kind, self._error, self._since_ms = "", "not read yet", epoch_ms()
+        self._read_ms: int | None = None
+        self._groups: int | None = None
+        self._topics: int | None = None
+        self._differing = {Kind.BROKER: 0, Kind.TOPIC: 0}
+
+    async def read(self) -> None:
+        """One round. Never raises for what the peer does."""
+        try:
+            await self._read_groups()
+            await self._read_topics()
+        except (UnusableError, BodyDecodeError) as error:
+            self._set_error(str(error))
+            self.suspects.clear()
+            self._differing = dict.fromkeys(self._differing, 0)
+            self._groups = self._topics = None
+            self._kind = ""  # another program may come up at the address
+            return
+        self._set_error("")
+        self._read_ms = self._epoch_ms()
+
+    def _set_error(self, error: str) -> None:
+        if bool(error) != bool(self._error):
+            self._since_ms = self._epoch_ms()
+        self._error = error
+
+    def member(self) -> Member:
+        """How it is."""
+        return Member(
+            self.addr, self._kind, self._error, self._since_ms, self._read_ms, self._groups, self._topics,
+            self._differing[Kind.BROKER], self._differing[Kind.TOPIC],
+        )  # fmt: skip
+
+    async def _read_groups(self) -> None:
+        answer = await self._server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
+        own = await self._own.groups()
+        found = await asyncio.to_thread(differing_groups, own, answer.body or b"")
+        self._groups, self._differing[Kind.BROKER], differing = found
+        self._judge(Kind.BROKER, differing)
+
+    def _judge(
+        self, kind: Kind, differing: Iterable[tuple[str, GroupView | int | None, GroupView | int | None]]
+    ) -> None:
+        """All things of a kind were read; these differ."""
+        found = list(differing)
+        self.suspects.keep(kind, (name for name, _, _ in found))
+        for name, own, theirs in found:
+            self.suspects.judge(Item(kind, name), own, theirs, self._epoch_ms())
+
+    async def _read_topics(self) -> None:
+        if self._kind == OTHER:
+            await self._read_other()
+            return
+        also = {ResponseCode.REQUEST_CODE_NOT_SUPPORTED}
+        answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {}, also)
+        if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            self._kind, self._names_due_ms = OTHER, 0
+            await self._read_other()
+            return
+        self._kind, self._topics = ROCKETNS, parse_int(answer.ext("topics") or "")
+        await self._read_buckets(answer.body or b"")
+
+    async def _read_buckets(self, theirs: bytes) -> None:
+        if len(theirs) != DIGEST_BYTES * DIGEST_BUCKETS:
+            raise UnusableError("its digests have a wrong length")
+        own, count, differing = self._own.buckets(), 0, []
+        places = range(0, len(own), DIGEST_BYTES)
+        for place in [one for one in places if own[one : one + DIGEST_BYTES] != theirs[one : one + DIGEST_BYTES]]:
+            bucket = place // DIGEST_BYTES
+            answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {"bucket": str(bucket)}, SWITCHED_OFF)
+            if answer.code in SWITCHED_OFF:
+                self._forget_topics()
+                return
+            topics = self._own.topics(bucket)
+            more, some = await asyncio.to_thread(differing_digests, topics, answer.body or b"")
+            count += more
+            differing += some
+        self._differing[Kind.TOPIC] = count
+        self._judge(Kind.TOPIC, differing)
+
+    async def _read_other(self) -> None:
+        """The names if they are due, suspected topics, and some more in turn."""
+        if self._epoch_ms() >= self._names_due_ms:
+            await self._read_names()
+        loop = asyncio.get_running_loop()
+        suspected, ends_s = deque(self.suspects.names(Kind.TOPIC)), loop.time() + LOOKUPS_WITHIN_S
+        for _ in range(self._lookups_max):
+            waiting = suspected or self._turn
+            if not waiting or loop.time() > ends_s:
+                break
+            await self._read_route(waiting.popleft())
+        self._differing[Kind.TOPIC] = sum(item.kind is Kind.TOPIC for item, _ in self.suspects.lasting())
+
+    async def _read_names(self) -> None:
+        self._names_due_ms = self._epoch_ms() + TOPIC_NAMES_EVERY_MS
+        answer = await self._server.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {}, SWITCHED_OFF)
+        if answer.code in SWITCHED_OFF:
+            self._forget_topics()
+            return
+        names, one_sided = await asyncio.to_thread(topic_names, self._own.topic_names(), answer.body or b"")
+        self._topics = len(names)
+        self._turn = self._turn or deque(names)
+        for topic in one_sided[: self._lookups_max]:
+            await self._read_route(topic)
+
+    def _forget_topics(self) -> None:
+        """The peer gives no names of topics (enableAllTopicList=false). Its brokers are compared all the same."""
+        self._topics, self._differing[Kind.TOPIC] = None, 0
+        self.suspects.keep(Kind.TOPIC, ())
+        self._turn.clear()
+
+    async def _read_route(self, topic: str) -> None:
+        body = await self._server.route_body(topic)
+        theirs = None if body is None else await asyncio.to_thread(route_digest, body)
+        self.suspects.judge(Item(Kind.TOPIC, topic), self._own.topic(topic), theirs, self._epoch_ms())

@@ -1,0 +1,170 @@
+"""Reads all peers, each in its own task, and keeps what they disagree about as one value for other threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+
+from rocketns.config import Configuration
+from rocketns.fleet.comparing import Item, Kind
+from rocketns.fleet.group_view import GroupView
+from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
+from rocketns.fleet.suspects import View
+from rocketns.processor.context import Now
+from rocketns.protocol.codes import SerializeType
+from rocketns.routeinfo.events import Event, FleetDiffers
+from rocketns.server.clock import Clock
+from rocketns.server.fleet.own import OwnTables
+from rocketns.server.fleet.peer import Peer
+from rocketns.server.outgoing.name_server import NameServer
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.seeding.own import is_own
+
+log = logging.getLogger("rocketns.fleet")
+
+# From the start of one round to the next. What a round finds for the first time is looked at again sooner.
+ROUND_S = 2.0
+AGAIN_S = 1.0
+CONNECT_WITHIN_S = 1.5
+ANSWER_WITHIN_S = 2.0
+# A larger answer of a peer ends its connection.
+ANSWER_BYTES_MAX = 4 * 1024 * 1024
+DISAGREEMENTS_MAX = 200
+EVENTS_AT_ONCE_MAX = 20
+
+Deliver = Callable[[list[Event], Now], object]
+
+
+class FleetWatch:
+    """`follow` the peers, again when the configuration may have changed; `stop` at the end.
+
+    ``state`` is replaced as a whole: any thread may read it.
+    """
+
+    def __init__(self, configuration: Configuration, own: OwnTables, clock: Clock, deliver: Deliver) -> None:
+        self._configuration = configuration
+        self._own = own
+        self._clock = clock
+        self._deliver = deliver
+        # Of its own: an answer may be smaller than elsewhere, and its failures are told once.
+        self._client = RemotingClient(
+            configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX
+        )
+        self._lookups_max = max(1, int(configuration.discovery.peer_lookups_per_second * ROUND_S))
+        self._following: asyncio.Task[None] | None = None
+        self._peers: dict[str, Peer] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._told: dict[Item, Disagreement] = {}
+        self._since_ms = self._epoch_ms()
+        self.state = FleetState(self._since_ms)
+
+    def follow(self, own_port: int) -> None:
+        """Watch those that `rocketns.peers` names now. This name server itself may be among them."""
+        if self._following is not None:
+            self._following.cancel()
+        addrs = self._configuration.discovery.peer_addresses
+        if addrs or self._peers:
+            self._following = asyncio.get_running_loop().create_task(self._follow(addrs, own_port))
+
+    async def _follow(self, addrs: Sequence[str], own_port: int) -> None:
+        own = await asyncio.gather(*(is_own(addr, own_port) for addr in addrs))
+        self.set_peers(addr for addr, is_this in zip(addrs, own, strict=True) if not is_this)
+
+    def set_peers(self, addrs: Iterable[str]) -> None:
+        """Watch these, and no others."""
+        wanted, serialize_type = dict.fromkeys(addrs), SerializeType[self._configuration.serialize_type]
+        for addr in [addr for addr in self._peers if addr not in wanted]:
+            self._tasks.pop(addr).cancel()
+            del self._peers[addr]
+            self._client.disconnect(addr)
+        for addr in wanted:
+            if addr not in self._peers:
+                server = NameServer(self._client, addr, serialize_type, ANSWER_WITHIN_S)
+                self._peers[addr] = Peer(server, self._own, self._lookups_max, self._epoch_ms)
+                self._tasks[addr] = asyncio.get_running_loop().create_task(self._watch(self._peers[addr]))
+        self._peers = {addr: self._peers[addr] for addr in wanted}  # in the order of the list
+        self.refresh()
+
+    def stop(self) -> None:
+        """Read nothing more."""
+        for task in (self._following, *self._tasks.values()):
+            if task is not None:
+                task.cancel()
+        self._client.close()
+
+    async def _watch(self, peer: Peer) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            began_s, was = loop.time(), peer.member()
+            try:
+                await peer.read()
+            except Exception:
+                log.exception("the name server %s cannot be compared", peer.addr)
+            self._tell(was, peer.member())
+            self.refresh()
+            if not peer.member().is_readable:
+                self._client.disconnect(peer.addr)
+            wait_s = AGAIN_S if peer.suspects.has_new else ROUND_S
+            await asyncio.sleep(max(AGAIN_S / 2, wait_s - (loop.time() - began_s)))
+
+    def _tell(self, was: Member, now: Member) -> None:
+        if now.is_readable and not was.is_readable:
+            log.info("the name server %s is compared with this one (%s)", now.addr, now.kind)
+        elif now.error and now.error != was.error:
+            log.warning("the name server %s cannot be compared with this one: %s", now.addr, now.error)
+
+    def refresh(self) -> None:
+        """Replace ``state``, and deliver what changed as events."""
+        found = self._disagreements()
+        listed = found[:DISAGREEMENTS_MAX]
+        members = (self._own_member(), *(peer.member() for peer in self._peers.values()))
+        self.state = FleetState(self._epoch_ms(), members, tuple(listed), len(found) - len(listed))
+        if events := self._changes(listed):
+            self._deliver(events, self._clock.now())
+
+    def _own_member(self) -> Member:
+        groups, topics = self._own.counts()
+        return Member(OWN, "rocketns", "", self._since_ms, self._epoch_ms(), groups, topics)
+
+    def _disagreements(self) -> list[Disagreement]:
+        since: dict[Item, int] = {}
+        for peer in self._peers.values():
+            for item, suspicion in peer.suspects.lasting():
+                since[item] = min(suspicion.since_epoch_ms, since.get(item, suspicion.since_epoch_ms))
+        kinds = list(Kind)
+        items = sorted(since, key=lambda item: (kinds.index(item.kind), item.name))
+        return [Disagreement(item.kind, item.name, since[item], self._sides(item)) for item in items]
+
+    def _sides(self, item: Item) -> tuple[Side, ...]:
+        """Who says what. A peer that is not suspected says what this name server says."""
+        own: View = self._own.group(item.name) if item.kind is Kind.BROKER else self._own.topic(item.name)
+        sides: dict[str, list[str]] = {_shown(own): [OWN]}
+        for peer in self._peers.values():
+            if peer.member().is_readable:
+                suspicion = peer.suspects.of(item)
+                sides.setdefault(_shown(own if suspicion is None else suspicion.theirs), []).append(peer.addr)
+        return tuple(Side(value, tuple(members)) for value, members in sides.items())
+
+    def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
+        """What nobody was told yet. What is too much for one time is left for the next."""
+        now = {Item(one.kind, one.name): one for one in listed}
+        new = [(item, one, False) for item, one in now.items() if item not in self._told]
+        over = [(item, one, True) for item, one in self._told.items() if item not in now]
+        events: list[Event] = []
+        for item, one, is_over in (new + over)[:EVENTS_AT_ONCE_MAX]:
+            events.append(FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms, is_over))
+            if is_over:
+                del self._told[item]
+            else:
+                self._told[item] = one
+        return events
+
+    def _epoch_ms(self) -> int:
+        return self._clock.now().epoch_ms
+
+
+def _shown(view: View) -> str:
+    if view is None:
+        return "missing"
+    return view.text() if isinstance(view, GroupView) else f"digest {view:x}"

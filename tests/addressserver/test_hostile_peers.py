@@ -1,0 +1,135 @@
+"""The HTTP port may be reached by anybody: what one connection, and all of them, can hold."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from rocketns.addressserver import http
+from rocketns.addressserver.http import CONNECTIONS_MAX, FIELD_BYTES_MAX, Accepting, make_server
+from rocketns.server.listening import bind
+
+GET = b"GET /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\n\r\n"
+WAIT_S = 10.0
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Connect = Callable[[bytes], Awaitable[Streams]]
+
+
+def run(test: Callable[[Connect], Awaitable[None]]) -> None:
+    """Run a test with the HTTP side alone; ``connect`` opens a connection and sends its first bytes."""
+
+    async def serving() -> None:
+        listening = bind("127.0.0.1", 0)
+        listening.listen()
+        listening.socket.setblocking(False)
+        accepting = Accepting(listening.socket, make_server(lambda: ("ns-1:9876",)))
+        task = asyncio.ensure_future(accepting.run())
+        opened: list[Streams] = []
+
+        async def connect(first: bytes) -> Streams:
+            opened.append(await asyncio.open_connection(*listening.address))
+            opened[-1][1].write(first)
+            return opened[-1]
+
+        try:
+            await asyncio.wait_for(test(connect), 60)
+            assert not task.done()
+        finally:
+            task.cancel()
+            accepting.close()
+            listening.socket.close()
+            for _, writer in opened:
+                writer.close()
+
+    asyncio.run(serving())
+
+
+async def rest(streams: Streams) -> bytes:
+    """All that the server sends until it ends the connection."""
+    try:
+        return await asyncio.wait_for(streams[0].read(), WAIT_S)
+    except ConnectionResetError:
+        return b""
+
+
+def status(answer: bytes) -> bytes:
+    return answer.partition(b"\r\n")[0]
+
+
+def test_a_request_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "CONNECTION_S", 0.2)
+
+    async def test(connect: Connect) -> None:
+        for first in (b"G", GET[:-2], b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n"):
+            streams = await connect(first)
+            await rest(streams)
+            assert streams[0].at_eof() or streams[0].exception()
+
+    run(test)
+
+
+def test_the_oldest_connection_makes_room_for_a_new_one() -> None:
+    """So requests are answered while others hold all connections."""
+
+    async def test(connect: Connect) -> None:
+        held = [await connect(b"GET /") for _ in range(CONNECTIONS_MAX)]
+        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
+        assert await rest(held[0]) == b""
+        last = held[-1]
+        last[1].write(GET[5:])
+        assert (await rest(last)).startswith(b"HTTP/1.1 ")
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [
+        (GET * 1000, b"HTTP/1.1 200 OK"),
+        (b"GET /" + b"a" * 2 * FIELD_BYTES_MAX + b" HTTP/1.1\r\n\r\n", b"HTTP/1.0 400 Bad Request"),
+        (GET[:-2] + b"A: " + b"a" * 2 * FIELD_BYTES_MAX + b"\r\n\r\n", b"HTTP/1.0 400 Bad Request"),
+        (b"\0\xff garbage\r\n\r\n", b"HTTP/1.0 400 Bad Request"),
+        (b"POST /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 10_000,
+         b"HTTP/1.1 405 Method Not Allowed"),
+        (GET[:-2] + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b"HTTP/1.1 200 OK"),
+    ],
+    ids=["many at once", "long path", "long header", "garbage", "endless body", "upgrade"],
+)  # fmt: skip
+def test_odd_requests_get_one_answer_and_no_log_line(
+    sent: bytes, answered: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async def test(connect: Connect) -> None:
+        answer = await rest(await connect(sent))
+        assert status(answer) in (answered, b"")  # a reset may overtake the answer to what was not read
+        assert answer.count(b"HTTP/1.") <= 1
+        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
+
+    run(test)
+    assert [record.message for record in caplog.records if record.name != "asyncio"] == []
+
+
+def test_a_lack_of_open_files_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "ACCEPT_AGAIN_S", 0.01)
+    failing = [OSError(24, "Too many open files")] * 3
+    loop_class = asyncio.SelectorEventLoop
+    accept = loop_class.sock_accept
+
+    async def sock_accept(loop: asyncio.SelectorEventLoop, listening: socket.socket) -> tuple[socket.socket, object]:
+        if failing:
+            raise failing.pop()
+        return await accept(loop, listening)
+
+    monkeypatch.setattr(loop_class, "sock_accept", sock_accept)
+
+    async def test(connect: Connect) -> None:
+        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
+        assert failing == []
+
+    run(test)

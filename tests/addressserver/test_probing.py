@@ -1,0 +1,112 @@
+"""Who counts as ready, and at which addresses this server itself is listed and asked."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from interop.harness.wire import frame, json_header
+from rocketns.addressserver import probing
+from rocketns.addressserver.listing import LISTED_S, Listing
+from rocketns.addressserver.own import asked_addresses
+from rocketns.addressserver.probing import Probing
+from rocketns.config import DiscoveryConfig
+from rocketns.protocol.codes import ResponseCode, SerializeType
+from rocketns.protocol.command import decode
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from tests.server.peers import CLOSED, Serve, peer, run
+
+
+def answering(codes: list[int]) -> Serve:
+    """A name server that gives its look-ups these codes one after another, then nothing any more."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while size := await reader.read(4):
+            request = decode(size + await reader.readexactly(int.from_bytes(size)))
+            assert (request.code, request.ext("topic")) == (105, probing.TOPIC)
+            if codes:
+                writer.write(frame(json_header(codes.pop(0), opaque=request.opaque, flag=1)))
+
+    return serve
+
+
+def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether a name server with these answers is listed, after each of them."""
+    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 0.3)
+    found = []
+
+    async def test(client: RemotingClient) -> None:
+        listing = Listing()
+        asking = Probing(client, listing, SerializeType.JSON)
+        count = len(codes)
+        async with peer(answering(codes)) as one:
+            asking.set_addresses({"ns-1:9876": one.addr})
+            for _ in range(count):
+                await asking.ask_all()
+                found.append(listing.listed(asyncio.get_running_loop().time()) == ("ns-1:9876",))
+
+    run(test)
+    return found
+
+
+@pytest.mark.parametrize("code", [ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION])
+def test_who_answers_look_ups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also without brokers, which have to find it first."""
+    assert listed_after([code], monkeypatch) == [True]
+
+
+@pytest.mark.parametrize("code", [ResponseCode.SYSTEM_ERROR, ResponseCode.GO_AWAY, 3])
+def test_who_answers_none_is_not_listed_any_more(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """needWaitForService is answered SYSTEM_ERROR, a graceful shutdown GO_AWAY."""
+    assert listed_after([0, code, 0], monkeypatch) == [True, False, True]
+
+
+def test_a_busy_name_server_stays_listed_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert listed_after([ResponseCode.SYSTEM_BUSY, 0, ResponseCode.SYSTEM_BUSY], monkeypatch) == [False, True, True]
+
+
+def test_one_that_is_silent_or_gone_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 0.3)
+
+    async def test(client: RemotingClient) -> None:
+        listing = Listing()
+        asking = Probing(client, listing, SerializeType.JSON)
+        async with peer(answering([0])) as well, peer(answering([])) as silent:
+            asking.set_addresses({"a:1": silent.addr, "b:1": well.addr, "c:1": CLOSED, "d:1": "no-such-host.invalid:1"})
+            await asyncio.wait_for(asking.ask_all(), 5)
+        assert listing.listed(asyncio.get_running_loop().time()) == ("b:1",)
+
+    run(test)
+
+
+def test_the_time_that_an_answer_counts_is_some_probes() -> None:
+    """One lost answer takes nobody from the list."""
+    assert LISTED_S > 2 * probing.EVERY_S + probing.ANSWER_WITHIN_S
+
+
+PORT = 9876
+
+
+@pytest.mark.parametrize(
+    ("config", "bind_address", "asked"),
+    [
+        (DiscoveryConfig(), "127.0.0.1", {"127.0.0.1:9876": "127.0.0.1:9876"}),
+        (DiscoveryConfig(), "fd00::1", {"[fd00::1]:9876": "[fd00::1]:9876"}),
+        (DiscoveryConfig(), "[fd00::1]", {"[fd00::1]:9876": "[fd00::1]:9876"}),
+        (DiscoveryConfig(), "0.0.0.0", {}),
+        (DiscoveryConfig(announced_address="ns-1.example:30876"), "::", {"ns-1.example:30876": "127.0.0.1:9876"}),
+        (DiscoveryConfig("192.0.2.1:9876"), "0.0.0.0", {"192.0.2.1:9876": "192.0.2.1:9876"}),
+        (DiscoveryConfig("192.0.2.1:9876;localhost:9876"), "0.0.0.0",
+         {"192.0.2.1:9876": "192.0.2.1:9876", "localhost:9876": "127.0.0.1:9876"}),
+        (DiscoveryConfig("localhost:9876"), "127.0.0.1", {"localhost:9876": "127.0.0.1:9876"}),
+        (DiscoveryConfig("localhost:9876", "ns-1.example:30876"), "", {"ns-1.example:30876": "127.0.0.1:9876"}),
+        (DiscoveryConfig("localhost:9877"), "127.0.0.1",
+         {"localhost:9877": "localhost:9877", "127.0.0.1:9876": "127.0.0.1:9876"}),
+    ],
+)  # fmt: skip
+def test_the_server_itself_is_listed_by_one_address_and_asked_at_a_local_one(
+    config: DiscoveryConfig, bind_address: str, asked: dict[str, str]
+) -> None:
+    """What others reach it by, a mapped port say, it may not reach itself."""
+    assert asyncio.run(asked_addresses(config, bind_address, PORT)) == asked

@@ -1,0 +1,108 @@
+"""The address server of a whole rocketns, asked as Java, Go and C++ ask."""
+
+from __future__ import annotations
+
+import http.client
+import importlib.util
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from interop.harness.ports import free_port
+from interop.harness.servers import ReactorServer, RocketnsServer
+from interop.harness.wire import eventually
+from rocketns.addressserver.server import AddressServer
+from rocketns.config import Configuration
+from rocketns.errors import StartupError
+
+Start = Callable[..., RocketnsServer]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a rocketns with an address server at a free port, ``addresses_at`` of the properties or its own."""
+    started: list[RocketnsServer] = []
+
+    def start(properties: dict[str, object] | None = None, **more: object) -> RocketnsServer:
+        started.append(ReactorServer(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+def ask(port: int, path: str = "/rocketmq/nsaddr", method: str = "GET") -> tuple[int, str]:
+    """Status and body."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        assert answer.getheader("Connection") == "close"
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_the_ready_name_servers_are_listed_at_the_paths_of_all_clients(start: Start) -> None:
+    port = free_port()
+    server = start({"rocketns.addressServer": port})
+    asked = ("nsaddr", "nsaddr-unit1?nofix=1", "nsaddr-unit1?nofix=1&k=v", "nsaddr?k=v", "other")
+    for path in asked:
+        assert ask(port, f"/rocketmq/{path}") == (200, f"127.0.0.1:{server.port}")
+    assert ask(port, method="HEAD") == (200, "")
+    for path in ("/", "/rocketmq/", "/rocketmq/a/b", "/nsaddr", "/rocketmq/../../etc/passwd"):
+        assert ask(port, path) == (404, "")
+    assert ask(port, method="POST") == (405, "")
+
+
+def test_a_second_name_server_is_listed_without_a_restart(start: Start) -> None:
+    """The operator adds it to rocketns.peers and sends SIGHUP. The announced address stands for the server itself."""
+    port = free_port()
+    first = start({"rocketns.addressServer": port, "rocketns.announcedAddress": "ns-1.example:30876"})
+    assert ask(port) == (200, "ns-1.example:30876")
+    second = start()
+    with first.config_path.open("a") as file:
+        file.write(f"rocketns.peers=127.0.0.1:{first.port};127.0.0.1:{second.port}\n")
+    first.process.signal(signal.SIGHUP)
+    eventually(lambda: ask(port) == (200, f"127.0.0.1:{second.port};ns-1.example:30876"))
+
+
+def test_a_name_server_that_is_not_ready_is_not_listed(start: Start) -> None:
+    """An empty answer with status 503: clients and brokers keep the list that they have."""
+    port = free_port()
+    start({"rocketns.addressServer": port, "needWaitForService": "true"})
+    assert ask(port) == (503, "")
+
+
+def test_a_name_server_that_takes_tls_alone_is_asked_over_tls(start: Start) -> None:
+    port = free_port()
+    server = start({"rocketns.addressServer": port}, options=["-Dtls.server.mode=enforcing"])
+    assert ask(port) == (200, f"127.0.0.1:{server.port}")
+
+
+def refused(**given: str) -> str:
+    """The message of a start that fails."""
+    configuration = Configuration.build(home=Path("unused"))
+    configuration.discovery.update({f"rocketns.{name}": text for name, text in given.items()})
+    with pytest.raises(StartupError) as raised:
+        AddressServer(configuration)
+    return str(raised.value)
+
+
+def test_without_the_extra_the_start_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    assert refused(addressServer="127.0.0.1:0").endswith("Install it with: pip install 'rocketns[admin]'")
+
+
+def test_without_an_address_to_announce_the_start_says_what_to_set() -> None:
+    """bindAddress is every address of the machine."""
+    assert "Set rocketns.announcedAddress=host:port, or rocketns.peers" in refused(addressServer="127.0.0.1:0")
+
+
+def test_an_address_in_use_stops_the_start(start: Start) -> None:
+    port = free_port()
+    start({"rocketns.addressServer": port})
+    assert f"Failed to bind to 127.0.0.1:{port}" in refused(addressServer=f"127.0.0.1:{port}", peers="a:1")

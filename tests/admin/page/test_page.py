@@ -1,0 +1,129 @@
+"""The status page in a real Chromium: what an operator sees, does by keyboard, and is never served."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from interop.harness import codes
+from rocketns.admin.page import stream
+from rocketns.fleet.comparing import Kind
+from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
+from tests.admin.conftest import Managed
+from tests.admin.fleet import Broker
+from tests.admin.page.conftest import BROKERS, TOPICS, Open, fill
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1600])
+def test_a_large_fleet_in_trouble_fits_the_screen_and_shuts_nobody_out(
+    managed: Managed, open_page: Open, width: int, scheme: str
+) -> None:
+    with ExitStack() as stack:
+        brokers = fill(managed, stack, BROKERS, TOPICS)
+        managed.advance(70_000)
+        for broker in brokers[:-4]:
+            broker.beat()
+        page = open_page(managed, width, scheme)
+        page.locator("#reasons", has_text="Heartbeats are late").wait_for()
+        page.locator("#brokers tr").first.wait_for()
+        page.fill("#find", "order-00123")
+        page.locator("#topics-count", has_text="1 topic").wait_for()
+        page.locator("#topics button").first.click()
+        page.locator("#route table").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator("#brokers tr").count() <= 25
+        assert page.locator("#topics button").count() <= 8
+        assert page.locator("#cells .cell").count() == BROKERS
+        violations = Axe().run(page).response["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in violations] == []
+
+
+def test_what_happens_appears_without_a_reload(managed: Managed, open_page: Open) -> None:
+    with Broker(managed, "first") as first, Broker(managed, "second", addr="10.0.0.2:1") as second:
+        first.register()
+        page = open_page(managed)
+        page.locator("#verdict.ok").wait_for()
+        second.register()
+        page.locator("#changes li", has_text="second:0 at 10.0.0.2:1 registered").wait_for()
+        page.locator("#brokers tr", has_text="second").wait_for()
+        managed.advance(100_000)
+        page.locator("#verdict.attention").wait_for()
+        first.beat()
+        second.beat()
+        page.locator("#reasons", has_text="Heartbeats are late").wait_for(state="detached")
+
+
+def test_a_lost_broker_turns_the_verdict(managed: Managed, open_page: Open) -> None:
+    with Broker(managed, "first") as first, Broker(managed, "second", addr="10.0.0.2:1") as second:
+        first.register()
+        second.register()
+        page = open_page(managed)
+        second.client.close()
+        page.locator("#verdict.critical", has_text="Lost in the last 10 minutes: second:0").wait_for()
+
+
+def test_a_topic_is_found_and_opened_by_keyboard_alone(managed: Managed, open_page: Open) -> None:
+    with ExitStack() as stack:
+        fill(managed, stack)
+        page = open_page(managed)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # the link that skips to it
+        page.keyboard.type("ER-0000")
+        page.locator("#topics-count", has_text="10 topics").wait_for()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.locator("#route h3", has_text="order-00001").wait_for()
+        assert page.locator("#route tbody tr").count() == 2
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement.id") == "find"
+
+
+def test_a_link_to_a_topic_opens_it(managed: Managed, open_page: Open) -> None:
+    with ExitStack() as stack:
+        fill(managed, stack)
+        page = open_page(managed, path="/#topic=order-00007")
+        page.locator("#route h3", has_text="order-00007").wait_for()
+
+
+def test_names_from_the_network_are_shown_and_never_run(managed: Managed, open_page: Open) -> None:
+    with Broker(managed, HOSTILE, addr=f"10.0.0.1:1{HOSTILE}", cluster=f"\u202e{HOSTILE}") as broker:
+        broker.register([HOSTILE])
+        broker.client.request(codes.PUT_KV_CONFIG, {"namespace": HOSTILE, "key": HOSTILE, "value": HOSTILE})
+        page = open_page(managed, 390)
+        page.fill("#find", "<img")
+        page.locator("#topics-count", has_text="2 topics").wait_for()
+        page.locator("#topics button").first.click()
+        page.locator("#route h3").wait_for()
+        page.locator("#changes li", has_text=HOSTILE).first.wait_for()
+        assert page.locator("#brokers tr", has_text=HOSTILE).count() == 1
+        assert page.locator("main img, main script").count() == 0
+        assert "\\u202e" in page.locator("#brokers tr").inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_page_that_hears_nothing_says_that_it_is_old(
+    managed: Managed, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "PERIOD_S", 60.0)
+    page = open_page(managed)
+    page.locator("#live.lost", has_text="what is shown is old").wait_for()
+
+
+def test_name_servers_stand_side_by_side_with_what_they_do_not_say_alike(managed: Managed, open_page: Open) -> None:
+    here, other = Member(OWN, "rocketns", "", 1, 9, 2, 7), Member("10.0.0.2:9876", "other", "", 1, 9, 1, 7, 1)
+    sides = Side("0=10.1.0.2:10911", (OWN,)), Side("missing", (other.addr,))
+    page = open_page(managed, 390)
+    assert page.locator("#fleet").is_hidden()
+    managed.controller.fleet.state = FleetState(9, (here, other), (Disagreement(Kind.BROKER, HOSTILE, 5, sides),))
+    page.locator("#differ", has_text=HOSTILE).wait_for()
+    assert "10.0.0.2:9876: missing" in page.locator("#differ").inner_text()
+    assert "says otherwise" in page.locator("#servers").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    violations = Axe().run(page).response["violations"]
+    assert [one["id"] for one in violations] == []

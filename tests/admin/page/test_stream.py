@@ -1,0 +1,86 @@
+"""The stream of server-sent events: what it says, and that its readers are bounded and cost nobody anything."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+
+import orjson
+import pytest
+
+from interop.harness.wire import eventually
+from rocketns.admin import gate
+from rocketns.admin.page import stream
+from tests.admin.conftest import Managed
+from tests.admin.fleet import Broker
+
+REQUEST = b"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "PERIOD_S", 0.02)
+
+
+def read_until(connection: socket.socket, wanted: bytes) -> bytes:
+    got = b""
+    while wanted not in got:
+        part = connection.recv(65_536)
+        assert part, got
+        got += part
+    return got
+
+
+def test_heartbeats_and_changes_come_as_they_happen(managed: Managed) -> None:
+    with Broker(managed, "a") as broker, managed.http.connect() as reader:
+        broker.register()
+        reader.sendall(REQUEST)
+        read_until(reader, b"event: status")
+        broker.beat()
+        line = read_until(reader, b"event: beats\ndata: ").rpartition(b"data: ")[2]
+        line = line if b"\n" in line else line + read_until(reader, b"\n")
+        assert orjson.loads(line.split(b"\n")[0]) == [["C1", "10.0.0.1:10911", managed.clock.now().epoch_ms]]
+        broker.unregister()
+        assert b"10.0.0.1:10911 is gone" in read_until(reader, b"it said that it stops")
+
+
+def test_more_readers_than_the_limit_are_refused_and_the_others_and_probes_go_on(managed: Managed) -> None:
+    with ExitStack() as stack:
+        for _ in range(gate.STREAMS_MAX):
+            reader = stack.enter_context(managed.http.connect())
+            reader.sendall(REQUEST)
+            read_until(reader, b"event: status")
+        assert managed.http.ask("/api/v1/stream").status == 503
+        assert managed.http.ask("/livez").status == 200
+    eventually(lambda: _is_open(managed))
+
+
+def _is_open(managed: Managed) -> bool:
+    with managed.http.connect() as reader:
+        reader.sendall(REQUEST)
+        return b" 200 " in reader.recv(100)
+
+
+def test_nothing_is_made_while_nobody_reads(managed: Managed) -> None:
+    """A reader that comes later gets no heartbeats of the time before it."""
+    with Broker(managed, "a") as broker:
+        broker.register()
+        with managed.http.connect() as reader:
+            reader.sendall(REQUEST)
+            read_until(reader, b"event: status")
+        eventually(lambda: managed.admin is not None and not managed.admin.gate.streams)
+        broker.beat()
+        with managed.http.connect() as reader:
+            reader.sendall(REQUEST)
+            read_until(reader, b"event: status")
+            broker.unregister()
+            assert b"event: beats" not in read_until(reader, b"it said that it stops")
+
+
+def test_a_page_is_served_under_its_own_names_only_with_a_strict_policy(managed: Managed) -> None:
+    policy = managed.http.ask("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert managed.http.ask("/page/main.js").headers["content-type"].startswith("text/javascript")
+    for path in ("/page/", "/page/index.html", "/page/../files.py", "/page/%2e%2e/files.py", "/page/main.js/"):
+        assert managed.http.ask(path).status == 404

@@ -1,0 +1,69 @@
+"""Kubernetes manifests: rendered by helm, read, and checked against Kubernetes' own schemas.
+
+The schemas of all versions are in the package kubernetes-validate. Resource definitions of others (Prometheus)
+have none there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from tests.check.source import ROOT
+
+CHART = ROOT / "packaging" / "helm" / "rocketns"
+MANIFESTS = ROOT / "packaging" / "kubernetes" / "rocketns.yaml"
+OLDEST = "1.25"
+HELM_TIMEOUT_S = 60
+Manifest = dict[str, Any]
+
+
+def helm() -> str:
+    """The program; a test that needs it is left out where it is not installed."""
+    beside = Path(sys.executable).parent / "helm"
+    found = str(beside) if beside.is_file() else shutil.which("helm")
+    return found or pytest.skip("helm is not installed, so the chart is not rendered: `make helm` builds it with go")
+
+
+def run_helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [helm(), *map(str, arguments), "--kube-version", OLDEST]
+    return subprocess.run(command, capture_output=True, text=True, timeout=HELM_TIMEOUT_S, check=False)
+
+
+def rendered(*settings: str) -> list[Manifest]:
+    """What the chart makes of these values (``name=value``)."""
+    result = run_helm("template", "rocketns", CHART, *(word for setting in settings for word in ("--set", setting)))
+    assert result.returncode == 0, result.stderr
+    return read(result.stdout)
+
+
+def read(text: str) -> list[Manifest]:
+    return [manifest for manifest in yaml.safe_load_all(text) if manifest]
+
+
+def mistakes(manifest: Manifest) -> list[str]:
+    """What the oldest and the newest Kubernetes say against a manifest; unknown fields count."""
+    found = []
+    for version in (OLDEST, kubernetes_validate.latest_version()):
+        try:
+            kubernetes_validate.validate(manifest, version, strict=True)
+        except kubernetes_validate.ValidationError as error:
+            found.append(f"{version}: {manifest['kind']}: {error.message}")
+    return found
+
+
+def of_kind(manifests: list[Manifest], kind: str, name: str = "rocketns") -> Manifest:
+    [found] = [one for one in manifests if one["kind"] == kind and one["metadata"]["name"] == name]
+    return found
+
+
+def container(manifests: list[Manifest]) -> Manifest:
+    [found] = of_kind(manifests, "StatefulSet")["spec"]["template"]["spec"]["containers"]
+    return dict(found)

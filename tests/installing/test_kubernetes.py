@@ -1,0 +1,155 @@
+"""The plain manifests and the Helm chart: Kubernetes' schemas accept them, and they fit the server that they start."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rocketns import __version__, cli
+from rocketns.config import Configuration
+from tests.installing.kubernetes import (
+    CHART,
+    MANIFESTS,
+    Manifest,
+    container,
+    helm,
+    mistakes,
+    of_kind,
+    read,
+    rendered,
+    run_helm,
+)  # fmt: skip
+
+# Their resource definitions belong to Prometheus' operator.
+FOREIGN = {"ServiceMonitor", "PrometheusRule"}
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "defaults": (),
+    "one": ("replicas=1", "persistence.enabled=false", "networkPolicy.enabled=false", "serviceAccount.create=false"),
+    "admin": (
+        "admin.enabled=true", "serviceMonitor.enabled=true", "prometheusRule.enabled=true", "image.digest=sha256:"
+        + "0" * 64, "networkPolicy.clients[0].namespaceSelector.matchLabels.team=a", "clusterDomain=cluster.local",
+        "networkPolicy.monitoring[0].namespaceSelector.matchLabels.name=prometheus", "persistence.storageClass=fast",
+    ),
+    "all the rest": (
+        "service.type=NodePort", "service.annotations.a=b", "persistence.annotations.a=b", "podLabels.a=b",
+        "podAnnotations.a=b", "priorityClassName=high", "nodeSelector.disk=ssd", "tolerations[0].key=a",
+        "tolerations[0].operator=Exists", "imagePullSecrets[0].name=a", "extraEnv[0].name=A", "extraEnv[0].value=b",
+        "podDisruptionBudget.maxUnavailable=50%",
+        "topologySpreadConstraints[0].maxSkew=1", "topologySpreadConstraints[0].topologyKey=zone",
+        "topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway", "fullnameOverride=rocketns",
+    ),
+}  # fmt: skip
+
+
+def plain() -> list[Manifest]:
+    return read(MANIFESTS.read_text("utf-8"))
+
+
+def configuration(manifests: list[Manifest], folder: Path) -> Configuration:
+    path = folder / "namesrv.properties"
+    path.write_text(of_kind(manifests, "ConfigMap")["data"]["namesrv.properties"], "utf-8")
+    return Configuration.build(str(path), home=folder)
+
+
+@pytest.mark.parametrize("manifest", plain(), ids=lambda one: f"{one['kind']} {one['metadata']['name']}")
+def test_kubernetes_accepts_the_plain_manifests(manifest: Manifest) -> None:
+    assert mistakes(manifest) == []
+
+
+def test_a_planted_mistake_is_found() -> None:
+    budget = of_kind(plain(), "PodDisruptionBudget")
+    budget["spec"]["maxUnavailabel"] = budget["spec"].pop("maxUnavailable")
+    assert "maxUnavailabel" in mistakes(budget)[0]
+
+
+def test_the_properties_are_known_and_take_effect(tmp_path: Path) -> None:
+    found = configuration(plain(), tmp_path)
+    assert found.passed_over() == []
+    assert found.netty.listen_port == container(plain())["ports"][0]["containerPort"]
+
+
+def test_the_journal_fits_into_the_volume(tmp_path: Path) -> None:
+    """With what it may hold beside closed files: an open one, and the KV configuration."""
+    journal = configuration(plain(), tmp_path).journal
+    [claim] = of_kind(plain(), "StatefulSet")["spec"]["volumeClaimTemplates"]
+    assert claim["spec"]["resources"]["requests"]["storage"] == "2Gi"
+    assert journal.journal_retention_bytes + 4 * journal.journal_rotation_bytes < 2 << 30
+    [mount] = [one for one in container(plain())["volumeMounts"] if one["name"] == "state"]
+    assert journal.journal_path.startswith(f"{mount['mountPath']}/")
+
+
+def test_the_command_is_one_that_the_program_takes() -> None:
+    shell, script, *arguments = container(plain())["command"]
+    assert (shell, script) == ("sh", "mqnamesrv")
+    config = of_kind(plain(), "ConfigMap")["data"]
+    [mount] = [one for one in container(plain())["volumeMounts"] if one["name"] == "config"]
+    assert cli.parse(arguments).config_file == f"{mount['mountPath']}/{next(iter(config))}"
+
+
+def test_the_pods_may_do_little() -> None:
+    pod = of_kind(plain(), "StatefulSet")["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    assert (pod["securityContext"]["runAsUser"], pod["securityContext"]["runAsNonRoot"]) == (3000, True)
+    assert container(plain())["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_the_version_of_the_chart_is_that_of_rocketns() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text("utf-8"))
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+
+
+def test_the_plain_manifests_are_what_the_chart_makes() -> None:
+    """Next step: python packaging/helm/manifests.py > packaging/kubernetes/rocketns.yaml"""
+    spec = importlib.util.spec_from_file_location("manifests", CHART.parent / "manifests.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert MANIFESTS.read_text("utf-8") == module.manifests(helm())
+
+
+def test_helm_finds_nothing_wrong_with_the_chart() -> None:
+    result = run_helm("lint", "--strict", CHART)
+    assert result.returncode == 0, result.stdout
+
+
+def test_a_misspelt_value_is_refused() -> None:
+    result = run_helm("template", CHART, "--set", "replica=3")
+    assert result.returncode != 0
+    assert "replica" in result.stderr
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_kubernetes_accepts_what_the_chart_makes(settings: tuple[str, ...]) -> None:
+    found = rendered(*settings)
+    assert [mistake for one in found if one["kind"] not in FOREIGN for mistake in mistakes(one)] == []
+
+
+def test_with_the_management_port_the_probes_ask_it(tmp_path: Path) -> None:
+    found = rendered(*SETTINGS["admin"])
+    server = container(found)
+    paths = {probe: server[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
+    assert paths == {"startupProbe": "/readyz", "livenessProbe": "/livez", "readinessProbe": "/readyz"}
+    [port] = [one["containerPort"] for one in server["ports"] if one["name"] == "admin"]
+    admin = configuration(found, tmp_path).admin
+    assert (admin.admin_port, admin.admin_address) == (port, "0.0.0.0")
+    assert f"127.0.0.1:{port}/drainz" in server["lifecycle"]["preStop"]["exec"]["command"][-1]
+    assert of_kind(found, "ServiceMonitor")["spec"]["endpoints"][0]["port"] == "admin"
+
+
+def test_without_the_management_port_there_are_no_metrics() -> None:
+    result = run_helm("template", CHART, "--set", "serviceMonitor.enabled=true")
+    assert result.returncode != 0
+    assert "admin.enabled=true" in result.stderr
+
+
+def test_each_pod_is_seeded_by_all(tmp_path: Path) -> None:
+    seeds = configuration(rendered("replicas=3"), tmp_path).restore.seed_servers
+    assert seeds == ";".join(f"rocketns-{pod}.rocketns-headless:9876" for pod in range(3))
