@@ -1,8 +1,9 @@
-"""``python -m benchmarks.audit.nightly [DAY …]``: what a nightly run costs on these days of a journal that grows by a
-day each night, in CPU and wall time, and what a run over everything costs on the last of them.
+"""``python -m benchmarks.audit.nightly [NIGHT …]``: what a nightly run costs in these nights of a journal that grows by
+a day each night, in CPU and wall time, and with ``--whole`` what a run over everything costs in the last of them.
 
 A tenth of a fleet of 1.7 million records a day: 20 brokers, 500 topics, 3 name servers. All runs are in one Spark
 session, so they do not pay for its start. Each measured night reads one new day: the night before closed the others.
+With ``--folder`` the journal and what runs left of it stay there, so that a later call measures later nights.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from rocketns.pipeline.contract.times import DAY_US, exact_text
 from rocketns.pipeline.storage.session import spark_session
 from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
 
-DAYS = (1, 2, 5, 10, 20, 30)
+NIGHTS = (1, 2, 10, 20, 30)
 DAY_S = 86_400
 
 
@@ -49,18 +50,31 @@ def fleet(days: int) -> FleetSpec:
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit.nightly", description=__doc__)
-    parser.add_argument("days", nargs="*", type=int, default=DAYS, help="nights to measure (default: 1 2 5 10 20 30)")
-    nights = sorted(set(parser.parse_args().days))
+    parser.add_argument("nights", nargs="*", type=int, default=NIGHTS, help="nights to measure (default: 1 2 10 20 30)")
+    parser.add_argument("--days", type=int, default=30, help="days of the journal (default: 30)")
+    parser.add_argument("--folder", type=Path, help="keep the journal and the results there")
+    parser.add_argument("--whole", action="store_true", help="measure a run over everything too")
+    options = parser.parse_args()
+    nights = sorted(set(options.nights))
     with tempfile.TemporaryDirectory(prefix="rocketns-nightly-") as name:
-        measured(Path(name), nights)
+        folder = options.folder or Path(name)
+        spec = written(folder, options.days)
+        measured(folder, spec, nights, whole=options.whole)
 
 
-def measured(folder: Path, nights: list[int]) -> None:
+def written(folder: Path, days: int) -> FleetSpec:
+    """The fleet whose journal is in the folder, after this call at the latest."""
+    spec = fleet(days)
+    if not (folder / "all").exists():
+        truth = make_fleet(spec, folder / "new", _say)
+        records = sum(server["records"] for server in truth["name_servers"])
+        print(f"{records:,} records in {days} days, {records // days:,} a day", flush=True)
+        (folder / "new").rename(folder / "all")
+    return spec
+
+
+def measured(folder: Path, spec: FleetSpec, nights: list[int], *, whole: bool) -> None:
     """Nights in their order, each after a run that closed the days before it."""
-    spec = fleet(nights[-1])
-    truth = make_fleet(spec, folder / "all", _say)
-    records = sum(server["records"] for server in truth["name_servers"])
-    print(f"{records:,} records in {nights[-1]} days, {records // nights[-1]:,} a day", flush=True)
     spark = spark_session("local[2]", settings=QUIET | LOCAL, short=True)
     print("| Night | Days closed before | CPU s | Wall s |\n|---:|---:|---:|---:|", flush=True)
     journal = folder / "journal"
@@ -70,7 +84,8 @@ def measured(folder: Path, nights: list[int]) -> None:
             run(spark, journal, folder / "out")
         bring(folder / "all", journal, spec, night)
         _tell(night, max(night - 2, 0), run(spark, journal, folder / "out"))
-    _tell(nights[-1], 0, run(spark, journal, folder / "whole", whole=True))
+    if whole:
+        _tell(nights[-1], 0, run(spark, journal, folder / "whole", whole=True))
 
 
 def bring(every: Path, journal: Path, spec: FleetSpec, days: int) -> None:
