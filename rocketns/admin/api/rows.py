@@ -137,7 +137,7 @@ class ConnectionRow:
 class NameServerRow:
     """One name server of the fleet: this one, or one of ``rocketns.peers``."""
 
-    address: Annotated[str, "as in rocketns.peers; the first row is this name server"]
+    address: Annotated[str, "as in rocketns.peers; this name server is 'this name server'"]
     kind: Annotated[str, "rocketns; other, as Java's; empty while it is not known"]
     error: Annotated[str, "why it cannot be read; empty if it can"]
     since: Annotated[int, "since when it can be read, or cannot"]
