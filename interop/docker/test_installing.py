@@ -41,7 +41,7 @@ def wheel() -> Path:
 
 @pytest.fixture
 def run(engine: Engine, release: str) -> Run:
-    """Run one of the scripts in a fresh container, with folders of this machine at the same paths; its output."""
+    """Run a script in a fresh container, with folders of this machine at the same paths; its standard output."""
     try:
         image = base(engine, release)
     except NoEngine as reason:
@@ -51,7 +51,7 @@ def run(engine: Engine, release: str) -> Run:
         mounts = [f"--volume={path}:{path}:ro" for path in (SCRIPTS, *read)]
         mounts += [f"--volume={path}:{path}" for path in write]
         command = ["run", "--rm", HOST_NETWORK, *mounts, image, "sh", SCRIPTS / script, *arguments]
-        return engine.docker(*map(str, command), both=True, timeout_s=TIMEOUT_S)
+        return engine.docker(*map(str, command), timeout_s=TIMEOUT_S)
 
     return one
 
