@@ -21,6 +21,7 @@ class NameServer:
 
     kind = ""
     mode = ""
+    host = "127.0.0.1"  # that `connect` connects to
 
     def __init__(self, home: Path, properties: dict[str, object] | None = None, *,
                  options: list[str] | None = None, env: dict[str, str] | None = None,
@@ -64,7 +65,7 @@ class NameServer:
         return self.process.pid
 
     def connect(self) -> Client:
-        return Client(self.port)
+        return Client(self.port, self.host)
 
     def stop(self) -> int:
         return self.process.stop()

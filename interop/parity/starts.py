@@ -17,6 +17,7 @@ from interop.parity.pair import JAVA_OPTIONS, NO_LOG, write_file
 from interop.parity.setups import HOME
 
 BOOT = r"^The Name Server boot success\. serializeType=\w+, address 127\.0\.0\.1:\d+$"
+BOOT_AT_IPV6 = r"^The Name Server boot success\. serializeType=\w+, address ::1:\d+$"
 USAGE = r"usage: mqnamesrv \[-c <arg>\] \[-h\] \[-n <arg>\] \[-p\]"
 LOADED = r"^load config properties file OK, .*ns\.properties$"
 ENDS_WITHIN_S = 60
@@ -76,6 +77,8 @@ STARTS = (
     Start("kv-file-of-white-space", "B107", properties=KV, files={"kv.json": " \n"}),
     Start("unknown-serialize-type", "B034", options=(XML,), says=(BOOT,)),
     Start("no-certificate", "B074", options=(NO_CERTIFICATE,)),
+    Start("bind-address-of-ipv6", "B245", properties={"bindAddress": "::1"}, says=(BOOT_AT_IPV6,)),
+    Start("bind-address-in-brackets", "B245", properties={"bindAddress": "[::1]"}, says=(r"address \[::1\]:\d+$",)),
     Start("controller", "B249", properties={"enableControllerInNamesrv": "true"}, differs="controller"),
 )
 
