@@ -21,7 +21,7 @@ from interop.harness.servers import NameServer
 from interop.harness.table import MARK, ClientTable
 from interop.harness.views import have_registered
 
-SCENARIO_TIMEOUT_S = 300
+SCENARIO_TIMEOUT_S = 600
 PRINT = "print "
 HERE = Path(__file__).parent
 

@@ -42,7 +42,7 @@ def broker(tmp_path: Path) -> Iterator[Callable[[int], Broker]]:
 
 
 def listed(port: int) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/rocketmq/nsaddr", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/rocketmq/nsaddr", timeout=60) as answer:
         text: str = answer.read().decode()
     return text
 

@@ -17,7 +17,7 @@ from interop.harness.wire import Client
 
 CLUSTER = "InteropCluster"
 HEAP_MB = 256
-BOOT_TIMEOUT_S = 120.0
+BOOT_TIMEOUT_S = 240.0
 # The broker accepts no shorter period between registrations (BrokerController.start clamps it to 10-60 s).
 REGISTRATION_PERIOD_S = 10.0
 BOOT_LINE = r"The broker\[.*\] boot success"
@@ -46,7 +46,7 @@ class Broker:
     or when it is asked to.
     """
 
-    registered_within_s = 10.0 + REGISTRATION_PERIOD_S + 10.0
+    registered_within_s = 10.0 + REGISTRATION_PERIOD_S + 70.0
 
     def __init__(self, home: Path, name: str, name_servers: str, *, version: str = CURRENT,
                  properties: Mapping[str, object] | None = None, topics: Iterable[str] = (),

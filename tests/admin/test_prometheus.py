@@ -65,7 +65,7 @@ class Prometheus:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(60)
         self._log.close()
 
 
@@ -86,7 +86,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
                     ask_route(client, names.topic("T"))
                 return bool(started.query("count_over_time(rocketns_ready[5s]) > 5"))
 
-            eventually(is_seen, within_s=60)
+            eventually(is_seen, within_s=100)
             yield started
     finally:
         started.stop()

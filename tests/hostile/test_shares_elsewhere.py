@@ -26,7 +26,6 @@ from tests.fast.clients import CLIENTS, look_up
 from tests.hostile.conftest import StartServer
 from tests.hostile.test_shares import (
     BEGUN_CPU_S,
-    BUSY_MACHINE_STOP_S,
     LIST,
     LONGEST_WAIT_CPU_S,
     MANY_FIELDS,
@@ -34,7 +33,7 @@ from tests.hostile.test_shares import (
     cpu_of_ended_children,
     flood,
 )
-from tests.hostile.watch import cpu_seconds
+from tests.hostile.watch import BUSY_MACHINE_STOP_S, cpu_seconds
 from tests.support.tlsclient import TlsClient, TlsPeer
 
 PEERS = 40
