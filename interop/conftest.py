@@ -45,9 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.java)
             item.add_marker(pytest.mark.timeout(SCENARIO_TIMEOUT_S))
             if item.path.parent == HERE:
-                # A scenario is five processes of others on a busy machine: a second try, of which the run tells.
+                # A scenario is five processes of others on a busy machine: two more tries, of which the run tells.
                 # Comparisons with Java get none: what differs now and then is what they look for.
-                item.add_marker(pytest.mark.flaky(reruns=1))
+                item.add_marker(pytest.mark.flaky(reruns=2))
             if reason:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
