@@ -30,6 +30,9 @@ SMALL_FILES = {
     "messageIndexEnable": "false",
     "timerWheelEnable": "false",
     "diskMaxUsedSpaceRatio": 99,
+    # TransactionMetricsFlushService looks at the clock without a pause until this time is over for the first time. With
+    # the default of 10 s each broker takes a whole core for its first ten seconds.
+    "transactionMetricFlushInterval": 500,
     # On a busy machine it would refuse requests after 200 ms of waiting, and not every client repeats them.
     "waitTimeMillsInSendQueue": 10_000,
     "osPageCacheBusyTimeOutMills": 10_000,
