@@ -120,7 +120,7 @@ def test_a_healthy_server_raises_no_alarm(prometheus: Prometheus) -> None:
 @needs_prometheus
 def test_the_rules_pass_their_tests() -> None:
     said = subprocess.run(
-        ["promtool", "test", "rules", RULE_TESTS.name], cwd=RULE_TESTS.parent, capture_output=True, timeout=60,
+        ["promtool", "test", "rules", RULE_TESTS.name], cwd=RULE_TESTS.parent, capture_output=True, timeout=120,
         check=False, text=True,
     )  # fmt: skip
     assert said.returncode == 0, said.stdout + said.stderr
