@@ -16,7 +16,7 @@ from benchmarks.audit.watched import Watched
 from rocketns.pipeline.contract.times import DAY_US, exact_text
 
 TOPIC = "TBW102"  # every broker has it
-RUNS = 3
+RUNS = 2
 AUDIT = (sys.executable, "-m", "rocketns", "audit")
 
 
