@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from rocketns.admin.gate import STREAMS_MAX, Gate
+from rocketns.admin.hosts import Hosts
 from rocketns.admin.view import Busy, View
 
 log = logging.getLogger("rocketns.admin")
@@ -17,6 +18,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 VIEW = web.AppKey("view", View)
 GATE = web.AppKey("gate", Gate)
+HOSTS = web.AppKey("hosts", Hosts)
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -39,11 +41,12 @@ def open_stream(request: web.Request) -> None:
 
 @web.middleware
 async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Around every handler: its time is watched, and errors become answers."""
+    """Around every handler: the request is for this server, its time is watched, and errors become answers."""
     guard = request.app[GATE].of(request.transport)
     if guard is not None:
         guard.begin()
     try:
+        request.app[HOSTS].check(request)
         return await handler(request)
     except Busy as error:
         return web.Response(status=503, text=f"{error}\n", headers={"Retry-After": "5"})

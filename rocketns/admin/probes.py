@@ -54,8 +54,8 @@ async def _drainz(view: View, drains: bool, request: web.Request) -> web.Respons
 
 def _may_drain(controller: NamesrvController, request: web.Request) -> bool:
     """A page in a browser on this machine could send the request too: it would have one of these headers, or a name
-    as Host that its owner points to this machine."""
-    if any(name in request.headers for name in BROWSERS_SEND) or not _is_address(request.url.host):
+    as Host that `Hosts` refuses."""
+    if any(name in request.headers for name in BROWSERS_SEND):
         return False
     try:
         peer = ipaddress.ip_address(request.remote or "")
@@ -63,13 +63,3 @@ def _may_drain(controller: NamesrvController, request: web.Request) -> bool:
         return False
     peer = getattr(peer, "ipv4_mapped", None) or peer
     return peer.is_loopback or any(peer in network for network in controller.configuration.admin.drain_networks)
-
-
-def _is_address(host: str | None) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        ipaddress.ip_address(host or "")
-    except ValueError:
-        return False
-    return True

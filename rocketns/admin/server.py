@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 import sys
 import threading
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from rocketns.admin.answers import GATE, VIEW, add_headers, watched
+from rocketns.addresses import with_port
+from rocketns.admin.answers import GATE, HOSTS, VIEW, add_headers, watched
 from rocketns.admin.features import FEATURES
 from rocketns.admin.gate import Gate
+from rocketns.admin.hosts import Hosts
 from rocketns.admin.view import Log, View
 from rocketns.controller import NamesrvController
+from rocketns.server.listening import Listening
 from rocketns.server.sharing import share_python
 
 log = logging.getLogger("rocketns.admin")
@@ -24,7 +26,6 @@ log = logging.getLogger("rocketns.admin")
 LINE_BYTES_MAX = 4096  # of the request line, and of one header
 HEADERS_MAX = 64
 BODY_BYTES_MAX = 4096
-BACKLOG = 128
 STOP_WITHIN_S = 2.0
 
 
@@ -44,7 +45,7 @@ class AdminServer:
     """`start` and `stop` are for control's thread. The socket is bound before `start` returns."""
 
     def __init__(
-        self, controller: NamesrvController, listening: socket.socket, niceness: int = 0, log: Log | None = None
+        self, controller: NamesrvController, listening: Listening, niceness: int = 0, log: Log | None = None
     ) -> None:
         """``niceness``: how much nicer than the process its thread is. It must not be nicer than control.
 
@@ -63,15 +64,15 @@ class AdminServer:
     @property
     def port(self) -> int:
         """Where it listens."""
-        port: int = self._listening.getsockname()[1]
-        return port
+        return self._listening.address[1]
 
     def start(self) -> None:
         """Control only, on its running loop, before the controller starts: probes are answered from then on."""
         view = View(self._controller, asyncio.get_running_loop(), self.gate, self._log)
         view.pulse.start()
         app = web.Application(middlewares=[watched], client_max_size=BODY_BYTES_MAX)
-        app[VIEW], app[GATE] = view, self.gate
+        config = self._controller.configuration.admin
+        app[VIEW], app[GATE], app[HOSTS] = view, self.gate, Hosts([config.admin_address, *config.host_names])
         for add in FEATURES:
             add(app, view)
         app.on_response_prepare.append(add_headers)
@@ -82,13 +83,15 @@ class AdminServer:
         )  # fmt: skip
         share_python()
         self._thread.start()
-        log.info("management port: http://%s:%d", *self._listening.getsockname()[:2])
+        host, port = self._listening.address
+        log.info("management port: http://%s", with_port(host, port))
 
     def stop(self) -> None:
         """Close all connections. An answer that takes long is cut off."""
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(STOP_WITHIN_S)
-        self._listening.close()
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(STOP_WITHIN_S)
+        self._listening.socket.close()
 
     def _run(self) -> None:
         """The thread. An error here ends the management port, and nothing else."""
@@ -111,7 +114,7 @@ class AdminServer:
         await self._runner.setup()
         make = self._runner.server
         assert make is not None
-        server = await self._loop.create_server(self.gate.guarded(make), sock=self._listening, backlog=BACKLOG)
+        server = await self._loop.create_server(self.gate.guarded(make), sock=self._listening.socket)
         self.gate.sweep()
         await self._stopping.wait()
         server.close()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from rocketns.config import Configuration
 from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
+from rocketns.server.listening import Listening, bind
 
 if TYPE_CHECKING:
     from rocketns.admin.server import AdminServer
@@ -30,16 +31,16 @@ def make_admin(controller: NamesrvController, niceness: int = 0, log: Log | None
                            "pip install 'rocketns[admin]', or set rocketns.adminPort=0")  # fmt: skip
     from rocketns.admin.server import AdminServer  # its libraries take 25 MB
 
-    return AdminServer(controller, _bind(config.admin_address, config.admin_port), niceness, log)
+    return AdminServer(controller, _listening(controller.configuration), niceness, log)
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def _listening(configuration: Configuration) -> Listening:
+    """It listens from now on, as two sockets may be bound to one address until one of them listens."""
+    config = configuration.admin
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, socket.SOCK_STREAM)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
-        bound.setblocking(False)
-    except OSError as error:
-        raise StartupError(f"the management port cannot listen at {host}:{port}: {error.strerror}") from error
-    return bound
+        listening = bind(config.admin_address, config.admin_port, ipv4_only=configuration.ipv4_only)
+        listening.listen()
+    except StartupError as error:
+        raise StartupError(f"the management port: {error}") from error
+    listening.socket.setblocking(False)
+    return listening

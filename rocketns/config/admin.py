@@ -6,6 +6,7 @@ In the configuration file they have the prefix ``rocketns.``, as the limits have
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,13 +17,15 @@ from rocketns.errors import StartupError
 
 START = Effect.START
 NETWORKS_MAX = 64
+NAMES_MAX = 64
+HOST_NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(slots=True)
 class AdminConfig:
-    """Where the management port listens, and who may ask it for a drain."""
+    """Where the management port listens, by which names it is asked, and who may ask it for a drain."""
 
     admin_port: int = prop(
         0, "port of the HTTP server with metrics, probes and the status page; 0 is off. It needs the extra "
@@ -32,6 +35,11 @@ class AdminConfig:
     admin_drain_from: str = prop(
         "", "networks that may ask for a drain beside the machine itself: 10.0.0.0/8;192.0.2.7", START
     )
+    admin_hosts: str = prop(
+        "", "names by which browsers and scrapers may ask the management port, beside addresses, localhost and "
+        "adminAddress: ns-1.example.com;.monitoring.svc. One that begins with a dot stands for all that end with it",
+        START,
+    )  # fmt: skip
 
     def update(self, given: Mapping[str, str]) -> None:
         """Read the properties. StartupError for a value out of its range."""
@@ -40,6 +48,16 @@ class AdminConfig:
         if len(self.drain_networks) > NETWORKS_MAX:
             raise StartupError(f"{PREFIX}adminDrainFrom names {len(self.drain_networks)} networks, "
                                f"but {NETWORKS_MAX} at the most")  # fmt: skip
+        if len(self.host_names) > NAMES_MAX:
+            raise StartupError(f"{PREFIX}adminHosts has {len(self.host_names)} names, but {NAMES_MAX} at the most")
+        for name in self.host_names:
+            if not HOST_NAME.fullmatch(name):
+                raise StartupError(f"{PREFIX}adminHosts: {name!r} is no name of a host; give it without a port")
+
+    @property
+    def host_names(self) -> list[str]:
+        """``adminHosts`` one by one."""
+        return [text.strip() for text in self.admin_hosts.split(";") if text.strip()]
 
     @property
     def drain_networks(self) -> list[Network]:

@@ -17,6 +17,8 @@ ANSWER_BYTES_MAX = 4 << 20
 ROWS_IN_PAGE = 500
 PAGES_MAX = 100
 PORT_MAX = 65_535
+# Every management port has this name. Other names than addresses are refused, for the sake of browsers.
+NAMED = {"Host": "localhost"}
 
 
 async def connections(server: NameServer) -> list[dict[str, Any]]:
@@ -48,7 +50,8 @@ def _rows(host: str, port: int) -> list[dict[str, Any]]:
 def _page(host: str, port: int, offset: int) -> list[dict[str, Any]]:
     asked = http.client.HTTPConnection(host, port, timeout=ANSWER_WITHIN_S)
     try:
-        asked.request("GET", f"/api/v1/connections?sort=peer&limit={ROWS_IN_PAGE}&offset={offset}")
+        path = f"/api/v1/connections?sort=peer&limit={ROWS_IN_PAGE}&offset={offset}"
+        asked.request("GET", path, headers=NAMED)
         answer = asked.getresponse()
         body = answer.read(ANSWER_BYTES_MAX)
         rows = json.loads(body)["items"] if answer.status == http.HTTPStatus.OK else None

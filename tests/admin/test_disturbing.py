@@ -14,7 +14,7 @@ from tests.behaviour.conftest import Names
 from tests.behaviour.steps import register, registered
 from tests.behaviour.views import ask_route
 
-SCRAPE = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+SCRAPE = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 ROUNDS = 300
 
 

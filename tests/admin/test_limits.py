@@ -23,7 +23,7 @@ def test_hanging_connections_do_not_shut_out_a_probe(managed: Managed) -> None:
 
 def test_a_header_that_does_not_end_is_cut_off(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "HEADER_WITHIN_S", 0.3)
-    assert managed.http.raw(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ") == b""
+    assert managed.http.raw(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: ") == b""
     assert managed.admin is not None
     assert managed.admin.gate.closed_late == 1
 
@@ -31,10 +31,10 @@ def test_a_header_that_does_not_end_is_cut_off(managed: Managed, monkeypatch: py
 @pytest.mark.parametrize(
     "data",
     [
-        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 100_000 + b"\r\n\r\n",
-        b"GET /livez HTTP/1.1\r\nHost: x\r\n" + b"X-Many: a\r\n" * 10_000 + b"\r\n",
-        b"POST /drainz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 100_000 + b"\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + b"X-Many: a\r\n" * 10_000 + b"\r\n",
+        b"POST /drainz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"\x00\x00\x00\x75\x00\x00\x00\x71" + b'{"code":105}',
     ],
@@ -65,7 +65,7 @@ def test_a_bad_request_is_refused_and_its_connection_closed_without_a_line_in_th
     ],
 )
 def test_a_path_trick_is_not_found(managed: Managed, path: str) -> None:
-    answer = managed.http.raw(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    answer = managed.http.raw(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert answer.split(b" ", 2)[1] in (b"400", b"404")
     assert b"root:" not in answer
 
@@ -86,7 +86,7 @@ def test_an_answer_says_nothing_of_versions_and_is_not_framed_or_cached(managed:
 def test_a_peer_that_reads_nothing_is_closed(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
     """It sends requests and takes no answers: neither its answers nor its requests pile up."""
     monkeypatch.setattr(gate, "STALLED_S_MAX", 0.3)
-    requests = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000_000
+    requests = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1_000_000
     with managed.http.connect() as connection, pytest.raises(ConnectionError):
         connection.sendall(requests)
     assert managed.admin is not None

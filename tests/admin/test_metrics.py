@@ -105,6 +105,14 @@ def test_the_tables_are_counted(managed: Managed, scrape: Scrape, names: Names) 
     assert [seen(f"rocketns_kv_{one}") for one in ("namespaces", "changes_total")] == [1, 1]
 
 
+def test_the_bytes_of_routes_grow_with_them(managed: Managed, scrape: Scrape, names: Names) -> None:
+    before = [scrape()("rocketns_route_bytes", of=of) or 0 for of in ("control", "reactors")]
+    with managed.connect() as client:
+        registered(client, names, tuple(f"T{number}" for number in range(2000)))
+        after = [scrape()("rocketns_route_bytes", of=of) or 0 for of in ("control", "reactors")]
+    assert all(0 < then < now - 2000 * 100 for then, now in zip(before, after, strict=True))
+
+
 def test_a_silent_broker_is_late_and_a_broker_that_goes_is_counted_by_its_cause(
     managed: Managed, scrape: Scrape, names: Names
 ) -> None:

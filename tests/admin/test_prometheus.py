@@ -4,69 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import pytest
 
 from interop.harness.servers import ReactorServer
 from interop.harness.wire import eventually
-from tests.admin.http import Http, free_port
+from tests.admin.http import free_port
+from tests.admin.prometheus import RULES, Prometheus, needs_prometheus
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route
 from tests.check.source import ROOT
 
-RULES = ROOT / "packaging" / "prometheus" / "rocketns.rules.yml"
 RULE_TESTS = ROOT / "packaging" / "prometheus" / "rocketns.rules.test.yml"
 DASHBOARD = ROOT / "packaging" / "grafana" / "rocketns.json"
-needs_prometheus = pytest.mark.skipif(
-    shutil.which("prometheus") is None or shutil.which("promtool") is None,
-    reason="PROMETHEUS TESTS LEFT OUT: prometheus and promtool are not here (Debian: apt-get install prometheus)",
-)
-CONFIG = """
-global: {{scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}}
-rule_files: ["{rules}"]
-scrape_configs: [{{job_name: rocketns, static_configs: [{{targets: ["127.0.0.1:{port}"]}}]}}]
-"""
-
-
-class Prometheus:
-    """A running Prometheus that scrapes one port."""
-
-    def __init__(self, home: Path, scraped: int) -> None:
-        config = home / "prometheus.yml"
-        config.write_text(CONFIG.format(rules=RULES, port=scraped), "utf-8")
-        port = free_port()
-        self._log = (home / "prometheus.log").open("wb")
-        self._process = subprocess.Popen(
-            ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={home / 'data'}",
-             f"--web.listen-address=127.0.0.1:{port}"],
-            stdout=self._log, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        self._http = Http(port)
-
-    def query(self, expression: str) -> list[dict[str, Any]]:
-        """The instant vector of an expression; empty while Prometheus starts."""
-        try:
-            answer = self._http.ask(f"/api/v1/query?query={quote(expression)}")
-        except OSError:
-            return []
-        if answer.status == 503:
-            return []
-        value = json.loads(answer.body)
-        assert value["status"] == "success", value
-        found: list[dict[str, Any]] = value["data"]["result"]
-        return found
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(20)
-        self._log.close()
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +27,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
     """It has scraped a server with a broker, look-ups and a journal several times."""
     home, port = tmp_path_factory.mktemp("prometheus"), free_port()
     server = ReactorServer(home / "ns", {"rocketns.adminPort": port, "journalPath": home / "journal"})
-    started = Prometheus(home, port)
+    started = Prometheus(home / "prometheus", port)
     names = Names()
     try:
         with server.connect() as client:

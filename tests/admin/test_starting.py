@@ -44,8 +44,19 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         controller = NamesrvController(configuration(tmp_path, f"rocketns.adminPort={port}\n"))
-        with pytest.raises(StartupError, match="the management port cannot listen at"):
+        with pytest.raises(StartupError, match="the management port: Failed to bind to"):
             starting.make_admin(controller)
+
+
+def test_a_port_that_another_server_is_about_to_use_stops_the_start(tmp_path: Path) -> None:
+    """Both could bind it, and one of them could not listen."""
+    shared = configuration(tmp_path, f"rocketns.adminPort={free_port()}\n")
+    first, second = NamesrvController(shared), NamesrvController(shared)
+    admin = starting.make_admin(first)
+    assert admin is not None
+    with pytest.raises(StartupError, match="the management port: Failed to bind to"):
+        starting.make_admin(second)
+    admin.stop()
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "anywhere", ";".join(["::1"] * 65)])

@@ -1,9 +1,9 @@
 """The routes of all topics. Control is the only thread that writes them, and the only one that calls these methods."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from rocketns._fast.routes.digest_sums cimport Buckets
-from rocketns._fast.routes.slots cimport Change, Routes, Slot
+from rocketns._fast.routes.slots cimport BrokerEntry, Change, Routes, Slot
 from rocketns._fast.system.threads cimport Owner, pthread_mutex_t
 
 cdef enum:
@@ -32,10 +32,13 @@ cdef class RouteSlots:
     cdef uint32_t fragment_capacity
     cdef uint64_t registrations  # see `Slot.seen`
     cdef Buckets buckets
+    # Any thread may read.
+    cdef int64_t held_bytes  # of slots with their entries, and of elements
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1
     cdef void lock(self) noexcept nogil
     cdef void unlock(self) noexcept nogil
+    cdef void clear_datas(self, BrokerEntry *old) noexcept
     cdef uint32_t broker_of(self, str broker_name) except? 0
     cdef int grow_brokers(self) except -1
     cdef int rank_brokers(self, Py_ssize_t start) except -1

@@ -12,6 +12,10 @@ class RouteSlots:
     """
 
     def __init__(self, queue_element: Callable[[str, Queues], bytes]) -> None: ...
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of slots, entries, brokers, fragments and their elements. Any thread."""
+
     def put_broker(self, broker_name: str, default: bytes, standard: bytes, handed_over: bool) -> None:
         """The broker group as an element of brokerDatas in both dialects.
 

@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memmove
 from rocketns._fast.routes.digest_sums cimport change_digest
 from rocketns._fast.routes.slots cimport (
     DEFAULT,
+    DIALECTS,
     STANDARD,
     BrokerEntry,
     Change,
@@ -32,6 +33,7 @@ from rocketns._fast.routes.slots cimport (
     remove_slot,
     set_bytes,
     set_entry,
+    slot_bytes,
     unlink_slot,
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
@@ -89,6 +91,13 @@ cdef class RouteSlots:
         free(self.routes.brokers)
         free(self.routes.fragments)
 
+    @property
+    def memory_bytes(self):
+        return (
+            self.held_bytes + (self.routes.mask + 1) * sizeof(Slot *) + self.broker_capacity * sizeof(BrokerEntry)
+            + self.fragment_capacity * sizeof(Fragment)
+        )
+
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1:
         """Control, before the reader's thread starts."""
         if self.reader_count == READERS_MAX:
@@ -118,8 +127,15 @@ cdef class RouteSlots:
         old = self.routes.brokers[broker]
         self.routes.brokers[broker] = new
         self.unlock()
-        clear_bytes(&old.datas[DEFAULT])
-        clear_bytes(&old.datas[STANDARD])
+        self.held_bytes += <int64_t>len(default) + <int64_t>len(standard)
+        self.clear_datas(&old)
+
+    cdef void clear_datas(self, BrokerEntry *old) noexcept:
+        """On elements that no reactor sees any more."""
+        for dialect in range(DIALECTS):
+            if old.datas[dialect].start != NULL:
+                self.held_bytes -= old.datas[dialect].length
+            clear_bytes(&old.datas[dialect])
 
     def remove_broker(self, str broker_name):
         cdef object found = self.broker_numbers.get(broker_name)
@@ -133,8 +149,7 @@ cdef class RouteSlots:
         self.routes.brokers[broker].present = self.routes.brokers[broker].handed_over = False
         self.routes.brokers[broker].datas[DEFAULT].start = self.routes.brokers[broker].datas[STANDARD].start = NULL
         self.unlock()
-        clear_bytes(&old.datas[DEFAULT])
-        clear_bytes(&old.datas[STANDARD])
+        self.clear_datas(&old)
         self.drop_broker_if_unused(broker)
 
     def put_topics(self, str broker_name, changes):
@@ -151,6 +166,7 @@ cdef class RouteSlots:
                     done += 1
                 self.unlock()
             for place in range(done):
+                self.held_bytes += <int64_t>pending[place].grown
                 change_digest(&self.buckets, pending[place].slot,
                               pending[place].digest - self.routes.fragments[pending[place].fragment].digest)
             for place in range(count):
@@ -288,6 +304,7 @@ cdef class RouteSlots:
             self.fragment_count += 1
         new = &self.routes.fragments[fragment]
         set_bytes(&new.element, element)
+        self.held_bytes += new.element.length
         new.references, new.broker = 1, broker
         new.digest = int.from_bytes(blake2b(element, digest_size=sizeof(uint64_t)).digest(), "little")
         for place in range(4):
@@ -315,6 +332,7 @@ cdef class RouteSlots:
         if gone.references == 0:
             self.routes.brokers[gone.broker].fragments -= 1
             del self.fragment_ids[self.fragment_keys.pop(fragment)]
+            self.held_bytes -= gone.element.length
             clear_bytes(&gone.element)
             self.free_fragments.append(fragment)
         return 0
@@ -338,6 +356,7 @@ cdef class RouteSlots:
             self.grow_table()
         slot = make_slot(topic, &self.routes.key)
         slot.handed_over = topic in self.handed_over
+        self.held_bytes += <int64_t>slot_bytes(slot)
         link_slot(slot, self.last_hit)
         self.last_hit = slot
         self.lock()
@@ -370,5 +389,6 @@ cdef class RouteSlots:
         self.lock()
         remove_slot(&self.routes, slot)
         self.unlock()
+        self.held_bytes -= <int64_t>slot_bytes(slot)
         free_slot(slot)
         return 0

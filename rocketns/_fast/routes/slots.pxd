@@ -90,6 +90,7 @@ cdef struct Change:
     uint32_t fragment
     uint32_t place
     uint64_t digest  # of the fragment to set
+    size_t grown  # bytes that the slot grew by
 
 cdef void clear_bytes(Bytes *text) noexcept nogil
 cdef int set_bytes(Bytes *text, bytes data) except -1
@@ -103,6 +104,7 @@ cdef int64_t write_body(
 ) noexcept nogil
 cdef bytes key_of(str topic)
 cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL
+cdef size_t slot_bytes(const Slot *slot) noexcept nogil
 cdef void free_slot(Slot *slot) noexcept
 cdef void link_slot(Slot *slot, Slot *previous) noexcept nogil
 cdef Slot *unlink_slot(Slot *slot) noexcept nogil

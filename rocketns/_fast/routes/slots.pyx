@@ -216,6 +216,11 @@ cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL:
     return slot
 
 
+cdef size_t slot_bytes(const Slot *slot) noexcept nogil:
+    """Control only. What was allocated for it."""
+    return sizeof(Slot) + slot.key_length + (0 if slot.entries == slot.few else slot.capacity * sizeof(RouteEntry))
+
+
 cdef void free_slot(Slot *slot) noexcept:
     """Control only, on a slot that is in no table."""
     Py_DECREF(<object>slot.topic)
@@ -292,11 +297,15 @@ cdef bint set_entry(Change *change) noexcept nogil:
     """
     cdef Slot *slot = change.slot
     cdef uint32_t place = change.place, previous = 0
+    cdef size_t bytes_before
+    change.grown = 0
     if place < slot.count and slot.entries[place].broker == change.broker:
         previous = slot.entries[place].fragment
     else:
+        bytes_before = slot_bytes(slot)
         if not make_room(slot):
             return False
+        change.grown = slot_bytes(slot) - bytes_before
         memmove(&slot.entries[place + 1], &slot.entries[place], (slot.count - place) * sizeof(RouteEntry))
         slot.count += 1
         slot.entries[place].broker = change.broker

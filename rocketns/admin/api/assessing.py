@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rocketns.admin.api.copies import Brokers
 from rocketns.admin.api.rows import Level, ReasonRow
@@ -14,6 +15,8 @@ REASONS_MAX = 20
 NAMES_MAX = 5
 LOST_WITHIN_MS = 10 * 60_000
 STALLED_WITHIN_MS = 10 * 60_000
+DAY_MS = 86_400_000
+CERTIFICATE_DAYS = 14  # as the alert rule CertificateEnds
 LEVELS: tuple[Level, ...] = ("ok", "attention", "critical")
 NOUNS = {Kind.BROKER: "broker", Kind.TOPIC: "topic", Kind.ORDER: "the order configuration of"}
 LOST_CAUSES = ("expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle")
@@ -24,13 +27,24 @@ def worst(reasons: Sequence[ReasonRow]) -> Level:
     return max((one.level for one in reasons), key=LEVELS.index, default="ok")
 
 
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What is true of this name server itself. ``journal_losing``: records lost since its buffer became full.
+
+    ``certificate_ends_ms`` is of the wall clock; None if TLS was not used yet.
+    """
+
+    not_ready: str | None = None
+    journal_failing: bool = False
+    journal_losing: int = 0
+    certificate_ends_ms: int | None = None
+
+
 def assess(
-    brokers: Brokers, not_ready: str | None, recent: Sequence[Recorded], fleet: FleetState, now_ms: int
+    own: Own, brokers: Brokers, recent: Sequence[Recorded], fleet: FleetState, now_ms: int
 ) -> tuple[ReasonRow, ...]:
     """The reasons, the worst first. ``now_ms`` is of the wall clock."""
-    reasons: list[ReasonRow] = []
-    if not_ready is not None:
-        reasons.append(ReasonRow("critical", f"This name server is not ready: {not_ready}"))
+    reasons = _of_itself(own, now_ms)
     if not brokers.rows:
         reasons.append(ReasonRow("critical", "No broker is registered"))
     if brokers.masterless:
@@ -40,6 +54,22 @@ def assess(
     reasons += _of_fleet(fleet)
     reasons.sort(key=lambda one: -LEVELS.index(one.level))
     return tuple(reasons[:REASONS_MAX])
+
+
+def _of_itself(own: Own, now_ms: int) -> list[ReasonRow]:
+    reasons = []
+    if own.not_ready is not None:
+        reasons.append(ReasonRow("critical", f"This name server is not ready: {own.not_ready}"))
+    if own.journal_failing:
+        reasons.append(ReasonRow("attention", "The journal cannot be written: the log says why"))
+    if own.journal_losing:
+        reasons.append(ReasonRow("attention", f"The journal's buffer is full: {own.journal_losing:,} records are lost"))
+    if own.certificate_ends_ms is not None and own.certificate_ends_ms - now_ms < CERTIFICATE_DAYS * DAY_MS:
+        days = (own.certificate_ends_ms - now_ms) // DAY_MS
+        has_ended = own.certificate_ends_ms <= now_ms
+        text = "The TLS certificate has ended" if has_ended else f"The TLS certificate ends in {days} days"
+        reasons.append(ReasonRow("critical" if has_ended else "attention", text))
+    return reasons
 
 
 def _of_brokers(brokers: Brokers) -> list[ReasonRow]:

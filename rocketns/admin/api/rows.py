@@ -124,8 +124,8 @@ class ConnectionRow:
     peer: Annotated[str, "address and port; those of a PROXY header if there was one"]
     carrier: Annotated[Literal["reactor", "loop"], "the loop carries TLS, and what came with a PROXY header"]
     tls: bool
-    language: Annotated[Text, "of its last request; null before the first"]
-    version: Annotated[int | None, "the number of its last request"]
+    language: Annotated[Text, "of the last request that control took; null if reactors answered all of them"]
+    version: Annotated[int | None, "the number of that request"]
     version_name: Annotated[Text, "the version of RocketMQ with this number"]
     since: Annotated[int, "when it was opened"]
     requests: Annotated[int, "that control took; a reactor answers most look-ups itself, and does not count them here"]
@@ -137,7 +137,7 @@ class ConnectionRow:
 class NameServerRow:
     """One name server of the fleet: this one, or one of ``rocketns.peers``."""
 
-    address: Annotated[str, "as in rocketns.peers; the first row is this name server"]
+    address: Annotated[str, "as in rocketns.peers; this name server is 'this name server'"]
     kind: Annotated[str, "rocketns; other, as Java's; empty while it is not known"]
     error: Annotated[str, "why it cannot be read; empty if it can"]
     since: Annotated[int, "since when it can be read, or cannot"]
@@ -191,6 +191,9 @@ class StatusRow:
     waiting_requests: Annotated[int, "in the inbox of control"]
     kv_bytes: Annotated[int, "as kvBytesMax counts them"]
     journal_bytes: Annotated[int | None, "that wait to be written; null without a journal"]
+    journal_lost: Annotated[int | None, "records lost since the start, because the buffer was full"]
+    journal_failing: Annotated[bool | None, "whether the last attempt to write failed"]
+    certificate_ends: Annotated[EpochMs, "of TLS; null until TLS is used"]
 
 
 @dataclass(frozen=True, slots=True)

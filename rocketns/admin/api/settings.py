@@ -14,7 +14,7 @@ def property_rows(controller: NamesrvController) -> list[PropertyRow]:
     """A look: all properties. Those that Java does not have come with their prefix."""
     configuration = controller.configuration
     items = configuration.items() | properties.items(configuration.journal)
-    for config in (configuration.limits, configuration.restore, configuration.admin):
+    for config in (configuration.limits, configuration.restore, configuration.admin, configuration.discovery):
         items |= {f"{PREFIX}{name}": text for name, text in properties.items(config).items()}
     return [PropertyRow(name, None if "password" in name.lower() else text) for name, text in items.items()]
 

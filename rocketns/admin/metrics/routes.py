@@ -16,6 +16,11 @@ def _brokers(scene: Scene) -> Iterator[Sample]:
     yield ("unconfirmed",), scene.sizes.unconfirmed
 
 
+def _bytes(scene: Scene) -> Iterator[Sample]:
+    yield ("control",), scene.sizes.topic_bytes
+    yield ("reactors",), scene.controller.publisher.slots.memory_bytes
+
+
 def _name_servers(scene: Scene) -> Iterator[Sample]:
     members = scene.controller.fleet.state.members
     readable = sum(one.is_readable for one in members)
@@ -39,6 +44,11 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_clusters", "Clusters.", one(lambda s: len(s.controller.context.tables.cluster_addr_table))),
     gauge("rocketns_topics", "Topics with a route.", one(lambda s: len(s.controller.context.tables.topic_queue_table))),
     gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", one(lambda s: s.sizes.entries)),
+    gauge(
+        "rocketns_route_bytes", "Memory of the routes.", _bytes,
+        {"of": "`control`: dictionaries and names of the topic table; topics share their queue data, which are not "
+         "counted; `reactors`: the routes as they compose answers of them"},
+    ),
     counter(
         "rocketns_route_entries_changed_total", "Pairs of a topic and a broker that changed.",
         lambda scene: [((change,), number) for change, number in scene.tally.entries.items()],

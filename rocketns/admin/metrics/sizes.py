@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from sys import getsizeof
 
 from rocketns.controller import NamesrvController
 from rocketns.routeinfo.tables import BrokerLiveInfo
@@ -13,9 +14,13 @@ ROWS_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """``entries``: pairs of a topic and a broker. Brokers are live addresses; a late one is still live."""
+    """``entries``: pairs of a topic and a broker. Brokers are live addresses; a late one is still live.
+
+    ``topic_bytes``: of the topic table's dictionaries and names; queue data are shared by topics, and not counted.
+    """
 
     entries: int
+    topic_bytes: int
     live: int
     late: int
     unconfirmed: int
@@ -29,12 +34,13 @@ def sizes(controller: NamesrvController) -> Generator[None, None, Sizes]:
         states[_state(entry, now_ms)] += 1
         if number % ROWS_AT_ONCE == 0:
             yield
-    entries = 0
-    for number, queues in enumerate(list(tables.topic_queue_table.values()), 1):
+    entries, topic_bytes = 0, getsizeof(tables.topic_queue_table)
+    for number, (topic, queues) in enumerate(list(tables.topic_queue_table.items()), 1):
         entries += len(queues)
+        topic_bytes += getsizeof(topic) + getsizeof(queues)
         if number % ROWS_AT_ONCE == 0:
             yield
-    return Sizes(entries, **states)
+    return Sizes(entries, topic_bytes, **states)
 
 
 def _state(entry: BrokerLiveInfo, now_ms: int) -> str:

@@ -99,6 +99,7 @@ def test_properties_are_listed_and_passwords_are_not(managed: Managed, ask: Ask)
     assert rows["listenPort"] == str(managed.port)
     assert rows["rocketns.adminPort"] == str(managed.http.port)
     assert rows["tls.some.keyPassword"] is None
+    assert {"rocketns.peers", "rocketns.adminHosts", "rocketns.kvBytesMax", "journalPath"} <= set(rows)
 
 
 def test_limits_are_listed_with_their_units(ask: Ask) -> None:

@@ -124,6 +124,10 @@ def test_name_servers_stand_side_by_side_with_what_they_do_not_say_alike(managed
     page.locator("#differ", has_text=HOSTILE).wait_for()
     assert "10.0.0.2:9876: missing" in page.locator("#differ").inner_text()
     assert "says otherwise" in page.locator("#servers").inner_text()
+    assert page.locator("#servers td.name").all_inner_texts() == [OWN, "10.0.0.2:9876"]
+    says = page.locator("#differ ul li").first.bounding_box()
+    assert says is not None
+    assert says["width"] > 200
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     violations = Axe().run(page).response["violations"]
     assert [one["id"] for one in violations] == []

@@ -4,12 +4,14 @@ import {byId, make, read, row} from "./dom.js";
 import {clock, count} from "./words.js";
 
 const SHOWN = 20;
+const OWN = "this name server";
 
 export async function readFleet() {
   const servers = await read("nameservers", {limit: 100});
   byId("fleet").hidden = servers.items.length < 2;
   if (byId("fleet").hidden) return;
   const found = await read("disagreements", {limit: SHOWN});
+  servers.items.sort((one, other) => (other.address === OWN) - (one.address === OWN));
   byId("servers").replaceChildren(...servers.items.map(server));
   byId("differ").replaceChildren(...found.items.map(disagreement));
   if (found.total > found.items.length) {
