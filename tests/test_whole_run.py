@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
-from tests.support.spreading import LAST_OF_ALL, WAITING_MAX, group_of, scheduler, waits
+from tests.support.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
 from tests.support.summary import Summary
 
 BROKERS = [f"interop/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
@@ -57,6 +57,15 @@ def test_each_sanitizer_is_a_group_of_its_own_and_comparing_with_java_keeps_the_
     one, other = (f"tests/sanitize/test_share.py::test_a_sanitizer[{name}]" for name in ("address", "thread"))
     assert group_of(one) != group_of(other)
     assert not waits(group_of("interop/parity/test_sequences.py::test_both_servers_stay_alike[1]"))
+
+
+def test_the_audit_is_two_groups_that_come_first_and_its_cluster_is_one_of_its_own() -> None:
+    files = ("alerting", "ingest", "journals", "twins", "cluster")
+    groups = [group_of(f"tests/pipeline/test_{name}.py::test_one") for name in files]
+    assert groups[0] == groups[1] != groups[2] == groups[3]
+    assert groups[4] not in groups[:4]
+    others = {group_of(test) for test in (*BROKERS, *OTHERS)}
+    assert set(sorted([*groups, *others], key=_rank)[:5]) == set(groups)
 
 
 def test_modes_of_a_file_are_groups_but_those_of_the_last_file_wait_for_each_other() -> None:

@@ -22,6 +22,7 @@ from rocketns.pipeline.jobs.history.state import base, broker_intervals, topic_i
 from rocketns.pipeline.jobs.missing import missing_topics
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from rocketns.pipeline.synthetic.truth import compare
+from tests.pipeline.frames import cut
 
 Rows = list[dict[str, Any]]
 SPEC = FleetSpec(
@@ -33,21 +34,22 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
     truth = make_fleet(SPEC, tmp_path)
     events = read(spark, tmp_path)
     seen = observed(events)
-    known = base(events, seen, keep=DataFrame.cache)
-    brokers = broker_intervals(events, known, seen).cache()
-    names = topics.system_topics(brokers)
-    there = topic_intervals(events, known, seen).cache()
-    lookups = census.asked(tallies.callers(events, seen))
-    days = growth.sizes(there, seen)
-    callers = census.clients(lookups)
+    known = base(events, seen, keep=cut)
+    brokers = cut(broker_intervals(events, known, seen))
+    names = cut(topics.system_topics(brokers))
+    there = cut(topic_intervals(events, known, seen))
+    asking = cut(tallies.callers(events, seen))
+    lookups = cut(census.asked(asking))
+    days = cut(growth.sizes(there, seen))
+    callers = cut(census.clients(lookups))
     made = {
         "ns_uptime": known.uptime,
         "departures": departures(brokers, events, seen),
         "broker_stats": broker_stats(brokers, tallies.gaps(events, seen), known.uptime, seen),
         "dead_topics": topics.dead_topics(
-            there, tallies.callers(events, seen), tallies.covered(events, seen), known.uptime, names, seen, dead_days=1
+            there, asking, tallies.covered(events, seen), known.uptime, names, seen, dead_days=1
         ),
-        "hot_topics": topics.hot_topics(tallies.callers(events, seen), names, seen),
+        "hot_topics": topics.hot_topics(asking, names, seen),
         "missing_topics": missing_topics(tallies.hours(events, seen), names),
         "clients": callers,
         "client_census": census.client_census(callers),
@@ -55,7 +57,7 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
         "availability": availability(brokers, known.uptime, seen),
         "sole_topics": sole_topics(there, brokers, known.uptime, names),
         "storms": storms.storms(storms.storm_registrations(brokers, there, known.uptime, days)),
-        "ordered_keys": ordered_keys(there, events, names, DataFrame.cache),
+        "ordered_keys": ordered_keys(there, events, names, cut),
         "growth": growth.growth(days),
     }
     tables = {name: rows(frame) for name, frame in made.items()} | not_looked_at(truth)
@@ -67,7 +69,7 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
 def read(spark: SparkSession, journal: Path) -> DataFrame:
     """The lines that parse."""
     lines = spark.read.schema(EVENTS).option("basePath", str(journal / "v=1")).json(str(journal / "v=1"))
-    return lines.where("boot is not null").cache()
+    return cut(lines.where("boot is not null"))
 
 
 def observed(events: DataFrame) -> Observation:

@@ -1,7 +1,7 @@
 """How a run with several workers (``-n 4``) is dealt out: groups of tests that share what is costly, longest first.
 
-Tests of one file share its servers and so stay together, those of each mode by themselves; all tests that share a Spark
-session are one group; each scenario with brokers of its own is one; the comparison with Java is dealt out by its pairs
+Tests of one file share its servers and so stay together, those of each mode by themselves; tests that share a Spark
+session are two groups; each scenario with brokers of its own is one; the comparison with Java is dealt out by its pairs
 of servers.
 """
 
@@ -29,6 +29,9 @@ BASE_PARTS = 3
 WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
 # It runs Spark in processes of its own.
 WITH_A_CLUSTER = ("tests/pipeline/test_cluster.py",)
+# The other tests of the audit take as long as all the rest, so they are two groups: the files before this one and those
+# from it on. Two workers have a Spark session each; one that runs both groups has one.
+SECOND_HALF = "tests/pipeline/test_j"
 # Files whose tests are long and share nothing.
 EACH_ALONE = ("tests/sanitize/test_share.py",)
 # Of the workers so many at the most run scenarios with brokers, which wait for most of their time.
@@ -58,7 +61,7 @@ def group_of(test: str) -> str:
     if path in EACH_ALONE:
         return test
     if path.startswith("tests/pipeline/") and path not in WITH_A_CLUSTER:
-        return "tests/pipeline"
+        return "tests/pipeline" if path < SECOND_HALF else "tests/pipeline, second half"
     mode = MODE.search(name)
     return f"{path} {mode[1]}" if mode and path != LAST_OF_ALL else path
 
