@@ -112,11 +112,12 @@ class NamesrvController:
         self.client = RemotingClient(configuration.read_tls)
         self.first_routes = FirstRoutes(configuration, self.clock, tables, self.publisher, self.client)
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
-        notifier = MinBrokerNotifier(config, self.client, serialize_type)
+        version = self.context.release.version
+        notifier = MinBrokerNotifier(config, self.client, serialize_type, version)
         record = None if self.journal is None else self.journal.record
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, record)
 
-        product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type)
+        product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type, version)
         when_written = None if self.journal is None else self.journal.written.when_written
         answering = Answering(self.context, self.clock, self.delivery, product, serialize_type, when_written)
         self.jobs = Jobs()
