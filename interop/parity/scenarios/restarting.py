@@ -38,25 +38,25 @@ SLAVE = register((), host=2, broker_id=1)
 VERSION = Differs("restored-version", '"changed":"true"', '"changed":"false"')
 
 
-def _restored(name: str, *steps: Step) -> Scenario:
-    return Scenario(name, "", steps, setup="restoring", forms=ONE_FORM)
+def _restored(name: str, rows: str, *steps: Step) -> Scenario:
+    return Scenario(name, rows, steps, setup="restoring", forms=ONE_FORM)
 
 
 def _scenarios() -> Iterator[Scenario]:
     killed = Restart(killed=True)
     yield _restored(
-        "routes-after-a-kill", register(), put(), put("l", "w"), delete("l"), killed, route(differs=ROUTES),
+        "routes-after-a-kill", "B108 B109", register(), put(), put("l", "w"), delete("l"), killed, route(differs=ROUTES),
         cluster_info(differs=CLUSTERS), topics_of(differs=LISTED), get(), get("l"), kv_list(), register(),
         *routes("T", "U"),
     )  # fmt: skip
     yield _restored(
-        "other-brokers-after-a-kill", register(version=5), SLAVE,
+        "other-brokers-after-a-kill", "B113", register(version=5), SLAVE,
         register(("N", "M"), name="b", host=REFUSING), killed, register((), host=2, broker_id=1, differs=MASTER),
         register(("U", "V"), version=1), SLAVE, *routes("T", "U", "V"),
         Until(route_of("N"), code=17), *routes("M"),
     )  # fmt: skip
     yield _restored(
-        "wiped-permissions-after-a-stop", register(), wipe(), Restart(), query_version(differs=VERSION),
+        "wiped-permissions-after-a-stop", "B148", register(), wipe(), Restart(), query_version(differs=VERSION),
         route(differs=WIPED), register(), *routes("T", "U"),
     )  # fmt: skip
 
