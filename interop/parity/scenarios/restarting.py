@@ -45,9 +45,9 @@ def _restored(name: str, rows: str, *steps: Step) -> Scenario:
 def _scenarios() -> Iterator[Scenario]:
     killed = Restart(killed=True)
     yield _restored(
-        "routes-after-a-kill", "B108 B109", register(), put(), put("l", "w"), delete("l"), killed, route(differs=ROUTES),
-        cluster_info(differs=CLUSTERS), topics_of(differs=LISTED), get(), get("l"), kv_list(), register(),
-        *routes("T", "U"),
+        "routes-after-a-kill", "B108 B109", register(), put(), put("l", "w"), delete("l"), killed,
+        route(differs=ROUTES), cluster_info(differs=CLUSTERS), topics_of(differs=LISTED), get(), get("l"), kv_list(),
+        register(), *routes("T", "U"),
     )  # fmt: skip
     yield _restored(
         "other-brokers-after-a-kill", "B113", register(version=5), SLAVE,
