@@ -250,7 +250,9 @@ class Terminate(Step):
 
 @dataclass(frozen=True)
 class Restart(Step):
-    """Stop both servers and start them again on their files."""
+    """Stop both servers, or kill them, and start them again on their files."""
+
+    killed: bool = False
 
 
 @dataclass(frozen=True)

@@ -132,3 +132,9 @@ MUTATIONS = (
     Mutation("malformed-frame-tolerated", "json-header-cut", never_closes=True),
     Mutation("connection-closed-after-an-error", "controller-codes", closes_after_errors=True),
 )  # fmt: skip
+
+# Of answers of a server that restored its routes: scenarios in which something differs in any case.
+RESTORED = (
+    Mutation("restored-permissions-wrong", "routes-after-a-kill", body=sub(b'"perm":6', b'"perm":4')),
+    Mutation("restored-master-not-told", "other-brokers-after-a-kill", sub(rb',?"masterAddr":"[^"]*"', b"")),
+)

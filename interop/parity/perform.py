@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OPAQUE = re.compile(rb'"opaque":\d+')
 # Steps that are done on each side and have no outcome.
-EFFECTS = {language.Settle: Side.settle, language.Terminate: Side.terminate, language.Restart: Side.restart}
+EFFECTS = {language.Settle: Side.settle, language.Terminate: Side.terminate}
 
 
 class TooLate(Exception):
@@ -176,6 +176,11 @@ def _(step: language.Alone, play: Play) -> None:
         alone = replace(play, java=side, ours=())
         for one in step.steps:
             perform(one, alone)
+
+
+@perform.register(language.Restart)
+def _(step: language.Restart, play: Play) -> None:
+    play.all(lambda side: side.restart(killed=step.killed))
 
 
 @perform.register(language.Compare)

@@ -105,8 +105,8 @@ def version_query(version: int | Mapping[str, int] | None = 1, *args: Any, body:
     return Request(codes.QUERY_DATA_VERSION, broker(*args, **more), body, form=form)
 
 
-def query_version(*args: Any, on: str = "main", **more: Any) -> Ask:
-    return Ask(version_query(*args, **more), on=on)
+def query_version(*args: Any, on: str = "main", differs: Differs | None = None, **more: Any) -> Ask:
+    return Ask(version_query(*args, **more), on=on, differs=differs)
 
 
 def heartbeat(*args: Any, on: str = "main", form: Form | None = None, **more: Any) -> Ask:

@@ -65,6 +65,8 @@ SETUPS = {
             },
             files={"blocked": "no folder"},
         ),
+        # rocketns restores its routes. Java does not know these properties.
+        Setup("restoring", QUICK | {"journalPath": "HOME/journal", "journalNs": "n1"}),
         # Its last scenario asks both servers to leave.
         Setup("differences", QUICK | {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": 30}),
         Setup(

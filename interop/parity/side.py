@@ -169,9 +169,13 @@ class Side:
         """Send SIGTERM."""
         os.kill(self.server.pid, signal.SIGTERM)
 
-    def restart(self) -> None:
-        self.hang_up_all()
-        self.server.restart()
+    def restart(self, *, killed: bool) -> None:
+        if killed:
+            self.server.kill()
+        else:
+            self.server.stop()
+        self.hang_up_all()  # not before: a broker that hangs up is gone
+        self.server.start()
 
 
 def header_of(data: bytes) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from interop.parity.conftest import PairOf
-from interop.parity.mutations import MUTATIONS, Mutation, Tampered
+from interop.parity.differences import seen, shows
+from interop.parity.mutations import MUTATIONS, RESTORED, Mutation, Tampered
 from interop.parity.playing import play
 from interop.parity.scenarios import SCENARIOS
 
@@ -17,6 +18,14 @@ def test_a_fault_is_seen(mutation: Mutation, pair_of: PairOf) -> None:
     pair = pair_of("base")
     faulty = Tampered(pair.ours[0], mutation)
     assert play(pair, SCENARIOS[mutation.scenario], mutation.form, faulty), f"{mutation.scenario} sees no difference"
+
+
+@pytest.mark.parametrize("mutation", RESTORED, ids=[f"{one.name} by {one.scenario}" for one in RESTORED])
+def test_a_fault_after_a_restart_is_no_deliberate_difference(mutation: Mutation, pair_of: PairOf) -> None:
+    pair, scenario = pair_of("restoring"), SCENARIOS[mutation.scenario]
+    faulty = Tampered(pair.ours[0], mutation)
+    differences = play(pair, scenario, mutation.form, faulty)
+    assert {seen(one) for one in differences} != shows(scenario, faulty.mode)
 
 
 def test_where_nothing_is_done_nothing_is_seen(pair_of: PairOf) -> None:

@@ -14,13 +14,15 @@ from interop.parity.scenarios import (
     leaving,
     processes,
     registering,
+    restarting,
     routes,
     settings,
     topics,
 )
 
 MODULES = (
-    headers, framing, settings, registering, groups, leaving, routes, topics, connections, deliberate, processes,
+    headers, framing, settings, registering, groups, leaving, routes, topics, connections, deliberate, restarting,
+    processes,
 )  # fmt: skip
 ALL = [scenario for module in MODULES for scenario in module.SCENARIOS]
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in ALL}

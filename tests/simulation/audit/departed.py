@@ -103,7 +103,8 @@ def outages_differ(known: Sequence[Known], found: Found) -> Iterator[str]:
         mine = sorted((one for one in known if one.run.ns == ns), key=lambda one: one.t1)
         for before, _ in pairwise(mine):
             wanted["killed" if before.end == "lost" else "restarted", ns, before.t2] += 1
-        wanted["stopped", ns, mine[-1].t2] += 1
+        if mine[-1].end == "stop":
+            wanted["stopped", ns, mine[-1].t2] += 1
     kinds = ("killed", "restarted", "stopped", "silent")
     shown = Counter((str(one.kind), one.ns[0], one.t1) for one in found.incidents if one.kind in kinds)
     yield from (f"incidents: missed: {one}" for one in wanted - shown)

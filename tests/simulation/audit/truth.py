@@ -41,7 +41,8 @@ class Run:
     """One process of a name server that has a journal, from the moment on in which it serves. Times are epoch us.
 
     ``shown_by``: the record by which its journal shows what it began with, None if that took longer than its start.
-    ``ends``: ``stop``, or ``lost`` without a record of its end; both if it was killed while it stopped. ``stops``: from
+    ``ends``: ``stop``, or ``lost`` without a record of its end; both if it was killed while it stopped, or stopped
+    while its disk took nothing. ``stops``: from
     when until when it did not run. ``is_lossy``: records were lost while it ran. ``synced`` records are on
     the disk for sure, the last of ``synced_us``.
     """
@@ -113,7 +114,8 @@ class Truth:
             assert journal is not None
             assert process.journal is not None
             run.ended_us = epoch_us(process.world.now_us)
-            run.ends = ("stop",) if process.has_stopped else ("stop", "lost") if process.is_stopping else ("lost",)
+            is_sure = process.has_stopped and process.journal.synced == len(process.journal.lines)
+            run.ends = ("stop",) if is_sure else ("stop", "lost") if process.is_stopping else ("lost",)
             run.is_lossy = bool(journal.buffer.lost or journal.buffer.losses)
             run.synced = process.journal.synced
             run.synced_us = orjson.loads(process.journal.lines[run.synced - 1])["ts"] if run.synced else 0
