@@ -17,7 +17,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity docker pipeline sanitize soak mutants simulate demo bench wheels helm build clean
+.PHONY: help run test check interop parity docker installed pipeline sanitize soak mutants simulate demo bench wheels helm build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -46,6 +46,9 @@ parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java Na
 
 docker: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with containers; COMPILES=1 has the image compile rocketns, too
 	@ROCKETNS_DOCKER_COMPILES=$(COMPILES) $(PY) -m pytest -n 0 interop/docker $(ARGS)
+
+installed: $(VENV)/dev $(VENV)/built $(VENV)/java ## after make wheels, in fresh Debians 12 and 13: wheel, Debian package, README, the audit's demo; 20 minutes
+	@ROCKETNS_DIST=dist $(PY) -m pytest -n 0 interop/docker/test_installing.py $(ARGS)
 
 pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
 	@exec $(PY) -m pytest tests/pipeline $(ARGS)

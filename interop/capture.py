@@ -1,4 +1,7 @@
-"""``python -m interop.capture [SCENARIO …]``: record the Java NameServer's answers to the script in tests/golden."""
+"""``python -m interop.capture [SCENARIO …]``: record the Java NameServer's answers to the script in tests/golden.
+
+Without a scenario, all are recorded; and some of them again with the libraries of 5.5.1 (`interop.harness.newest`).
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,22 @@ from interop.golden import store
 from interop.golden.play import play
 from interop.golden.scenarios import SCENARIOS
 from interop.harness.java import CURRENT
-from interop.harness.maven import cache_folder, classpath
+from interop.harness.maven import NEWEST, cache_folder, classpath
+from interop.harness.newest import name_server_classpath
 from interop.harness.servers import JavaNameServer
 
 COMMAND = "python -m interop.capture"
+# They have every kind of answer in which 5.5.1 differs, to requests in both encodings.
+OF_NEWEST = ("topics", "unknown-topics")
 # fastjson2 writes every JSON text of the answers.
 JARS = (f"rocketmq-namesrv-{CURRENT}", f"rocketmq-remoting-{CURRENT}", f"rocketmq-common-{CURRENT}", "fastjson2-2.0.59")
 
 
-def record(name: str) -> list[bytes]:
-    """A fresh Java NameServer's answers to one scenario."""
+def record(name: str, jars: str = "") -> list[bytes]:
+    """The answers of a fresh Java NameServer of 5.5.0, or of the class path ``jars``, to one scenario."""
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as folder:
-        server = JavaNameServer(Path(folder), scenario.properties, classpath=classpath(CURRENT))
+        server = JavaNameServer(Path(folder), scenario.properties, classpath=jars or classpath(CURRENT))
         try:
             return play(scenario, server)
         finally:
@@ -45,6 +51,8 @@ def main(names: list[str]) -> None:
         store.save(SCENARIOS[name], record(name))
         print(f"{store.path_of(name).name}: {len(SCENARIOS[name].steps)} steps", flush=True)
     if not names:
+        for name in OF_NEWEST:
+            store.save(SCENARIOS[name], record(name, name_server_classpath()), NEWEST)
         (store.FOLDER / "provenance.json").write_text(json.dumps(provenance(), indent=2) + "\n", "utf-8")
 
 

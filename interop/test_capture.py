@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from interop.capture import record
+from interop.capture import OF_NEWEST, record
 from interop.golden import store
+from interop.harness.maven import NEWEST
+from interop.harness.newest import name_server_classpath
 
 # Hash order, an asynchronous unregistration and both dialects are the most likely to differ between two runs.
 SCENARIO = "static-topics"
@@ -11,3 +13,8 @@ SCENARIO = "static-topics"
 
 def test_java_answers_as_recorded() -> None:
     assert record(SCENARIO) == [step.answer for step in store.load(SCENARIO)]
+
+
+def test_java_with_the_libraries_of_5_5_1_answers_as_recorded() -> None:
+    name = OF_NEWEST[-1]
+    assert record(name, name_server_classpath()) == [step.answer for step in store.load(name, NEWEST)]

@@ -11,6 +11,7 @@ from typing import NoReturn
 from rocketns import __version__
 from rocketns.config import (
     AdminConfig,
+    CompatibleConfig,
     DiscoveryConfig,
     JournalConfig,
     Limits,
@@ -145,6 +146,7 @@ def _epilog() -> str:
         ("The restart of rocketns", _listed(RestoreConfig, PREFIX)),
         ("The management port of rocketns", _listed(AdminConfig, PREFIX)),
         ("The name servers of the cluster", _listed(DiscoveryConfig, PREFIX)),
+        ("The release of RocketMQ", _listed(CompatibleConfig, PREFIX)),
         (
             "System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)",
             [f"  {name} ({default or '-'})  {doc}" for name, default, doc in SYSTEM_PROPERTIES],

@@ -112,11 +112,12 @@ class NamesrvController:
         self.client = RemotingClient(configuration.read_tls)
         self.first_routes = FirstRoutes(configuration, self.clock, tables, self.publisher, self.client)
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
-        notifier = MinBrokerNotifier(config, self.client, serialize_type)
+        version = self.context.release.version
+        notifier = MinBrokerNotifier(config, self.client, serialize_type, version)
         record = None if self.journal is None else self.journal.record
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, record)
 
-        product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type)
+        product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type, version)
         when_written = None if self.journal is None else self.journal.written.when_written
         answering = Answering(self.context, self.clock, self.delivery, product, serialize_type, when_written)
         self.jobs = Jobs()
@@ -209,7 +210,7 @@ class NamesrvController:
         journal_ns = None if self.journal is None else self._journal_ns()
         filled = await self.first_routes.fill(journal_ns, self._listening.address[1], self._let_peers_wait)
         if self.journal is not None:
-            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, filled)
+            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
         self.context.note_restoring(restoring=False)
         if self.control.is_holding:
             self.control.release()

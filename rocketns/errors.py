@@ -64,16 +64,13 @@ class NoPermission(RequestError):
 
 
 class TopicNotExist(RequestError):
-    """No route for the topic: ClientRequestProcessor.getRouteInfoByTopic."""
+    """No route for the topic: ClientRequestProcessor.getRouteInfoByTopic. ``faq`` is that of a Release."""
 
     response_code = 17  # TOPIC_NOT_EXIST
 
-    def __init__(self, topic: str | None) -> None:
+    def __init__(self, topic: str | None, faq: str) -> None:
         name = "null" if topic is None else topic
-        super().__init__(
-            f"No topic route info in name server for the topic: {name}\n"
-            "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
-        )
+        super().__init__(f"No topic route info in name server for the topic: {name}\nSee {faq} for further details.")
 
 
 class QueryNotFound(RequestError):

@@ -13,6 +13,7 @@ from rocketns.__main__ import main
 from rocketns.cli import Options
 from rocketns.config import (
     AdminConfig,
+    CompatibleConfig,
     DiscoveryConfig,
     JournalConfig,
     Limits,
@@ -75,6 +76,7 @@ def test_help_names_every_property_with_its_default(option: str, capsys: pytest.
         (RestoreConfig, PREFIX),
         (AdminConfig, PREFIX),
         (DiscoveryConfig, PREFIX),
+        (CompatibleConfig, PREFIX),
     )
     for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), *rocketns):
         for name, declaration in properties.declared(kind).items():

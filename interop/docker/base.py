@@ -18,21 +18,22 @@ WITHOUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
-def base(engine: Engine) -> str:
-    """The image's tag. NoEngine if containers of it do not start here."""
+def base(engine: Engine, suite: str = "") -> str:
+    """The tag of the image of a Debian release, by its code name; without one, of this machine's. NoEngine if
+    containers of it do not start here."""
     with alone():
-        archive = _archive()
-    engine.docker("import", f"--change=ENV PIP_CERT={CERTIFICATES} PIP_DISABLE_PIP_VERSION_CHECK=1", str(archive), TAG)
+        archive = _archive(suite or _suite())
+    tag = f"{TAG}:{suite}" if suite else TAG
+    engine.docker("import", f"--change=ENV PIP_CERT={CERTIFICATES} PIP_DISABLE_PIP_VERSION_CHECK=1", str(archive), tag)
     try:
-        engine.docker("run", "--rm", TAG, "true")
+        engine.docker("run", "--rm", tag, "true")
     except CommandFailed as error:
         raise NoEngine(f"the Docker engine starts no container: {str(error).splitlines()[-1][-300:]}") from error
-    return TAG
+    return tag
 
 
-def _archive() -> Path:
+def _archive(suite: str) -> Path:
     """The image's files as one tar file, kept in the cache folder."""
-    suite = _suite()
     archive = cache_folder() / f"debian-{suite}.tar"
     if archive.exists():
         return archive

@@ -23,12 +23,15 @@ class Recorded:
     answer: bytes
 
 
-def path_of(name: str) -> Path:
-    return FOLDER / f"{name}.txt"
+def path_of(name: str, release: str = "") -> Path:
+    """The file of a scenario: of 5.5.0, or of another ``release``."""
+    return FOLDER / release / f"{name}.txt"
 
 
-def save(scenario: Scenario, answers: list[bytes]) -> None:
-    path_of(scenario.name).write_text(rendered(scenario, answers), "utf-8")
+def save(scenario: Scenario, answers: list[bytes], release: str = "") -> None:
+    path = path_of(scenario.name, release)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(rendered(scenario, answers), "utf-8")
 
 
 def rendered(scenario: Scenario, answers: list[bytes]) -> str:
@@ -40,9 +43,9 @@ def rendered(scenario: Scenario, answers: list[bytes]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def load(name: str) -> list[Recorded]:
+def load(name: str, release: str = "") -> list[Recorded]:
     """The steps of a recorded scenario."""
-    text = path_of(name).read_text("utf-8")
+    text = path_of(name, release).read_text("utf-8")
     return [
         Recorded(_frame(facts, "request"), _frame(facts, "answer")) for facts in map(_facts, text.split("\n\n")[1:])
     ]

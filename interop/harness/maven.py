@@ -20,9 +20,15 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0<
 """
 DEPENDENCY = (
     "<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{artifact}</artifactId>"
-    "<version>{version}</version></dependency>"
+    "<version>{version}</version><classifier>{classifier}</classifier></dependency>"
 )
 ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools", "rocketmq-client")
+# Of this release Maven Central has these artifacts. All others, also those that these ask for, are of the one before.
+NEWEST, BEFORE_NEWEST = "5.5.1", "5.5.0"
+PUBLISHED_OF_NEWEST = tuple(
+    f"rocketmq-{name}:{NEWEST}" for name in ("broker", "common", "remoting", "store", "tiered-store", "controller")
+)
+ASKED_FOR_BY_NEWEST = ("rocketmq-srvutil", "rocketmq-filter", "rocketmq-auth")
 
 
 def missing_tools() -> list[str]:
@@ -37,11 +43,18 @@ def cache_folder() -> Path:
 
 def classpath(version: str) -> str:
     """The class path of name server, broker, admin tools and client of one RocketMQ version."""
+    if version == NEWEST:
+        older = [artifact for artifact in ARTIFACTS if f"{artifact}:{NEWEST}" not in PUBLISHED_OF_NEWEST]
+        sources = f"rocketmq-namesrv:{BEFORE_NEWEST}:sources"
+        return jars(f"rocketmq-{NEWEST}", BEFORE_NEWEST, *PUBLISHED_OF_NEWEST, *older, *ASKED_FOR_BY_NEWEST, sources)
     return jars(f"rocketmq-{version}", version, *ARTIFACTS)
 
 
 def jars(name: str, version: str, *artifacts: str) -> str:
-    """The class path of some of RocketMQ's artifacts and all that they need, kept in a cache folder of that name."""
+    """The class path of some of RocketMQ's artifacts and all that they need, kept in a cache folder of that name.
+
+    An artifact may have a version of its own, and a classifier: ``name:version:classifier``.
+    """
     folder = cache_folder() / name
     if not (folder / "complete").exists():
         with alone():
@@ -62,8 +75,13 @@ def _resolve(folder: Path, version: str, artifacts: Sequence[str]) -> None:
     if (folder / "complete").exists():
         return  # by whom was waited for
     folder.mkdir(parents=True, exist_ok=True)
-    dependencies = "\n".join(DEPENDENCY.format(artifact=a, version=version) for a in artifacts)
+    dependencies = "\n".join(_dependency(artifact, version) for artifact in artifacts)
     (folder / "pom.xml").write_text(POM.format(name=folder.name, dependencies=dependencies), "utf-8")
     command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"]
     subprocess.run(command, cwd=folder, check=True, timeout=MAVEN_TIMEOUT_S)
     (folder / "complete").touch()
+
+
+def _dependency(artifact: str, version: str) -> str:
+    name, own_version, classifier = [*artifact.split(":"), "", ""][:3]
+    return DEPENDENCY.format(artifact=name, version=own_version or version, classifier=classifier)

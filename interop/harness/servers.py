@@ -13,6 +13,8 @@ from interop.harness.process import Process
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client
 
+# For minutes at most, so Java's second compiler costs more than it saves. Benchmarks leave these words out.
+FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 BOOT_LINE = r"The Name Server boot success\. serializeType=\w+, address \S*:(\d+)"
 
 
@@ -21,6 +23,7 @@ class NameServer:
 
     kind = ""
     mode = ""
+    host = "127.0.0.1"  # that `connect` connects to
 
     def __init__(self, home: Path, properties: dict[str, object] | None = None, *,
                  options: list[str] | None = None, env: dict[str, str] | None = None,
@@ -64,7 +67,7 @@ class NameServer:
         return self.process.pid
 
     def connect(self) -> Client:
-        return Client(self.port)
+        return Client(self.port, self.host)
 
     def stop(self) -> int:
         return self.process.stop()
@@ -119,5 +122,5 @@ class JavaNameServer(NameServer):
     @classmethod
     def program(cls, options: Sequence[str] = ()) -> list[str]:
         jars = os.environ.get("ROCKETNS_JAVA_CLASSPATH") or maven.classpath("5.5.0")
-        return ["java", "-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-cp", jars, *options,
+        return ["java", "-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", *FIRST_COMPILER, "-cp", jars, *options,
                 "org.apache.rocketmq.namesrv.NamesrvStartup"]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from rocketns.config.admin import AdminConfig
 from rocketns.config.configuration import Configuration
+from rocketns.config.fleet.compatible import CompatibleConfig
 from rocketns.config.fleet.discovery import DiscoveryConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
@@ -11,6 +12,7 @@ from rocketns.config.restoring import RestoreConfig
 
 __all__ = [
     "AdminConfig",
+    "CompatibleConfig",
     "Configuration",
     "DiscoveryConfig",
     "JournalConfig",

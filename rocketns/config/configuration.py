@@ -10,6 +10,7 @@ from typing import Any
 
 from rocketns.config import ineffective, properties, refused
 from rocketns.config.admin import AdminConfig
+from rocketns.config.fleet.compatible import CompatibleConfig
 from rocketns.config.fleet.discovery import DiscoveryConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
@@ -44,6 +45,7 @@ class Configuration:
         self.restore = RestoreConfig()
         self.admin = AdminConfig()
         self.discovery = DiscoveryConfig()
+        self.compatible = CompatibleConfig()
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._withheld = refused.Withheld()
@@ -87,6 +89,7 @@ class Configuration:
         self.restore.update(given)
         self.admin.update(given)
         self.discovery.update(given)
+        self.compatible.update(given)
         known = self._declared()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)

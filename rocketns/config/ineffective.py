@@ -8,6 +8,7 @@ from typing import Any
 
 from rocketns.config import properties
 from rocketns.config.admin import AdminConfig
+from rocketns.config.fleet.compatible import CompatibleConfig
 from rocketns.config.fleet.discovery import DiscoveryConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import PREFIX, Limits
@@ -58,7 +59,7 @@ def unused(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> dict[str
 def _names(java: Mapping[str, Field[Any]]) -> set[str]:
     own = {
         PREFIX + name
-        for kind in (Limits, RestoreConfig, AdminConfig, DiscoveryConfig)
+        for kind in (Limits, RestoreConfig, AdminConfig, DiscoveryConfig, CompatibleConfig)
         for name in properties.declared(kind)
     }
     return {*java, *own, *properties.declared(JournalConfig), *(one.name for one in TLS_PROPERTIES)}

@@ -13,6 +13,7 @@ from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.versions import RELEASES, Release
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
@@ -107,7 +108,7 @@ class NamesrvContext:
     counts look-ups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
-    filled.
+    filled. ``release`` is the one of RocketMQ that answers stand for.
     """
 
     configuration: Configuration
@@ -125,8 +126,10 @@ class NamesrvContext:
     going_away: bool = field(default=False, init=False)
     restoring: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)
+    release: Release = field(init=False)
 
     def __post_init__(self) -> None:
+        self.release = RELEASES[self.configuration.compatible.compatible_version]
         path = Path(self.configuration.namesrv.config_store_path)
         self.config_file = WholeFile(path, "persist string2File error")
 

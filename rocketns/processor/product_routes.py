@@ -16,6 +16,6 @@ def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, _
     topic = command.ext("topic")
     route = view.pick_up_route(context.tables, context.configuration.namesrv, topic)
     if route is None:
-        raise TopicNotExist(topic)
+        raise TopicNotExist(topic, context.release.faq)
     route.order_topic_conf = context.kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic)
     return route_reply(command, route, standard=False)

@@ -83,7 +83,8 @@ V3_0_11 = 37  # the first whose REGISTER_BROKER carries a RegisterBrokerBody
 V4_9_4 = 401  # the first whose route answers have quoted numeric keys
 V5_0_0 = 413  # the first whose compressed registration ends with static topics
 V5_3_1 = 475  # later peers understand GO_AWAY
-V5_5_0 = 513  # MQVersion.CURRENT_VERSION
+V5_5_0 = 513
+V5_5_1 = 515  # the first whose remark of TOPIC_NOT_EXIST has the new address of the FAQ
 VERSION_ORDINALS = 613  # MQVersion.value2Version clamps to the last one
 
 PERM_WRITE = 1 << 1  # PermName

@@ -1,4 +1,4 @@
-"""Encodes commands as Java 5.5.0 does: answers, and the few requests that a name server sends.
+"""Encodes commands as Java does: answers, and the few requests that a name server sends.
 
 Sources: RemotingCommand.encode and encodeHeader, RocketMQSerializable.rocketMQProtocolEncode.
 """
@@ -29,6 +29,7 @@ class _Header:
     opaque: int
     remark: str | None
     ext_fields: dict[str, str | None] | None
+    version: int
 
     def encode(self, serialize_type: SerializeType) -> bytes:
         return self._json() if serialize_type == SerializeType.JSON else self._binary()
@@ -40,7 +41,7 @@ class _Header:
         fields |= {"flag": self.flag, "language": "JAVA", "opaque": self.opaque}
         if self.remark is not None:
             fields["remark"] = self.remark
-        fields |= {"serializeTypeCurrentRPC": "JSON", "version": V5_5_0}
+        fields |= {"serializeTypeCurrentRPC": "JSON", "version": self.version}
         return fastjson.dumps(fields)
 
     def _binary(self) -> bytes:
@@ -49,7 +50,7 @@ class _Header:
         ext = b"".join(
             part for key, text in pairs for part in (_KEY_LENGTH.pack(len(key)), key, _LENGTH.pack(len(text)), text)
         )
-        fixed = _BEFORE_REMARK.pack(self.code, LanguageCode.JAVA, V5_5_0, self.opaque, self.flag)
+        fixed = _BEFORE_REMARK.pack(self.code, LanguageCode.JAVA, self.version, self.opaque, self.flag)
         return b"".join((fixed, _LENGTH.pack(len(remark)), remark, _LENGTH.pack(len(ext)), ext))
 
 
@@ -57,18 +58,23 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def encode_reply(reply: Reply, opaque: int, serialize_type: SerializeType) -> bytes:
-    """The whole frame of an answer: flag 1, language JAVA, version 513."""
-    header = _Header(reply.code, FLAG_RESPONSE, opaque, reply.remark, reply.ext_fields)
+def encode_reply(reply: Reply, opaque: int, serialize_type: SerializeType, version: int = V5_5_0) -> bytes:
+    """The whole frame of an answer: flag 1, language JAVA."""
+    header = _Header(reply.code, FLAG_RESPONSE, opaque, reply.remark, reply.ext_fields, version)
     return _frame(header.encode(serialize_type), reply.body or b"", serialize_type)
 
 
 def encode_request(
-    code: int, ext_fields: dict[str, str | None], serialize_type: SerializeType, *, oneway: bool = False
+    code: int,
+    ext_fields: dict[str, str | None],
+    serialize_type: SerializeType,
+    *,
+    oneway: bool = False,
+    version: int = V5_5_0,
 ) -> tuple[int, bytes]:
     """The opaque and the whole frame of a new request without a body."""
     opaque = next_request_id()
-    header = _Header(code, FLAG_ONEWAY if oneway else 0, opaque, None, ext_fields)
+    header = _Header(code, FLAG_ONEWAY if oneway else 0, opaque, None, ext_fields, version)
     return opaque, _frame(header.encode(serialize_type), b"", serialize_type)
 
 

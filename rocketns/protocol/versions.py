@@ -1,10 +1,31 @@
-"""The names of the version numbers in request headers: the ordinals of Java's MQVersion.Version."""
+"""The versions of RocketMQ: their numbers in headers (ordinals of Java's MQVersion.Version), and what answers say."""
 
 from __future__ import annotations
 
-from rocketns.protocol.codes import VERSION_ORDINALS
+from dataclasses import dataclass
+
+from rocketns.protocol.codes import V5_5_0, V5_5_1, VERSION_ORDINALS
 
 V4_0_0_SNAPSHOT = 212  # from here on each version has two ordinals, and each minor version ten versions
+
+
+@dataclass(frozen=True)
+class Release:
+    """What differs between the answers of Java's releases.
+
+    ``version`` is MQVersion.CURRENT_VERSION, which every header has. ``faq`` is FAQUrl.APPLY_TOPIC_URL, which the
+    remark of TOPIC_NOT_EXIST names.
+    """
+
+    version: int
+    faq: str
+
+
+# By the texts of the property `rocketns.compatibleVersion`.
+RELEASES = {
+    "5.5.0": Release(V5_5_0, "https://rocketmq.apache.org/docs/bestPractice/06FAQ"),
+    "5.5.1": Release(V5_5_1, "https://rocketmq.apache.org/docs/faq/"),
+}
 
 
 def version_name(number: int) -> str:

@@ -14,7 +14,7 @@ from interop.harness.wire import Client, eventually
 IPV4, IPV6 = "127.0.0.1", "::1"
 
 
-def _has_ipv6() -> bool:
+def has_ipv6() -> bool:
     try:
         with socket.socket(socket.AF_INET6) as probe:
             probe.bind((IPV6, 0))
@@ -23,7 +23,7 @@ def _has_ipv6() -> bool:
     return True
 
 
-pytestmark = pytest.mark.skipif(not _has_ipv6(), reason="this machine has no ::1, so nothing about IPv6 is tested")
+pytestmark = pytest.mark.skipif(not has_ipv6(), reason="this machine has no ::1, so nothing about IPv6 is tested")
 
 
 def answers(client: Client) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from rocketns import cli
 from rocketns.config import (
     AdminConfig,
+    CompatibleConfig,
     Configuration,
     DiscoveryConfig,
     JournalConfig,
@@ -69,6 +70,7 @@ def page() -> str:
         ("Restart", _own_properties(configuration.restore, RestoreConfig, PREFIX)),
         ("Management port", _own_properties(configuration.admin, AdminConfig, PREFIX)),
         ("Name servers of the cluster", _own_properties(configuration.discovery, DiscoveryConfig, PREFIX)),
+        ("Release of RocketMQ", _own_properties(configuration.compatible, CompatibleConfig, PREFIX)),
         ("System properties", _system_properties(SYSTEM_PROPERTIES)),
         ("TLS", _system_properties(TLS_PROPERTIES)),
     )

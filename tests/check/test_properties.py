@@ -9,6 +9,7 @@ import pytest
 
 from rocketns.config import (
     AdminConfig,
+    CompatibleConfig,
     DiscoveryConfig,
     JournalConfig,
     Limits,
@@ -25,7 +26,10 @@ from tests.check.source import ROOT, sources
 LISTS = ("tests/check/", "tests/config/test_properties.py", "tests/behaviour/test_config_requests.py")
 # Its effect is inside the kernel, and no test sees it.
 UNSEEN = {"serverSocketRcvBufSize"}
-KINDS = (NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, AdminConfig, DiscoveryConfig)
+KINDS = (
+    NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, AdminConfig, DiscoveryConfig,
+    CompatibleConfig,
+)  # fmt: skip
 LIMIT = re.compile(r"(max|capacity|seconds_max|mark)$")
 
 

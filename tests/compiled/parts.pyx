@@ -49,10 +49,10 @@ def recognise_like(const unsigned char[::1] learnt, const unsigned char[::1] fra
     return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard
 
 
-def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type):
+def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type, int version=513):
     """The whole answer frame that a reactor would send, None where it hands the request over.
 
-    ``serialize_type`` 0 writes a JSON header, 1 a binary one.
+    ``serialize_type`` 0 writes a JSON header, 1 a binary one. ``version`` is the one in the header.
     """
     cdef RouteRequest request
     cdef Answer written
@@ -62,7 +62,7 @@ def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type)
         return None
     room = answer_room(&slots.routes, &request)
     out = bytearray(room)
-    write_answer(&slots.routes, &request, serialize_type, <uint8_t *>out, room, &written)
+    write_answer(&slots.routes, &request, serialize_type, version, <uint8_t *>out, room, &written)
     assert written.size > 0 or written.size == HANDED_OVER_SIZE
     return None if written.size == HANDED_OVER_SIZE else bytes(out[:written.size])
 
@@ -79,7 +79,7 @@ def answer_often(RouteSlots slots, const unsigned char[::1] frame, int64_t times
     with nogil:
         for each in range(times):
             if recognise_request(&frame[0], <size_t>frame.shape[0], &request):
-                write_answer(&slots.routes, &request, 0, start, 1 << 20, &written)
+                write_answer(&slots.routes, &request, 0, 513, start, 1 << 20, &written)
                 total += written.size
     return total
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rocketns.config import (
+    CompatibleConfig,
     DiscoveryConfig,
     JournalConfig,
     Limits,
@@ -157,7 +158,7 @@ def test_a_limit_out_of_its_range_is_refused_by_name(name: str, declaration: Any
 
 
 @pytest.mark.parametrize(
-    "kind", [NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, DiscoveryConfig]
+    "kind", [NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, DiscoveryConfig, CompatibleConfig]
 )
 def test_every_default_is_within_its_bounds_and_may_be_kept(kind: type) -> None:
     config = kind()

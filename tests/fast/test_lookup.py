@@ -13,6 +13,7 @@ from interop.golden.compare import split
 from interop.golden.scenarios import SCENARIOS
 from interop.harness.wire import JSON
 from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.versions import RELEASES
 from tests.compiled.parts import answer, recognise
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.frames import any_frames
@@ -42,6 +43,18 @@ def test_real_clients_are_answered(world: PublishedWorld, client: str, serialize
     for topic in ("T1", "T2", "%RETRY%g", "rmq_sys_SYNC_BROKER_MEMBER_ba", "nobody's", "T" * 1000):
         frame = look_up(client, topic, -17)
         taken = answer(world.slots, frame, serialize_type)
+        assert taken is not None
+        assert taken == world.reference(frame, serialize_type)
+
+
+@pytest.mark.parametrize("serialize_type", SerializeType)
+@pytest.mark.parametrize("release", RELEASES)
+def test_both_releases_are_answered(tmp_path: Path, release: str, serialize_type: SerializeType) -> None:
+    """``rocketns.compatibleVersion``: the number of every answer, and the address in the one without a route."""
+    world = populated(tmp_path, f"rocketns.compatibleVersion={release}\n")
+    for topic in ("T1", "nobody's"):
+        frame = look_up(CLIENTS[0], topic, -17)
+        taken = answer(world.slots, frame, serialize_type, RELEASES[release].version)
         assert taken is not None
         assert taken == world.reference(frame, serialize_type)
 

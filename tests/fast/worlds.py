@@ -44,12 +44,12 @@ class PublishedWorld(World):
         if request.is_response or request.is_oneway:
             return None
         reply = dispatch.process(self.context, request, self.peer, self.now)
-        return encode_reply(reply, request.opaque, serialize_type)
+        return encode_reply(reply, request.opaque, serialize_type, self.context.release.version)
 
 
-def populated(home: Path) -> PublishedWorld:
+def populated(home: Path, properties: str = "") -> PublishedWorld:
     """Topics on one broker, on two, on a broker of another cluster, static ones, and ones with filter servers."""
-    world = PublishedWorld(home)
+    world = PublishedWorld(home, properties)
 
     def register(topics: list[str], broker: str, addr: str, **more: object) -> None:
         filters, mapping = more.pop("filters", ()), more.pop("mapping", None)

@@ -38,17 +38,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """local[2], 1 GiB, 4 shuffle partitions, UTC, no UI; what it writes goes to a temporary folder."""
+    """local[2], 1 GiB, 2 shuffle partitions, UTC, no UI; what it writes goes to a temporary folder."""
     folder = tmp_path_factory.mktemp("spark")
     # Frames of a few rows are small batches: neither Spark nor Java should do much compiling.
     settings = SMALL_BATCHES | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
+        # Rows that a test wrote down are one task, and a shuffle has as few as show what depends on their number.
+        "spark.sql.leafNodeDefaultParallelism": "1",
         # With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail
         # with "Out of space in CodeCache for adapters".
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
     }
-    session = spark_session("local[2]", memory="1g", partitions=4, settings=settings)
+    session = spark_session("local[2]", memory="1g", partitions=2, settings=settings)
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

@@ -22,11 +22,21 @@ EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 @dataclass
 class Cluster:
-    """A running cluster. ``url`` is what --master takes."""
+    """A running cluster, whose files are in ``folder``. ``url`` is what --master takes."""
 
     url: str
-    master: Process
+    folder: Path
+    started: list[Process]
     workers: list[Process] = field(default_factory=list)
+
+    def add_worker(self) -> Process:
+        """One more, with one core and 1 GiB. It registers by itself."""
+        name = f"worker-{len(self.workers)}"
+        words = ("--cores", "1", "--memory", "1g", "-d", str(self.folder / f"work-{name}"), self.url)
+        worker = _start(self.folder, name, f"{DEPLOY}.worker.Worker", *words)
+        self.started.append(worker)
+        self.workers.append(worker)
+        return worker
 
     def kill_worker(self, number: int) -> list[int]:
         """SIGKILL to a worker and to all that it started, as when a machine is lost; the ids of its executors."""
@@ -41,20 +51,15 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """One core and 1 GiB for each worker; everything that was started is stopped at the end."""
+    """Everything that was started is stopped at the end."""
     started: list[Process] = []
     try:
         started.append(_start(folder, "master", f"{DEPLOY}.master.Master"))
         url = started[0].wait_for(r"Starting Spark master at (spark://\S+)", START_TIMEOUT_S)[1]
-        for number in range(workers):
-            work = folder / f"work-{number}"
-            started.append(
-                _start(folder, f"worker-{number}", f"{DEPLOY}.worker.Worker", "--cores", "1", "--memory", "1g",
-                       "-d", str(work), url)
-            )  # fmt: skip
-        for worker in started[1:]:
+        running = Cluster(url, folder, started)
+        for worker in [running.add_worker() for _ in range(workers)]:
             worker.wait_for(r"Successfully registered with master", START_TIMEOUT_S)
-        yield Cluster(url, started[0], started[1:])
+        yield running
     finally:
         for process in reversed(started):
             process.stop()

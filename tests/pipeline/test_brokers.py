@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
+from rocketns.pipeline.contract.earlier import GAPS
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME
 from rocketns.pipeline.jobs.brokers import broker_stats, heartbeat_gaps
+from rocketns.pipeline.jobs.earlier.tallies import gaps
 from tests.pipeline.duck import brokers as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, frames_of, rows
@@ -24,7 +26,7 @@ def interval(t1: int, t2: int, end_cause: str) -> Row:
 
 def stats(spark: SparkSession, intervals: list[Row], up: list[Row] = UP, seen: Observation = SEEN) -> Row:
     made = broker_stats(
-        frame(spark, BROKER_INTERVALS, intervals), frame(spark, EVENTS, []), frame(spark, NS_UPTIME, up), seen
+        frame(spark, BROKER_INTERVALS, intervals), frame(spark, GAPS, []), frame(spark, NS_UPTIME, up), seen
     ).collect()
     assert len(made) == 1
     return made[0].asDict()
@@ -33,7 +35,7 @@ def stats(spark: SparkSession, intervals: list[Row], up: list[Row] = UP, seen: O
 def test_the_worked_example_of_the_definitions(spark: SparkSession) -> None:
     journals, seen = worked_example(), Observation(0, 400 * SECOND)
     made = frames_of(spark, journals, seen)
-    table = broker_stats(made.broker_intervals, made.events, made.ns_uptime, seen)
+    table = broker_stats(made.broker_intervals, gaps(made.events, seen), made.ns_uptime, seen)
     found = {(row.ns, row.broker): row for row in table.collect()}
     b = found["n2", "broker-b"]
     assert (b.up_s, b.availability, b.failures, b.mtbf_s) == (281.0, 0.7025, 1, 281.0)
@@ -79,7 +81,7 @@ def test_gaps_begin_anew_with_each_boot_and_registration(spark: SparkSession) ->
     named = {"ns": "n", "cluster": "c", "broker": "b", "bid": 0, "addr": "b:1"}
     records = [(1, 1, 0, "reg"), (1, 2, 30, "hb"), (1, 3, 200, "reg"), (1, 4, 231, "hb"), (2, 1, 300, "hb")]
     events = [{**named, "boot": b, "seq": s, "ts": t * SECOND, "ev": ev} for b, s, t, ev in records]
-    table = heartbeat_gaps(frame(spark, EVENTS, events), SEEN)
+    table = heartbeat_gaps(gaps(frame(spark, EVENTS, events), SEEN))
     assert rows(table, "gap_p50", "gap_max", "gaps") == [(30_500.0, 31_000, 2)]
 
 
@@ -89,7 +91,7 @@ def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
     t0, t1 = observed(journals)
     seen = Observation(t0 + 300 * SECOND, t1 - 300 * SECOND) if seed % 2 else Observation(t0, t1)
     made = frames_of(spark, journals, seen)
-    table = rows(broker_stats(made.broker_intervals, made.events, made.ns_uptime, seen))
+    table = rows(broker_stats(made.broker_intervals, gaps(made.events, seen), made.ns_uptime, seen))
     inputs = {"broker_intervals": made.broker_intervals, "ns_uptime": made.ns_uptime, "events": made.events}
     other = query(duck.SQL.format(t0=seen.t0, t1=seen.t1), **inputs)
     assert table

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLIENTS, EVENTS
+from rocketns.pipeline.jobs.earlier.tallies import callers
 from rocketns.pipeline.jobs.fleet.census import asked, client_census, clients, missing_askers, release
 from rocketns.pipeline.jobs.topics import system_topics
 from tests.pipeline.intervals import Row, frame, rows
@@ -33,7 +34,7 @@ def counted(spark: SparkSession) -> DataFrame:
         row("%RETRY%g", 60, 2, None, miss=2),
         row("*", 60, 99, "*", lang=None, cv=None), row("T", 3600, 5), row("T", -1, 5),
     ]  # fmt: skip
-    return asked(frame(spark, EVENTS, records), SEEN).cache()
+    return asked(callers(frame(spark, EVENTS, records), SEEN)).cache()
 
 
 def test_a_client_asks_for_each_topic_at_its_own_pace(counted: DataFrame) -> None:
@@ -69,7 +70,7 @@ def test_who_asks_for_a_topic_that_is_not_there_is_named(spark: SparkSession, co
 
 
 def test_without_lookups_there_are_no_clients(spark: SparkSession) -> None:
-    nobody = clients(asked(frame(spark, EVENTS, []), SEEN))
+    nobody = clients(asked(callers(frame(spark, EVENTS, []), SEEN)))
     assert (rows(nobody), rows(client_census(nobody))) == ([], [])
 
 

@@ -13,7 +13,7 @@ from rocketns.pipeline.contract.schema import EVENTS, OFFSETS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.clockdays import clock_days, clock_offsets
-from rocketns.pipeline.jobs.history.clocks import corrected
+from rocketns.pipeline.jobs.history.clocks import corrected, estimates
 from tests.pipeline.duck import clocks as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
@@ -51,7 +51,7 @@ def fleet(offsets_s: dict[str, float], versions: int, silent_at_n1: bool = False
 
 def offsets_of(spark: SparkSession, journals: Journals) -> dict[str, tuple[Any, ...]]:
     """offset in s, method, reference, uncertainty in s; held to the independent version on the way."""
-    frame = clock_offsets(clock_days(cut(events_frame(spark, journals))))
+    frame = clock_offsets(clock_days(estimates(cut(events_frame(spark, journals)))))
     assert frame.schema.simpleString() == OFFSETS.simpleString()
     found = rows(frame)
     assert found == duck_rows(duck_events(journals), duck.OFFSETS)
@@ -107,6 +107,6 @@ def test_corrected_clocks_leave_only_real_differences(spark: SparkSession) -> No
         topics = cut(state.topic_intervals(seen, base, observation))
         return len(rows(divergence.key_windows(topics, base.uptime, observation)))
 
-    shifted = cut(corrected(events, clock_days(events)))
+    shifted = cut(corrected(events, clock_days(estimates(events))))
     assert shifted.schema.simpleString() == EVENTS.simpleString()
     assert (windows(events) > 0, windows(shifted)) == (True, 0)

@@ -9,7 +9,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS
+from rocketns.pipeline.jobs.earlier.tallies import callers
 from rocketns.pipeline.jobs.queues.consumers import group_members
 from rocketns.pipeline.jobs.queues.impact import IDS_MAX, impact
 from tests.pipeline.duck import impact as duck
@@ -124,7 +126,7 @@ def test_a_member_is_a_client_that_asks_for_the_topic_and_its_groups_retry_topic
             ("10.0.0.1:5", "T"), ("10.0.0.1:5", "%RETRY%g"), ("10.0.0.2:5", "T"), ("*", "T"), ("*", "%RETRY%g"),
         ]:  # fmt: skip
             journal.lookup(second * SECOND, topic, 1, client=client, iv_ms=60_000)
-    found = group_members(events_frame(spark, {"n1": journal.records})).collect()
+    found = group_members(callers(events_frame(spark, {"n1": journal.records}), Observation(0, 2**60))).collect()
     assert [tuple(row) for row in found] == [("g", "T", "n1", "10.0.0.1:5", 0, 150 * SECOND)]
 
 

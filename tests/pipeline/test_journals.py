@@ -20,7 +20,7 @@ from tests.pipeline.journals import SECOND, events_frame, random_journals, worke
 def test_the_session_has_the_settings_that_the_jobs_count_on(spark: SparkSession) -> None:
     wanted = {
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
     }

@@ -12,12 +12,11 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.batch import run
 from rocketns.pipeline.batch.findings import Outcome
 from rocketns.pipeline.batch.run import Request, audit, computed, ingest_only, plain_rows
-from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
-from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
+from tests.pipeline.chosen import with_inputs
 from tests.pipeline.livefleet import Fleet
 
 pytestmark = pytest.mark.skipif(
@@ -62,16 +61,8 @@ def request_of(fleet: Fleet) -> Request:
     return Request(str(fleet.journal), str(fleet.journal.parent / "out"))
 
 
-def deciding() -> list[Job]:
-    """The jobs that decide whether a run is clean, and those whose tables they need. The others take most of its
-    time."""
-    wanted = {"clock_offsets", "key_windows", "quality"}
-    todo = list(wanted)
-    while todo:
-        more = set(BY_NAME[todo.pop()].inputs) & BY_NAME.keys() - wanted
-        wanted |= more
-        todo += more
-    return [job for job in JOBS if job.name in wanted]
+# What decides whether a run is clean. The other tables take most of its time.
+DECIDING = ("clock_offsets", "key_windows", "quality")
 
 
 @pytest.fixture
@@ -85,7 +76,7 @@ def faults_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[
         ingest_only(spark, request.journal, request.out, lambda _: None)
         results = Results(spark, Folder(spark, request.out))
         with monkeypatch.context() as only:
-            only.setattr(run, "JOBS", deciding())
+            only.setattr(run, "JOBS", with_inputs(DECIDING))
             computed(spark, request, results, lambda _: None, being_written)
         return [*plain_rows(results.frame("key_windows")), *plain_rows(results.frame("quality"))]
 

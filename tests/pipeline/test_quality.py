@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import FILES, OFFSETS, QUALITY, SOURCES
+from rocketns.pipeline.jobs.earlier.tallies import counts
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.quality import quality, sources
 from tests.pipeline.duck import quality as duck
@@ -91,7 +92,7 @@ def test_sources_tell_what_was_read_of_each_name_server(spark: SparkSession) -> 
     journal.lose(31 * SECOND)
     files = files_frame(spark, ("n1", "0-000001", 2, 0, 31 * SECOND), ("n2", "0-000001", 1, None, None))
     offsets = spark.createDataFrame([("n1", 1500, 3, 10, "versions", "n2", 20)], OFFSETS)
-    frame = sources(events_frame(spark, {"n1": journal.records}), files, offsets, Observation(0, 400 * SECOND))
+    frame = sources(counts(events_frame(spark, {"n1": journal.records}), Observation(0, 400 * SECOND)), files, offsets)
     assert frame.schema.simpleString() == SOURCES.simpleString()
     assert rows(frame) == [
         ("n1", 1, 4, 0, 31 * SECOND, 1500, 2, 1, "versions", 20),

@@ -22,7 +22,7 @@ from rocketns.pipeline.storage.events.stored import read_events
 from rocketns.pipeline.storage.ingest import ingest
 from tests.pipeline.journals import SECOND, Broker, Journal, topic, worked_example, write_files
 
-SMALL = ("--conf", "spark.sql.shuffle.partitions=4", "--conf", "spark.sql.codegen.wholeStage=false")
+SMALL = ("--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.sql.codegen.wholeStage=false")
 A, B = "10.0.0.1:10911", "10.0.0.2:10911"
 
 

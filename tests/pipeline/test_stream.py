@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.step import Limits
-from tests.pipeline.journals import worked_example, write_files
+from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, Record, topic, worked_example, write_files
 from tests.pipeline.parts import as_files, cut_at
+
+MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 
 
 def followed(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
@@ -73,6 +77,48 @@ def test_a_file_that_is_still_being_written_is_followed(spark: SparkSession, tmp
     assert [(line["event"], line["kind"]) for line in followed(spark, tmp_path)[2:]] == [
         ("close", "partition"), ("close", "divergence"),
     ]  # fmt: skip
+
+
+DAYS, DAYS_A_BATCH = 30, 5
+DEAF_DAYS = range(0, DAYS, 3)
+
+
+def test_a_month_leaves_no_more_behind_than_its_first_days(spark: SparkSession, tmp_path: Path) -> None:
+    """On each third day n2 does not hear the broker for two hours, which one batch holds from beginning to end: it says
+    so all the same."""
+    kept = []
+    for day in range(0, DAYS, DAYS_A_BATCH):
+        for journal in a_month():
+            write_files({journal.ns: of_days(journal, day, day + DAYS_A_BATCH)}, tmp_path / "journal")
+        lines = followed(spark, tmp_path)
+        files = [path for path in (tmp_path / "out" / "checkpoint").rglob("*.*") if path.suffix != ".crc"]
+        kept.append((len(files), sum(path.stat().st_size for path in files)))
+    for sizes in zip(*kept, strict=True):
+        assert max(sizes[-2:]) <= 1.1 * max(sizes[:3])
+    told = [(line["event"], line["since"]) for line in lines if line["kind"] == "divergence"]
+    since = [exact_text(DAY_START + (day * 24 + 10) * HOUR + 2 * MINUTE) for day in DEAF_DAYS]
+    assert told == [(event, begin) for begin in since for event in ("open", "close")]
+
+
+def a_month() -> Iterator[Journal]:
+    """Two journals with a file a day and a heartbeat each half an hour."""
+    broker = Broker("broker-a", "10.0.0.1:10911")
+    for ns in ("n1", "n2"):
+        journal = Journal(DAY_START, ns)
+        for number in range(1, DAYS * 48):
+            day, half_hour = divmod(number, 48)
+            now = DAY_START + number * 30 * MINUTE
+            if half_hour == 0:
+                journal.open_file(now)
+            if ns == "n1" or day not in DEAF_DAYS or not 20 <= half_hour < 24:
+                journal.register(now, broker, [topic("T")])
+            elif half_hour == 20:
+                journal.down(now + 2 * MINUTE, broker, "expired")
+        yield journal
+
+
+def of_days(journal: Journal, first: int, end: int) -> list[Record]:
+    return [record for record in journal.records if first <= (record["ts"] - DAY_START) // (24 * HOUR) < end]
 
 
 def test_a_signal_ends_it_after_the_batch_it_is_in(

@@ -13,6 +13,7 @@ from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs import topics
 from rocketns.pipeline.jobs.brokers import broker_stats
 from rocketns.pipeline.jobs.departures import departures
+from rocketns.pipeline.jobs.earlier import tallies
 from rocketns.pipeline.jobs.fleet import census, growth, storms
 from rocketns.pipeline.jobs.fleet.availability import availability
 from rocketns.pipeline.jobs.fleet.blast import sole_topics
@@ -36,16 +37,18 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
     brokers = broker_intervals(events, known, seen).cache()
     names = topics.system_topics(brokers)
     there = topic_intervals(events, known, seen).cache()
-    lookups = census.asked(events, seen)
+    lookups = census.asked(tallies.callers(events, seen))
     days = growth.sizes(there, seen)
     callers = census.clients(lookups)
     made = {
         "ns_uptime": known.uptime,
         "departures": departures(brokers, events, seen),
-        "broker_stats": broker_stats(brokers, events, known.uptime, seen),
-        "dead_topics": topics.dead_topics(there, events, known.uptime, names, seen, dead_days=1),
-        "hot_topics": topics.hot_topics(events, names, seen),
-        "missing_topics": missing_topics(events, seen, names),
+        "broker_stats": broker_stats(brokers, tallies.gaps(events, seen), known.uptime, seen),
+        "dead_topics": topics.dead_topics(
+            there, tallies.callers(events, seen), tallies.covered(events, seen), known.uptime, names, seen, dead_days=1
+        ),
+        "hot_topics": topics.hot_topics(tallies.callers(events, seen), names, seen),
+        "missing_topics": missing_topics(tallies.hours(events, seen), names),
         "clients": callers,
         "client_census": census.client_census(callers),
         "missing_askers": census.missing_askers(lookups, names),

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.contract.times import DAY_US
+from rocketns.pipeline.jobs.earlier.tallies import callers, covered
 from rocketns.pipeline.jobs.topics import (
     dead_topics,
     hot_topics,
@@ -97,6 +98,12 @@ def test_a_topic_is_removed_when_its_last_interval_is_closed_by_a_removal(
     ]
 
 
+def tallies(spark: SparkSession, events: list[Row]) -> tuple[DataFrame, DataFrame]:
+    """CALLERS and COVERED."""
+    told = frame(spark, EVENTS, events)
+    return callers(told, SEEN), covered(told, SEEN)
+
+
 def test_dead_is_who_was_there_all_the_days_and_was_asked_for_on_none(spark: SparkSession, names: DataFrame) -> None:
     topics = [
         present("dead"),
@@ -108,7 +115,7 @@ def test_dead_is_who_was_there_all_the_days_and_was_asked_for_on_none(spark: Spa
     ]
     events = [*every_day("n1"), *every_day("n2"), asked("old", 2.9), asked("dead", 11)]
     found = dead_topics(
-        frame(spark, TOPIC_INTERVALS, topics), frame(spark, EVENTS, events), frame(spark, NS_UPTIME, UP), names, SEEN
+        frame(spark, TOPIC_INTERVALS, topics), *tallies(spark, events), frame(spark, NS_UPTIME, UP), names, SEEN
     )
     assert rows(found, "topic", "kind", "last_lookup") == [
         ("%DLQ%g", "dlq", None),
@@ -121,19 +128,19 @@ def test_no_topic_is_called_dead_where_a_name_server_wrote_no_lookup_on_one_of_t
     spark: SparkSession, names: DataFrame
 ) -> None:
     events = [*every_day("n1"), *[row for row in every_day("n2") if row["ts"] // DAY_US != 5]]
-    inputs = frame(spark, EVENTS, events), frame(spark, NS_UPTIME, UP)
-    assert rows(uncovered_days(*inputs, SEEN, 7)) == [("n2", 4)]
-    assert rows(dead_topics(frame(spark, TOPIC_INTERVALS, [present("dead")]), *inputs, names, SEEN)) == []
+    (lookups, hours), up = tallies(spark, events), frame(spark, NS_UPTIME, UP)
+    assert rows(uncovered_days(hours, up, SEEN, 7)) == [("n2", 4)]
+    assert rows(dead_topics(frame(spark, TOPIC_INTERVALS, [present("dead")]), lookups, hours, up, names, SEEN)) == []
 
 
 def test_days_before_the_journal_are_not_covered(spark: SparkSession) -> None:
-    inputs = frame(spark, EVENTS, [*every_day("n1"), *every_day("n2")]), frame(spark, NS_UPTIME, UP)
-    assert rows(uncovered_days(*inputs, SEEN, 11)) == [(None, 10)]
+    _, hours = tallies(spark, [*every_day("n1"), *every_day("n2")])
+    assert rows(uncovered_days(hours, frame(spark, NS_UPTIME, UP), SEEN, 11)) == [(None, 10)]
 
 
 def test_hot_topics_are_ranked_within_their_kind(spark: SparkSession, names: DataFrame) -> None:
     events = [asked("a", 1, 5), asked("b", 1, 20), asked("b", 2, 10, "n2"), asked("%RETRY%g", 1, 65), asked("*", 1, 9)]
-    found = hot_topics(frame(spark, EVENTS, events), names, SEEN)
+    found = hot_topics(callers(frame(spark, EVENTS, events), SEEN), names, SEEN)
     assert rows(found, "topic", "kind", "rank", "n", "share") == [
         ("%RETRY%g", "retry", 1, 65, 0.65),
         ("a", "user", 2, 5, 0.05),
@@ -183,8 +190,8 @@ def test_spark_and_duckdb_agree(spark: SparkSession, names: DataFrame, seed: int
     pairs = {
         duck.DAYS: topic_days(there, names),
         duck.INVENTORY: topic_inventory(there, uptime, names, SEEN),
-        duck.DEAD: dead_topics(there, events, uptime, names, SEEN, dead_days=2),
-        duck.HOT: hot_topics(events, names, SEEN),
+        duck.DEAD: dead_topics(there, callers(events, SEEN), covered(events, SEEN), uptime, names, SEEN, dead_days=2),
+        duck.HOT: hot_topics(callers(events, SEEN), names, SEEN),
         duck.SKEW: skew(there, uptime, names),
     }
     for sql, ours in pairs.items():

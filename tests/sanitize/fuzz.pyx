@@ -147,7 +147,8 @@ cdef void answer(Reader *reader, const Routes *routes, const RouteRequest *reque
         room = below(&reader.state, room)
     out = <uint8_t *>malloc(room if room else 1)
     if out != NULL:
-        write_answer(routes, request, <int>(chance(&reader.state) % 2), out, room, &written)
+        write_answer(routes, request, <int>(chance(&reader.state) % 2), 513 + <int>(chance(&reader.state) % 3), out, room,
+                     &written)
         reader.answered += written.size > 0
         reader.handed_over += written.size == HANDED_OVER
         free(out)

@@ -1,4 +1,7 @@
-"""The heads of route answers as Java 5.5.0 writes them (``rocketns.protocol.encoding.encode_reply``)."""
+"""The heads of route answers as Java writes them (``rocketns.protocol.encoding.encode_reply``).
+
+``version`` is the release of RocketMQ that the answers stand for (``rocketns.protocol.versions.RELEASES``).
+"""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t, uint32_t
@@ -22,7 +25,7 @@ from rocketns._fast.codec.wire cimport (
 cdef enum:
     JSON = 0
     ROCKETMQ = 1
-    V5_5_0 = 513
+    V5_5_1 = 515  # the first whose answers name the new address of the FAQ
     TOPIC_NOT_EXIST = 17
     LANGUAGE_JAVA = 0
     FLAG_RESPONSE = 1
@@ -33,22 +36,27 @@ cdef extern from *:
     """
     #define ROCKETNS_BEFORE_OPAQUE "\\"flag\\":1,\\"language\\":\\"JAVA\\",\\"opaque\\":"
     #define ROCKETNS_NO_ROUTE "No topic route info in name server for the topic: "
-    #define ROCKETNS_SEE "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+    #define ROCKETNS_SEE "See https://rocketmq.apache.org/docs/faq/ for further details."
+    #define ROCKETNS_SEE_5_5_0 "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
     static const char rocketns_success[] = "{\\"code\\":0," ROCKETNS_BEFORE_OPAQUE;
     static const char rocketns_absent[] = "{\\"code\\":17," ROCKETNS_BEFORE_OPAQUE;
     static const char rocketns_remark[] = ",\\"remark\\":\\"" ROCKETNS_NO_ROUTE;
     static const char rocketns_see[] = "\\\\n" ROCKETNS_SEE "\\"";
-    static const char rocketns_end[] = ",\\"serializeTypeCurrentRPC\\":\\"JSON\\",\\"version\\":513}";
+    static const char rocketns_see_5_5_0[] = "\\\\n" ROCKETNS_SEE_5_5_0 "\\"";
+    static const char rocketns_end[] = ",\\"serializeTypeCurrentRPC\\":\\"JSON\\",\\"version\\":";
     static const char rocketns_plain_remark[] = ROCKETNS_NO_ROUTE;
     static const char rocketns_plain_see[] = "\\n" ROCKETNS_SEE;
+    static const char rocketns_plain_see_5_5_0[] = "\\n" ROCKETNS_SEE_5_5_0;
     """
     const char success_start "rocketns_success"[]
     const char absent_start "rocketns_absent"[]
     const char remark_start "rocketns_remark"[]
     const char remark_end "rocketns_see"[]
+    const char remark_end_5_5_0 "rocketns_see_5_5_0"[]
     const char json_end "rocketns_end"[]
     const char plain_remark_start "rocketns_plain_remark"[]
     const char plain_remark_end "rocketns_plain_see"[]
+    const char plain_remark_end_5_5_0 "rocketns_plain_see_5_5_0"[]
 
 
 cdef inline uint8_t *put(uint8_t *out, const void *start, size_t length) noexcept nogil:
@@ -77,10 +85,12 @@ cdef inline uint8_t *put_decimal(uint8_t *out, int32_t value) noexcept nogil:
     return put(out, &digits[place], <size_t>(INT_DIGITS_MAX - place))
 
 
-cdef inline uint8_t *put_fixed(uint8_t *out, int code, int32_t opaque, uint32_t remark_length) noexcept nogil:
+cdef inline uint8_t *put_fixed(
+    uint8_t *out, int code, int version, int32_t opaque, uint32_t remark_length
+) noexcept nogil:
     """A binary header up to its remark."""
     out[CODE_AT], out[CODE_AT + 1], out[LANGUAGE_AT] = 0, code, LANGUAGE_JAVA
-    out[VERSION_AT], out[VERSION_AT + 1] = V5_5_0 >> 8, V5_5_0 & 0xFF
+    out[VERSION_AT], out[VERSION_AT + 1] = version >> 8, version & 0xFF
     put_uint32(out + OPAQUE_AT, <uint32_t>opaque)
     put_uint32(out + FLAG_AT, FLAG_RESPONSE)
     return put_uint32(out + REMARK_LENGTH_AT, remark_length)
@@ -94,33 +104,53 @@ cdef inline uint8_t *close_head(uint8_t *frame, uint8_t *end, int serialize_type
     return end
 
 
-cdef inline uint8_t *put_success(uint8_t *frame, int32_t opaque, int serialize_type) noexcept nogil:
+cdef inline uint8_t *put_json_end(uint8_t *out, int version) noexcept nogil:
+    out = put_decimal(put(out, json_end, sizeof(json_end) - 1), version)
+    out[0] = c'}'
+    return out + 1
+
+
+cdef inline uint8_t *put_success(uint8_t *frame, int32_t opaque, int serialize_type, int version) noexcept nogil:
     """Everything before a body whose size `put_body_size` tells later; at most HEAD_BYTES_MAX bytes."""
     cdef uint8_t *out = frame + HEAD_BYTES
     if serialize_type == ROCKETMQ:
-        return close_head(frame, put_uint32(put_fixed(out, 0, opaque, 0), 0), serialize_type)
+        return close_head(frame, put_uint32(put_fixed(out, 0, version, opaque, 0), 0), serialize_type)
     out = put(out, success_start, sizeof(success_start) - 1)
     out = put_decimal(out, opaque)
-    return close_head(frame, put(out, json_end, sizeof(json_end) - 1), serialize_type)
+    return close_head(frame, put_json_end(out, version), serialize_type)
 
 
 cdef inline void put_body_size(uint8_t *frame, const uint8_t *body, size_t body_size) noexcept nogil:
     put_uint32(frame, <uint32_t>(body - frame - LENGTH_BYTES + body_size))
 
 
-cdef inline uint8_t *put_absent(uint8_t *frame, int32_t opaque, int serialize_type, const Text *topic) noexcept nogil:
+cdef inline uint8_t *put_absent(
+    uint8_t *frame, int32_t opaque, int serialize_type, int version, const Text *topic
+) noexcept nogil:
     """The whole answer for a topic without route; at most HEAD_BYTES_MAX and the topic's length."""
     cdef uint8_t *out = frame + HEAD_BYTES
-    cdef size_t plain = sizeof(plain_remark_start) - 1 + topic.length + sizeof(plain_remark_end) - 1
     if serialize_type == ROCKETMQ:
-        out = put_fixed(out, TOPIC_NOT_EXIST, opaque, <uint32_t>plain)
-        out = put(out, plain_remark_start, sizeof(plain_remark_start) - 1)
-        out = put(out, topic.start, topic.length)
-        out = put(out, plain_remark_end, sizeof(plain_remark_end) - 1)
-        return close_head(frame, put_uint32(out, 0), serialize_type)
+        return close_head(frame, put_plain_absent(out, opaque, version, topic), serialize_type)
     out = put(out, absent_start, sizeof(absent_start) - 1)
     out = put_decimal(out, opaque)
     out = put(out, remark_start, sizeof(remark_start) - 1)
     out = put(out, topic.start, topic.length)
-    out = put(out, remark_end, sizeof(remark_end) - 1)
-    return close_head(frame, put(out, json_end, sizeof(json_end) - 1), serialize_type)
+    if version < V5_5_1:
+        out = put(out, remark_end_5_5_0, sizeof(remark_end_5_5_0) - 1)
+    else:
+        out = put(out, remark_end, sizeof(remark_end) - 1)
+    return close_head(frame, put_json_end(out, version), serialize_type)
+
+
+cdef inline uint8_t *put_plain_absent(uint8_t *out, int32_t opaque, int version, const Text *topic) noexcept nogil:
+    """A binary header; its length of the remark comes before the remark."""
+    cdef uint8_t *fixed = out
+    cdef uint8_t *remark = put_fixed(fixed, TOPIC_NOT_EXIST, version, opaque, 0)
+    out = put(remark, plain_remark_start, sizeof(plain_remark_start) - 1)
+    out = put(out, topic.start, topic.length)
+    if version < V5_5_1:
+        out = put(out, plain_remark_end_5_5_0, sizeof(plain_remark_end_5_5_0) - 1)
+    else:
+        out = put(out, plain_remark_end, sizeof(plain_remark_end) - 1)
+    put_uint32(fixed + REMARK_LENGTH_AT, <uint32_t>(out - remark))
+    return put_uint32(out, 0)

@@ -91,8 +91,8 @@ cdef void answer_in_scratch(
     """Reactor thread only."""
     cdef size_t used = reactor.out_size
     pthread_mutex_lock(&reactor.routes_mutex)
-    write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.scratch_out + used,
-                 SCRATCH_BYTES - used, answer)
+    write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.shared.limits.version,
+                 reactor.scratch_out + used, SCRATCH_BYTES - used, answer)
     count(reactor, connection, request, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
     if answer.size > 0:
@@ -110,7 +110,8 @@ cdef void answer_in_output(
     room = answer_room(reactor.shared.routes, request)
     space = output_space(connection, room)
     if space != NULL:
-        write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, space, room, answer)
+        write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type,
+                     reactor.shared.limits.version, space, room, answer)
         count(reactor, connection, request, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
     if space == NULL:

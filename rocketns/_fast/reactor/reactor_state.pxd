@@ -38,6 +38,7 @@ cdef struct Limits:
     int receive_buffer_bytes
     int detection_bytes
     int serialize_type
+    int version  # of RocketMQ, that answers stand for
     bint takes_plain
 
 cdef struct Shared:

@@ -25,6 +25,8 @@ class Limits(TypedDict):
     """A connection's first so many bytes come together."""
     serialize_type: int
     """0 writes JSON headers, 1 binary ones."""
+    version: int
+    """The release of RocketMQ that answers stand for, as its number in headers."""
     takes_plain: bool
     """False hands every connection to control's loop."""
 

@@ -28,7 +28,8 @@ cdef struct Answer:
 
 
 cdef inline void write_answer(
-    const Routes *routes, const RouteRequest *request, int serialize_type, uint8_t *out, size_t room, Answer *answer
+    const Routes *routes, const RouteRequest *request, int serialize_type, int version, uint8_t *out, size_t room,
+    Answer *answer,
 ) noexcept nogil:
     """Any reader (see slots.pyx). Writes the answer's frame from ``out`` on."""
     cdef uint64_t hash = hash_bytes(request.topic.start, request.topic.length, &routes.key)
@@ -41,14 +42,14 @@ cdef inline void write_answer(
     if room < HEAD_BYTES_MAX + request.topic.length:
         return
     if slot != NULL:
-        body = put_success(out, request.opaque, serialize_type)
+        body = put_success(out, request.opaque, serialize_type, version)
         size = write_body(routes, slot, STANDARD if request.standard else DEFAULT, body, out + room)
     if size > 0:
         put_body_size(out, body, <size_t>size)
         answer.size = body - out + size
     elif size == ABSENT:
         answer.is_absent = True
-        answer.size = put_absent(out, request.opaque, serialize_type, &request.topic) - out
+        answer.size = put_absent(out, request.opaque, serialize_type, version, &request.topic) - out
     else:
         answer.size = size
 

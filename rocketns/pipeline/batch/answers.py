@@ -13,7 +13,7 @@ from rocketns.pipeline.batch.run import EVENTS_FOLDER
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.jobs.history.clockdays import NONE, REFERENCE, clock_days, clock_offsets
-from rocketns.pipeline.jobs.history.clocks import corrected
+from rocketns.pipeline.jobs.history.clocks import corrected, estimates
 from rocketns.pipeline.jobs.history.explain import lost_before, routes_at
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.jobs.history.state import topic_changes
@@ -46,7 +46,7 @@ def _clocks_of(spark: SparkSession, folder: Folder | None, events: DataFrame) ->
     """CLOCK_DAYS of the earlier run, which saw more samples; otherwise estimated from these events."""
     if folder is not None and folder.exists(SUMMARY):
         return Results.published(spark, folder).frame(CLOCKS_TABLE)
-    return clock_days(events, keep=_cut)
+    return clock_days(estimates(events, _cut))
 
 
 def _cut(frame: DataFrame) -> DataFrame:

@@ -16,9 +16,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import Job
+from rocketns.pipeline.jobs.departures import first_heard
+from rocketns.pipeline.jobs.earlier.keeping import edge_of
+from rocketns.pipeline.jobs.earlier.tallies import callers, counts, covered, gaps, hours
 from rocketns.pipeline.jobs.fleet.census import asked
 from rocketns.pipeline.jobs.fleet.growth import sizes
-from rocketns.pipeline.jobs.history.clocks import corrected
+from rocketns.pipeline.jobs.history.clocks import corrected, estimates
 from rocketns.pipeline.jobs.history.state import Base, base
 from rocketns.pipeline.jobs.history.strays import late_days, steadied, suspects
 from rocketns.pipeline.jobs.topics import system_topics, without_unread
@@ -35,14 +38,16 @@ def function_of(job: Job) -> Callable[..., DataFrame]:
 
 
 class Inputs:
-    """Each input is made when the first job asks for it. ``told``: EVENTS by each name server's own clock."""
+    """Each input is made when the first job asks for it. ``told``: EVENTS after the closed days, by each name server's
+    own clock."""
 
     def __init__(
-        self, results: Results, told: DataFrame, files: DataFrame, observation: Observation, options: Mapping[str, Any]
+        self, results: Results, told: DataFrame, files: DataFrame, observation: Observation, given: Mapping[str, Any]
     ) -> None:
         self._results, self._told, self._observation = results, told, observation
-        given = {"files": files, "observation": observation, "keep": results.cut, "hold": results.hold}
-        self._made: dict[str, Any] = {**given, **options}
+        self._made: dict[str, Any] = {
+            "files": files, "observation": observation, "keep": results.cut, "hold": results.hold, **given,
+        }  # fmt: skip
         self._making = RLock()  # stages that run at the same time may ask for the same input
 
     def of(self, job: Job) -> dict[str, Any]:
@@ -57,24 +62,59 @@ class Inputs:
                 self._made[name] = MAKERS[name](self)
             return self._made[name]
 
-    def raw_events(self) -> DataFrame:
+    def estimates(self) -> DataFrame:
         begin, end = self._observation
-        return self._told.where((F.col("ts") >= begin) & (F.col("ts") < end))
+        told = self._told.where((F.col("ts") >= begin) & (F.col("ts") < end))
+        return self._results.hold(estimates(told, self._results.cut, self._results.hold))
 
-    def events(self) -> DataFrame:
-        clocks, end = self["clock_days"], self._observation.t1
-        events = corrected(self._told, clocks)
-        late = events.where(F.col("dt").isin(late_days(self["files"], clocks, end)))
+    def corrected(self) -> DataFrame:
+        return corrected(self._told, self["clock_days"])
+
+    def new_events(self) -> DataFrame:
+        """EVENTS of the days that are not closed."""
+        events, end = self["corrected"], self._observation.t1
+        late = events.where(F.col("dt").isin(late_days(self["files"], self["clock_days"], end)))
         return steadied(events, suspects(late, end), end)
 
+    def events(self) -> DataFrame:
+        events: DataFrame = self["new_events"]
+        return events.unionByName(self["earlier"].frames["events"])
+
     def base(self) -> Base:
-        return base(self["events"], self._observation, keep=self._results.hold)
+        return base(self["events"], self._observation, keep=self._results.hold, earlier=self["earlier"])
 
     def lookups(self) -> DataFrame:
-        return self._results.cut(self["events"].where("ev = 'lookup'"))
+        """The lookups of the days that are not closed."""
+        return self._results.cut(self["new_events"].where("ev = 'lookup'"))
+
+    def gaps(self) -> DataFrame:
+        found = gaps(self["events"], self._observation, self["earlier"].day, self["closing"].day)
+        return self._results.cut(found).unionByName(self["earlier"].frames["gaps"])
+
+    def counts(self) -> DataFrame:
+        return self._with_earlier("counts", counts(self["new_events"], self._observation, self["closing"].day))
+
+    def callers(self) -> DataFrame:
+        return self._with_earlier("callers", callers(self["lookups"], self._observation, self["closing"].day))
+
+    def hours(self) -> DataFrame:
+        return self._with_earlier("hours", hours(self["lookups"], self._observation, self["closing"].day))
+
+    def covered(self) -> DataFrame:
+        return self._with_earlier("covered", covered(self["lookups"], self._observation, self["closing"].day))
+
+    def heard(self) -> DataFrame:
+        since = edge_of(self["earlier"].day)
+        closing = self["closing"].day
+        found = first_heard(self["broker_intervals"], self["events"], self._observation, closing, since)
+        return self._with_earlier("heard", found)
+
+    def _with_earlier(self, name: str, found: DataFrame) -> DataFrame:
+        """The rows of the days that are not closed, and of closed ones."""
+        return self._results.hold(found).unionByName(self["earlier"].frames[name])
 
     def asked(self) -> DataFrame:
-        return self._results.cut(asked(self["lookups"], self._observation))
+        return self._results.cut(asked(self["callers"]))
 
     def sizes(self) -> DataFrame:
         return self._results.cut(sizes(self["topic_intervals"], self._observation))
@@ -86,13 +126,12 @@ class Inputs:
         return without_unread(self["topic_segments"], self["system_topics"], self["group_members"])
 
 
+# Those of MAKERS that are steps to others, and no job asks for.
+STEPS = ("corrected", "new_events", "lookups")
 MAKERS: Mapping[str, Callable[[Inputs], Any]] = {
-    "raw_events": Inputs.raw_events,
-    "events": Inputs.events,
-    "base": Inputs.base,
-    "lookups": Inputs.lookups,
-    "asked": Inputs.asked,
-    "sizes": Inputs.sizes,
-    "system_topics": Inputs.system_topics,
-    "read_segments": Inputs.read_segments,
-}
+    name: getattr(Inputs, name)
+    for name in (
+        *STEPS, "estimates", "events", "base", "gaps", "counts", "callers", "hours", "covered", "heard", "asked",
+        "sizes", "system_topics", "read_segments",
+    )
+}  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.batch.closing import Before, choices, closable, close, day_ends
 from rocketns.pipeline.batch.findings import Outcome, incomplete, unread
 from rocketns.pipeline.batch.inputs import Inputs, function_of
 from rocketns.pipeline.batch.observing import (
@@ -31,7 +32,10 @@ from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WIND
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import PHASES, STAGES
 from rocketns.pipeline.contract.times import moment
+from rocketns.pipeline.jobs.earlier.keeping import Closing
+from rocketns.pipeline.jobs.earlier.tallies import NEVER
 from rocketns.pipeline.jobs.history.reach import extents, reaches
+from rocketns.pipeline.storage.earlier import fingerprints
 from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tail_after
 from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
 from rocketns.pipeline.storage.ingest import Ingested, ingest
@@ -55,6 +59,7 @@ class Request(NamedTuple):
     dead_days: int = DEAD_DAYS
     csv: bool = False
     target: float = TARGET_PERCENT
+    whole: bool = False
 
 
 def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
@@ -68,9 +73,9 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
     faults += too_short(request.t1, observation)
     results.clear()
-    options = shown(request, observation, str(spark.sparkContext.master))
+    told_options = shown(request, observation, str(spark.sparkContext.master))
     told = notes(results, request.dead_days, came)
-    summary = summarise(results, observation, [*faults, *unread(came.foreign)], options, told, came)
+    summary = summarise(results, observation, [*faults, *unread(came.foreign)], told_options, told, came)
     data = report_input(results, summary)
     results.publish(summary | told_shortly(data), pages_of(data))
     return outcome_of(summary, request.out)
@@ -103,26 +108,79 @@ def stored_in(out: str) -> str:
 def computed(
     spark: SparkSession, request: Request, results: Results, say: Say, being_written: Sequence[OpenText] = ()
 ) -> Observation:
-    """Run every job on the ingested events and those of open files; returns the observation."""
-    stored = stored_in(request.out)
+    """Run every job on the ingested events and those of open files; returns the observation. Days that an earlier run
+    closed are not read again, unless the request is for a whole run or for a part of the time."""
+    stored, out = stored_in(request.out), Folder(spark, request.out)
+    days = fingerprints(spark, stored, being_written)
     tail = tail_after(spark, stored, being_written, results.cut)
     files = results.cut(read_files(spark, stored).unionByName(tail.files))
-    known = extent(plain_rows(extents(files)))
-    reached = plain_rows(reaches(read_events(spark, stored, days=known.days).unionByName(tail.events)))
+    begun = begin(spark, request, results, say, Journal(stored, files, tail.events, days))
+    ends = day_ends(files, results.frame("clock_days"))
+    closing = NEVER if in_parts(request) else closable(ends, begun.observation.t1)
+    inputs = Inputs(results, begun.events, files, begun.observation, {**begun.given, "closing": Closing(closing)})
+    for lanes in PHASES[1:]:
+        run_phase(lanes, inputs, results, say)
+    if closing > begun.before.earlier.day:
+        say(f"keeping what later runs need of the days up to {closing}")
+        close(inputs, begun.before, out, days, ends)
+    return begun.observation
+
+
+class Journal(NamedTuple):
+    """``stored``: the folder of the ingested events; ``files``: FILES; ``tail``: EVENTS of open files; ``days``: the
+    fingerprint of each day."""
+
+    stored: str
+    files: DataFrame
+    tail: DataFrame
+    days: Mapping[str, str]
+
+
+class Begun(NamedTuple):
+    """A run whose clocks and observation are known. ``events``: EVENTS after the closed days; ``given``: inputs."""
+
+    before: Before
+    events: DataFrame
+    observation: Observation
+    given: Mapping[str, Any]
+
+
+def begin(spark: SparkSession, request: Request, results: Results, say: Say, journal: Journal) -> Begun:
+    """Clocks and observation, after the latest closed days that have the same records in this observation."""
+    known = extent(plain_rows(extents(journal.files)))
+    last_days = read_events(spark, journal.stored, days=known.days)
+    reached = plain_rows(reaches(last_days.unionByName(journal.tail)))
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
-    events = read_events(spark, stored, needed).unionByName(tail.events)
-    given = {
+    for before in choices(spark, Folder(spark, request.out), journal.days, whole=request.whole or in_parts(request)):
+        after = before.earlier.day
+        events = read_events(spark, journal.stored, needed, after=after).unionByName(
+            journal.tail.where(F.col("dt") > after)
+        )
+        given = options(request) | {"earlier": before.earlier, "earlier_clocks": before.clocks}
+        inputs = Inputs(results, events, journal.files, own, given)
+        run_phase(PHASES[0], inputs, results, say)
+        end = common_end(corrected_reaches(reached, known, results))
+        observation = observed(request.t0, request.t1, known.first, end)
+        if before.kept is None:
+            break
+        if before.kept.holds(*observation):
+            say(f"going on after {after}: {len(before.kept.days)} days are known from earlier runs")
+            break
+    return Begun(before, events, observation, given | {"estimates": inputs["estimates"]})
+
+
+def in_parts(request: Request) -> bool:
+    """Whether it asks for a part of the time."""
+    return request.t0 is not None or request.t1 is not None
+
+
+def options(request: Request) -> dict[str, Any]:
+    """The inputs that are options."""
+    return {
         "min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days,
         "target_percent": request.target,
     }  # fmt: skip
-    clocks, *phases = PHASES
-    run_phase(clocks, Inputs(results, events, files, own, given), results, say)
-    observation = observed(request.t0, request.t1, known.first, common_end(corrected_reaches(reached, known, results)))
-    inputs = Inputs(results, events, files, observation, given)
-    for lanes in phases:
-        run_phase(lanes, inputs, results, say)
-    return observation
 
 
 def corrected_reaches(reached: Sequence[Mapping[str, Any]], known: Extent, results: Results) -> list[Reach]:

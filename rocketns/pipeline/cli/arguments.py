@@ -178,6 +178,12 @@ def _target(add: argparse.ArgumentParser) -> None:
              f"(default: {defaults.TARGET_PERCENT})")  # fmt: skip
 
 
+def _whole(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--whole", action="store_true",
+        help="compute everything again. Without it a run takes over what earlier runs computed of days that have not "
+             "changed since; the results are the same. So is a run with --from or --to")  # fmt: skip
+
+
 def _tables(add: argparse.ArgumentParser) -> None:
     add.add_argument("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet")
 
@@ -221,7 +227,7 @@ COMMANDS = {
     "run": ("read journals, run every job, write the report",
         "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
         "incidents.jsonl below --out.",
-        (_journal, _out, _span, _window, _consumers, _target, _tables, _spark)),
+        (_journal, _out, _span, _whole, _window, _consumers, _target, _tables, _spark)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
         "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",

@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace, say: Progress) -> int:
 
     request = Request(
         options.journal, options.out, options.t0, options.t1, options.min_window, options.groups, options.dead_days,
-        options.csv, options.target,
+        options.csv, options.target, options.whole,
     )  # fmt: skip
     outcome = audit(spark, request, say)
     print("\n".join(outcome.lines))

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 JAVA_MIN = 17
 # Spark's default of 200 partitions would make more tasks than most tables of one process have work for.
 LOCAL = {"spark.sql.shuffle.partitions": "16"}
-# Compiling the plan of a small batch, and planning each stage again, takes longer than the batch.
+# Compiling the plan of a small batch, and planning each stage again, takes longer than the batch. So do many tasks.
 SMALL_BATCHES = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false",
-                 "spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # fmt: skip
+                 "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.shuffle.partitions": "4"}  # fmt: skip
 # Journals up to this size cost less CPU without Java's optimising compiler: see benchmarks/results/audit.md.
 SHORT_BYTES = 128 << 20
 QUIET = {"spark.log.level": "ERROR"}

@@ -40,7 +40,7 @@ JOBS = (
     ),
     Job(
         "group_members", "a consumer of a group at a name server",
-        schema.GROUP_MEMBERS, "queues.consumers.group_members", ("lookups",),
+        schema.GROUP_MEMBERS, "queues.consumers.group_members", ("callers",),
         "impact", "impact", meanings.GROUP_MEMBERS,
     ),
     Job(
@@ -61,13 +61,14 @@ JOBS = (
     ),
     Job(
         "departures", "a broker's departure, as all name servers saw it",
-        schema.DEPARTURES, "departures.departures", ("broker_intervals", "events", "observation"),
+        schema.DEPARTURES, "departures.departures",
+        ("broker_intervals", "events", "observation", "heard"),
         "brokers", "departures", meanings.DEPARTURES, ("t1", "broker"),
         Finding("departures", "count_if(kind <> 'graceful')", "departures of brokers that were not graceful"),
     ),
     Job(
         "broker_stats", "a broker address at a name server",
-        schema.BROKER_STATS, "brokers.broker_stats", ("broker_intervals", "events", "ns_uptime", "observation"),
+        schema.BROKER_STATS, "brokers.broker_stats", ("broker_intervals", "gaps", "ns_uptime", "observation"),
         "brokers", "brokers", meanings.BROKERS, ("availability asc_nulls_last", "broker", "ns", "bid", "addr"),
         Finding(
             "flaps", "count(distinct if(flaps > 0, broker, null))",
@@ -109,18 +110,18 @@ JOBS = (
     ),
     Job(
         "uncovered_days", "a day on which a name server journalled no lookup",
-        schema.UNCOVERED_DAYS, "topics.uncovered_days", ("lookups", "ns_uptime", "observation", "dead_days"),
+        schema.UNCOVERED_DAYS, "topics.uncovered_days", ("covered", "ns_uptime", "observation", "dead_days"),
         "topics", "topics", meanings.UNCOVERED,
     ),
     Job(
         "dead_topics", "a topic that nobody looked up",
         schema.DEAD_TOPICS, "topics.dead_topics",
-        ("topic_intervals", "lookups", "ns_uptime", "system_topics", "observation", "dead_days"),
+        ("topic_intervals", "callers", "covered", "ns_uptime", "system_topics", "observation", "dead_days"),
         "topics", "topics", meanings.DEAD, (USERS_FIRST, "kind", "topic"),
     ),
     Job(
         "hot_topics", "a topic that was looked up",
-        schema.HOT_TOPICS, "topics.hot_topics", ("lookups", "system_topics", "observation"),
+        schema.HOT_TOPICS, "topics.hot_topics", ("callers", "system_topics", "observation"),
         "topics", "lookups", meanings.LOOKUPS, (USERS_FIRST, "kind", "rank", "topic"),
     ),
     Job(
@@ -130,7 +131,7 @@ JOBS = (
     ),
     Job(
         "missing_topics", "an hour with unusually many lookups of a topic that no broker had",
-        schema.MISSING_TOPICS, "missing.missing_topics", ("lookups", "observation", "system_topics"),
+        schema.MISSING_TOPICS, "missing.missing_topics", ("hours", "system_topics"),
         "topics", "lookups", meanings.MISSING, ("if(topic_kind = 'system', 1, 0)", "hour", "topic"),
         Finding(
             "missing_topics", "count_if(topic_kind <> 'system')",
@@ -199,7 +200,7 @@ JOBS = (
     ),
     Job(
         "clock_days", "a name server's clock on a day",
-        schema.CLOCK_DAYS, "history.clockdays.clock_days", ("raw_events", "keep", "hold"),
+        schema.CLOCK_DAYS, "history.clockdays.clock_days", ("estimates", "earlier_clocks"),
         "clocks", "quality", meanings.CLOCKS,
     ),
     Job(
@@ -209,7 +210,7 @@ JOBS = (
     ),
     Job(
         "sources", "a name server's journal",
-        schema.SOURCES, "history.quality.sources", ("events", "files", "clock_offsets", "observation"),
+        schema.SOURCES, "history.quality.sources", ("counts", "files", "clock_offsets"),
         "input", "quality", meanings.SOURCES, ("ns",),
     ),
     Job(

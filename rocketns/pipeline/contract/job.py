@@ -46,9 +46,15 @@ SECTIONS = {
 
 # What a job may ask for beside tables of other jobs.
 INPUTS = {
-    "raw_events": "EVENTS of the observation, with the times of each name server's own clock",
-    "events": "EVENTS with corrected times, from a day before the observation",
-    "lookups": "those EVENTS that are route lookups",
+    "estimates": "history.clocks.ESTIMATES of the days that are not closed",
+    "events": "EVENTS with corrected times; of closed days only those that later days need",
+    "gaps": "GAPS: heartbeat gaps of each broker at each name server",
+    "counts": "COUNTS: records of each name server",
+    "callers": "CALLERS: what each caller asked each name server for",
+    "hours": "HOURS: lookups of each topic in each hour",
+    "covered": "COVERED: hours in which each name server journalled lookups",
+    "heard": "HEARD: the first heartbeat of a broker after its departure began, at each name server",
+    "earlier_clocks": "history.clockdays.Clocks of the closed days",
     "asked": "fleet.census.asked: what each client asked for",
     "sizes": "fleet.growth.sizes: topics and bytes of each broker's registration, day by day",
     "files": "FILES",

@@ -14,31 +14,32 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEFUL, NOTICED_LATE, SILENT
 from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
+from rocketns.pipeline.contract.earlier import HEARD
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
+from rocketns.pipeline.jobs.earlier.tallies import NEVER
 from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
 
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000
+HEARD_US = 3_600_000_000
 BROKER = ["cluster", "broker"]
 
 
-def departures(broker_intervals: DataFrame, events: DataFrame, observation: Observation) -> DataFrame:
-    """DEPARTURES. ``t1`` is the first down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is
-    ``unclear`` if no other kind fits all name servers: causes are mixed, or a name server that still listed the broker
-    neither received a heartbeat nor dropped it."""
+def departures(
+    broker_intervals: DataFrame, events: DataFrame, observation: Observation, heard: DataFrame | None = None
+) -> DataFrame:
+    """DEPARTURES. ``heard``: HEARD of these departures, by default from the events. ``t1`` is the first down, ``t2``
+    the last; ``bids``: the broker ids that went. ``kind`` is ``unclear`` if no other kind fits all name servers: causes
+    are mixed, or a name server that still listed the broker neither received a heartbeat nor dropped it."""
     downs = grouped_downs(broker_intervals, observation)
-    groups = downs.groupBy(*BROKER, "departure").agg(
-        F.min("t2").alias("d1"),
-        F.max("t2").alias("d2"),
-        F.sort_array(F.collect_set("ns")).alias("ns"),
-        F.sort_array(F.collect_set("bid")).alias("bids"),
-        F.collect_set("end_cause").alias("causes"),
-        F.max(_expiry_us()).alias("horizon"),
-    )
+    groups = _groups(downs)
     stayed = who_stayed(groups, downs, broker_intervals)
     key = [*BROKER, "departure"]
-    heard = heard_after(stayed, events, observation).select(*key, F.lit(True).alias("heard")).distinct()
+    beats = heard if heard is not None else first_heard(broker_intervals, events, observation)
+    in_time = (F.col("ts") <= F.col("d1") + F.col("horizon")) & (F.col("ts") < F.col("until"))
+    heard_by = stayed.join(beats, [*BROKER, "by", "bid", "d1"], "inner").where(in_time)
+    heard = heard_by.select(*key, F.lit(True).alias("heard")).distinct()
     stalled = stalled_at(downs.select(*key, F.col("t2").alias("t"), "ns"), events, key)
     stayed_on = stayed.select(*key, F.lit(True).alias("stayed")).distinct()
     return conform(
@@ -71,28 +72,55 @@ def grouped_downs(broker_intervals: DataFrame, observation: Observation) -> Data
     )
 
 
-def who_stayed(groups: DataFrame, downs: DataFrame, broker_intervals: DataFrame) -> DataFrame:
-    """The departure's columns with ``by``, ``bid`` and ``until``: the name servers that listed the same broker and id
-    at the first down and did not lose it in this departure."""
-    listed = broker_intervals.select(*BROKER, F.col("ns").alias("by"), "bid", "t1", F.col("t2").alias("until"))
-    candidates = groups.join(listed, BROKER, "inner").where(
-        (F.col("t1") <= F.col("d1")) & (F.col("until") > F.col("d1")) & F.array_contains("bids", F.col("bid"))
+def _groups(downs: DataFrame) -> DataFrame:
+    """The departures of ``grouped_downs``."""
+    return downs.groupBy(*BROKER, "departure").agg(
+        F.min("t2").alias("d1"),
+        F.max("t2").alias("d2"),
+        F.sort_array(F.collect_set("ns")).alias("ns"),
+        F.sort_array(F.collect_set("bid")).alias("bids"),
+        F.collect_set("end_cause").alias("causes"),
+        F.max(_expiry_us()).alias("horizon"),
     )
+
+
+def _listing(groups: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+    """The departure's columns with ``by``, ``bid`` and ``until``: the name servers that listed the broker at the first
+    down."""
+    listed = broker_intervals.select(*BROKER, F.col("ns").alias("by"), "bid", "t1", F.col("t2").alias("until"))
+    return groups.join(listed, BROKER, "inner").where((F.col("t1") <= F.col("d1")) & (F.col("until") > F.col("d1")))
+
+
+def who_stayed(groups: DataFrame, downs: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+    """The rows of ``_listing`` for the ids that went, at name servers that did not lose them in this departure."""
+    candidates = _listing(groups, broker_intervals).where(F.array_contains("bids", F.col("bid")))
     took_part = downs.select(*BROKER, "departure", F.col("ns").alias("by"), "bid")
     return candidates.join(took_part, [*BROKER, "departure", "by", "bid"], "left_anti")
 
 
-def heard_after(stayed: DataFrame, events: DataFrame, observation: Observation) -> DataFrame:
-    """Rows of ``stayed`` whose name server received a heartbeat of the same broker and id after the first down, within
-    timeout and scan of it. Joining by time bins compares each heartbeat only with the departures near it."""
-    bins = F.explode(F.sequence(F.expr(f"d1 div {BIN_US}"), F.expr(f"(d1 + horizon) div {BIN_US}")))
+def first_heard(
+    broker_intervals: DataFrame,
+    events: DataFrame,
+    observation: Observation,
+    closing: str = NEVER,
+    since: int = 0,
+) -> DataFrame:
+    """HEARD, of every name server that listed the broker when the departure began, with any id: a later down may still
+    join the departure. Heartbeats count up to HEARD_US after it, or timeout and scan if that is longer. Those of days
+    up to ``closing`` have rows of their own. Departures whose heartbeats are all before ``since`` (us) are passed over.
+    Joining by time bins compares each heartbeat only with the departures near it."""
+    listed = _listing(_groups(grouped_downs(broker_intervals, observation)), broker_intervals)
+    reach = F.greatest("horizon", F.lit(HEARD_US))
+    bins = F.explode(F.sequence(F.expr(f"d1 div {BIN_US}"), F.expr(f"(d1 + reach) div {BIN_US}")))
+    asked = listed.select(*BROKER, "by", "bid", "d1", reach.alias("reach")).where(F.col("d1") + reach >= since)
+    near = F.broadcast(asked.distinct().withColumn("bin", bins))
     beats = events.where(
         (F.col("ev") == "hb") & (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1)
-    ).select(*BROKER, F.col("ns").alias("by"), "bid", "ts", F.expr(f"ts div {BIN_US}").alias("bin"))
-    near = F.broadcast(stayed.withColumn("bin", bins))
-    return beats.join(near, [*BROKER, "by", "bid", "bin"], "inner").where(
-        (F.col("ts") > F.col("d1")) & (F.col("ts") <= F.col("d1") + F.col("horizon")) & (F.col("ts") < F.col("until"))
-    )
+    ).select(*BROKER, F.col("ns").alias("by"), "bid", "ts", "dt", F.expr(f"ts div {BIN_US}").alias("bin"))
+    after = (F.col("ts") > F.col("d1")) & (F.col("ts") <= F.col("d1") + F.col("reach"))
+    closed = F.coalesce(F.col("dt") <= closing, F.lit(False)).alias("closed")
+    found = beats.join(near, [*BROKER, "by", "bid", "bin"], "inner").where(after)
+    return conform(found.groupBy(*BROKER, "by", "bid", "d1", closed).agg(F.min("ts").alias("ts")), HEARD)
 
 
 def _wait_us() -> Column:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.contract.schema import MISSING_TOPICS
 from rocketns.pipeline.contract.times import HOUR_US
-from rocketns.pipeline.jobs.topics import named_lookups, with_kind
+from rocketns.pipeline.jobs.earlier.tallies import joined
+from rocketns.pipeline.jobs.topics import with_kind
 
 HISTORY_HOURS = 168
 HISTORY_HOURS_MIN = 24
@@ -22,13 +23,12 @@ SPREADS = 5
 MAD_SCALE = 1.4826
 
 
-def missing_topics(lookups: DataFrame, observation: Observation, system_topics: DataFrame) -> DataFrame:
-    """MISSING_TOPICS, a row for each flagged (topic, hour). Clients themselves look up system topics such as TBW102
-    where a topic is missing, so those are no finding."""
-    hours = hourly_misses(lookups, observation)
+def missing_topics(hours: DataFrame, system_topics: DataFrame) -> DataFrame:
+    """MISSING_TOPICS, of HOURS, a row for each flagged (topic, hour). Clients themselves look up system topics such as
+    TBW102 where a topic is missing, so those are no finding."""
     order = Window.partitionBy("topic").orderBy("hour")
     judged = (
-        with_history(hours)
+        with_history(hourly_misses(hours))
         .where(F.col("miss") >= MISSES_MIN)
         .withColumns({"hours": F.size("past"), "median": _median(F.col("past")), "place": F.row_number().over(order)})
         .withColumn("mad", _median(F.transform("past", lambda miss: F.abs(miss - F.col("median")))))
@@ -41,21 +41,12 @@ def missing_topics(lookups: DataFrame, observation: Observation, system_topics: 
     return conform(told.withColumns({"kind": F.col("flag"), "hour": F.col("hour") * HOUR_US}), MISSING_TOPICS)
 
 
-def hourly_misses(lookups: DataFrame, observation: Observation) -> DataFrame:
-    """topic, hour (since the epoch), miss, n, ns: the hours in which a topic was looked up. Only topics with an hour of
-    MISSES_MIN misses are kept, since no other can be flagged."""
-    middle = F.floor((F.col("ts") - F.coalesce("iv_ms", F.lit(0)) * 500) / F.lit(HOUR_US))
-    hourly = (
-        named_lookups(lookups, observation)
-        .groupBy("topic", middle.alias("hour"))
-        .agg(
-            F.sum("miss").alias("miss"),
-            F.sum("n").alias("n"),
-            F.sort_array(F.collect_set(F.when(F.col("miss") > 0, F.col("ns")))).alias("ns"),
-        )
-    )
+def hourly_misses(hours: DataFrame) -> DataFrame:
+    """topic, hour, miss, n, ns. Only topics with an hour of MISSES_MIN misses are kept, since no other can be
+    flagged."""
     most = F.max("miss").over(Window.partitionBy("topic"))
-    return hourly.withColumn("most", most).where(F.col("most") >= MISSES_MIN).drop("most")
+    once = joined("hours", hours.withColumn("closed", F.lit(True))).drop("closed")
+    return once.withColumn("most", most).where(F.col("most") >= MISSES_MIN).drop("most")
 
 
 def with_history(hours: DataFrame) -> DataFrame:

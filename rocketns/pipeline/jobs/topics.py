@@ -13,6 +13,7 @@ from rocketns.pipeline.contract.defaults import DEAD_DAYS
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import DEAD_TOPICS, HOT_TOPICS, SKEW, TOPIC_DAYS, TOPIC_INVENTORY, UNCOVERED_DAYS
 from rocketns.pipeline.contract.times import DAY_US
+from rocketns.pipeline.jobs.earlier.tallies import named
 
 # A name server that was up for less time of a day is not expected to journal lookups on that day.
 COVERED_US = 3_600_000_000
@@ -99,21 +100,23 @@ def present_at_end(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFram
 
 def dead_topics(
     topic_intervals: DataFrame,
-    lookups: DataFrame,
+    callers: DataFrame,
+    covered: DataFrame,
     ns_uptime: DataFrame,
     system_topics: DataFrame,
     observation: Observation,
     dead_days: int = DEAD_DAYS,
 ) -> DataFrame:
     """DEAD_TOPICS: present for the last ``dead_days`` days, and never looked up. Empty if a name server that was up on
-    one of these days journalled no lookup on it: then it is unknown which topics were looked up."""
+    one of these days journalled no lookup on it: then it is unknown which topics were looked up. ``callers``: CALLERS,
+    ``covered``: COVERED."""
     since = observation.t1 - dead_days * DAY_US
-    asked = named_lookups(lookups, observation).groupBy("topic").agg(F.max("ts").alias("last_lookup"))
+    asked = named(callers).groupBy("topic").agg(F.max("t2").alias("last_lookup"))
     there = topic_inventory(topic_intervals, ns_uptime, system_topics, observation).where(
         (F.col("queues") > 0) & (F.col("created") <= since)
     )
     quiet = F.col("last_lookup").isNull() | (F.col("last_lookup") < since)
-    uncovered = F.broadcast(uncovered_days(lookups, ns_uptime, observation, dead_days).select(F.lit(1)).limit(1))
+    uncovered = F.broadcast(uncovered_days(covered, ns_uptime, observation, dead_days).select(F.lit(1)).limit(1))
     return conform(
         there.join(asked, "topic", "left")
         .where(quiet)
@@ -123,7 +126,7 @@ def dead_topics(
     )
 
 
-def uncovered_days(lookups: DataFrame, ns_uptime: DataFrame, observation: Observation, dead_days: int) -> DataFrame:
+def uncovered_days(covered: DataFrame, ns_uptime: DataFrame, observation: Observation, dead_days: int) -> DataFrame:
     """UNCOVERED_DAYS: which name server journalled no lookup on which of the last ``dead_days`` 24-hour days before the
     end, although it was up for at least COVERED_US of it."""
     ago = F.explode(F.sequence(F.lit(0), F.lit(dead_days - 1)))
@@ -133,8 +136,9 @@ def uncovered_days(lookups: DataFrame, ns_uptime: DataFrame, observation: Observ
     expected = (
         day.groupBy("ns", "ago").agg(F.sum(F.greatest(up, F.lit(0))).alias("up")).where(F.col("up") >= COVERED_US)
     )
+    ends = F.explode(F.array("first", "last")).alias("ts")  # an hour reaches into two of these days at most
     before_end = F.expr(f"({observation.t1 - 1} - ts) div {DAY_US}")
-    wrote = named_lookups(lookups, observation).select("ns", before_end.alias("ago")).distinct()
+    wrote = covered.select("ns", ends).select("ns", before_end.alias("ago")).distinct()
     all_days = expected.sparkSession.range(dead_days).select(F.col("id").alias("ago"))
     nobody = all_days.join(expected, "ago", "left_anti").select(F.lit(None).cast("string").alias("ns"), "ago")
     return conform(
@@ -142,9 +146,9 @@ def uncovered_days(lookups: DataFrame, ns_uptime: DataFrame, observation: Observ
     )
 
 
-def hot_topics(lookups: DataFrame, system_topics: DataFrame, observation: Observation) -> DataFrame:
+def hot_topics(callers: DataFrame, system_topics: DataFrame, observation: Observation) -> DataFrame:
     """HOT_TOPICS: ranked by lookups within their kind; ``share`` of all lookups."""
-    asked = named_lookups(lookups, observation).groupBy("topic").agg(F.sum("n").alias("n"), F.sum("miss").alias("miss"))
+    asked = named(callers).groupBy("topic").agg(F.sum("n").alias("n"), F.sum("miss").alias("miss"))
     order = Window.partitionBy("kind").orderBy(F.col("n").desc(), "topic")
     total = F.broadcast(asked.agg(F.sum("n").alias("total")))
     return conform(
@@ -174,15 +178,6 @@ def skew(topic_intervals: DataFrame, ns_uptime: DataFrame, system_topics: DataFr
         )
     )
     return conform(with_kind(of_topic, system_topics).withColumn("skew", F.try_divide("r_max", "r_mean")), SKEW)
-
-
-def named_lookups(events: DataFrame, observation: Observation, *more: str) -> DataFrame:
-    """ns, ts, topic, client, n, miss, iv_ms, and ``more``: the lookup rows of the observation that name a topic."""
-    inside = (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1)
-    named = F.col("topic").isNotNull() & (F.col("topic") != "*")
-    return events.where((F.col("ev") == "lookup") & inside & named).select(
-        "ns", "ts", "topic", "client", "n", F.coalesce("miss", F.lit(0)).alias("miss"), "iv_ms", *more
-    )
 
 
 def _kind(topic: Column, own: Column) -> Column:

@@ -17,13 +17,13 @@ from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.classic.dataframe import DataFrame as _DataFrame
 from pyspark.sql.types import ArrayType, StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
 from rocketns.pipeline.storage.events.manifest import new_id
+from rocketns.pipeline.storage.held import held
 from rocketns.pipeline.storage.paths import Folder
 
 RESULTS = "results"
@@ -33,8 +33,6 @@ REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl"
 PAGES = (REPORT, MARKDOWN, LINES)
 ASKED_AT_ONCE = 4
 RUNS_KEPT = 3
-# Rows of a frame that plans contain: a few MB.
-HELD_MAX = 10_000
 # A run that is not published may still be going on.
 UNPUBLISHED_KEPT = timedelta(days=1)
 
@@ -83,11 +81,8 @@ class Results:
     def hold(self, frame: DataFrame) -> DataFrame:
         """Compute a frame of few rows that only this run needs, and make its rows a part of the plans that use it; they
         need no file, and Spark knows how few they are. More than HELD_MAX rows are written."""
-        found = frame.limit(HELD_MAX + 1)._jdf.collectAsList()
-        if found.size() > HELD_MAX:
-            return self.cut(frame)
-        held = cast(Any, self._spark)._jsparkSession.createDataFrame(found, frame._jdf.schema())
-        return _DataFrame(held, self._spark)
+        small = held(frame)
+        return self.cut(frame) if small is None else small
 
     def clear(self) -> None:
         """Remove the frames that ``cut`` wrote."""

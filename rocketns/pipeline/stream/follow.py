@@ -29,6 +29,7 @@ from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
 from rocketns.pipeline.storage.alertmanager import Alertmanager
 from rocketns.pipeline.storage.following import Look, Place, events_of, look
+from rocketns.pipeline.storage.held import held_if_small
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.statestore import StateStore
 from rocketns.pipeline.stream.servers import Arriving
@@ -139,7 +140,8 @@ class Follower:
         self._store.begin(batch)
         events = events_of(self._spark, found.texts).persist()
         try:
-            lines, self.memory = step(self.memory, events, self._limits, partial(self._store.keep, batch), arriving)
+            keep = partial(self._store.keep, batch)
+            lines, self.memory = step(self.memory, events, self._limits, keep, arriving, held_if_small)
             plain: dict[str, Any] = {"memory": self.memory.plain(), "places": found.places, "lines": lines}
             self._store.seal(batch, plain)
         finally:

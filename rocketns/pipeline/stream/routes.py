@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from rocketns.pipeline.contract.frames import Observation, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.history.intervals import intervals
@@ -47,14 +47,18 @@ def routes_at(told: DataFrame, servers: Servers) -> DataFrame:
     )  # fmt: skip
 
 
-def windows_between(told: DataFrame, before: DataFrame, servers: Servers) -> DataFrame:
-    """WINDOWS that were open between the last cut and this one, and those of ``before`` that ended recently."""
+def windows_between(told: DataFrame, before: DataFrame, servers: Servers, hold: Keep = as_it_is) -> DataFrame:
+    """WINDOWS that were open between the last cut and this one, and those of ``before`` that ended recently.
+
+    ``hold`` is called on frames that are used several times, and mostly have few rows.
+    """
     stretch = Observation(servers.before, servers.cut)
     spark = told.sparkSession
     uptime = frame_of(spark, [tuple(span) for span in servers.uptime()], NS_UPTIME)
     touched = told.where("ts is not null").select(*KEY).unionByName(before.where("t2 is null").select(*KEY))
     looked_at = told if servers.changed else told.join(touched.distinct(), KEY, "left_semi")
-    found = key_windows(intervals_between(looked_at, uptime, servers), uptime, stretch, 1)
+    shown = hold(intervals_between(looked_at, uptime, servers))
+    found = hold(key_windows(shown, uptime, stretch, 1, keep=hold))
     ended = F.when(F.col("t2") < servers.cut, F.col("t2"))
     later = found.where(F.col("t1") > servers.before).withColumn("t2", ended)
     opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)

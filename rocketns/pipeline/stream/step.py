@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
+from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.schema import EVENTS
@@ -80,10 +81,17 @@ class Step(NamedTuple):
     memory: Memory
 
 
-def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep, arriving: Arriving = ALL_READ) -> Step:
+def step(
+    memory: Memory,
+    events: DataFrame,
+    limits: Limits,
+    keep: Keep,
+    arriving: Arriving = ALL_READ,
+    hold: frames.Keep = frames.as_it_is,
+) -> Step:
     """One batch. ``events``: EVENTS with ``corrupt``, true for a line that could not be read. ``keep`` writes a table
     of the memory after the batch and returns it; it is called once for each of SCHEMAS. A table that did not change is
-    given to it as it was."""
+    given to it as it was. ``hold``: as of ``windows_between``."""
     read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
     arrived = _rows(boots_in(read))
     now = _servers(memory, arrived, limits, arriving)
@@ -95,7 +103,7 @@ def step(memory: Memory, events: DataFrame, limits: Limits, keep: Keep, arriving
     tables = {
         "waiting": keep("waiting", read.where(~is_due)),
         "members": keep("members", members_at(memory.tables["members"], due, now)),
-        **_routes(memory, due, now, keep, moved=moved),
+        **_routes(memory, due, now, keep, hold, moved=moved),
     }
     found = [
         *map(conditions.partition, _rows(partitions(tables["members"], now, limits.grace))),
@@ -115,7 +123,9 @@ def _waited(memory: Memory, read: DataFrame, keep: Keep) -> Step:
     return Step([], memory._replace(tables=tables))
 
 
-def _routes(memory: Memory, due: DataFrame, now: Servers, keep: Keep, *, moved: bool) -> dict[str, DataFrame]:
+def _routes(
+    memory: Memory, due: DataFrame, now: Servers, keep: Keep, hold: frames.Keep, *, moved: bool
+) -> dict[str, DataFrame]:
     """Routes and windows. If no record changes routes, as in most batches, open windows stay open."""
     routes, windows = memory.tables["routes"], memory.tables["windows"]
     if not moved:
@@ -124,7 +134,7 @@ def _routes(memory: Memory, due: DataFrame, now: Servers, keep: Keep, *, moved: 
     told = told_values(routes, due)
     return {
         "routes": keep("routes", routes_at(told, now)),
-        "windows": keep("windows", windows_between(told, windows, now)),
+        "windows": keep("windows", windows_between(told, windows, now, hold)),
     }
 
 

@@ -45,6 +45,7 @@ class Answering:
         self._delivery = delivery
         self._product = product
         self._serialize_type = serialize_type
+        self._version = context.release.version
         self._when_written = when_written
         self._measures: Measures | None = None
         self._began_ns = 0
@@ -122,10 +123,10 @@ class Answering:
     def _encode(self, reply: Reply, request: RemotingCommand) -> bytes:
         """The answer's frame. An answer that cannot be encoded, such as a header of 16 MiB, becomes an error."""
         try:
-            return encode_reply(reply, request.opaque, self._serialize_type)
+            return encode_reply(reply, request.opaque, self._serialize_type, self._version)
         except Exception:
             log.exception("the answer to request code %d cannot be encoded", request.code)
-            return encode_reply(TOO_LARGE, request.opaque, self._serialize_type)
+            return encode_reply(TOO_LARGE, request.opaque, self._serialize_type, self._version)
 
 
 def _decode(connection: Connection, frame: bytes | memoryview) -> RemotingCommand | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from rocketns.errors import RocketnsError
 from rocketns.processor.client import route_reply
 from rocketns.protocol.body.route_decoding import decode_topic_route_data
-from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
+from rocketns.protocol.codes import V5_5_0, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
 from rocketns.server.outgoing.remoting_client import RemotingClient
@@ -25,10 +25,13 @@ Answer = Callable[[Reply | None], None]
 class ProductEnvironment:
     """``addresses`` are name servers, asked in turn until one answers."""
 
-    def __init__(self, client: RemotingClient, addresses: list[str], serialize_type: SerializeType) -> None:
+    def __init__(
+        self, client: RemotingClient, addresses: list[str], serialize_type: SerializeType, version: int = V5_5_0
+    ) -> None:
         self._client = client
         self._addresses = addresses
         self._serialize_type = serialize_type
+        self._version = version
         self._asking: set[asyncio.Task[None]] = set()
 
     def ask(self, command: RemotingCommand, answer: Answer) -> None:
@@ -60,7 +63,8 @@ class ProductEnvironment:
 
     async def _ask_one(self, addr: str, topic: str, command: RemotingCommand) -> Reply | None:
         fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
-        opaque, frame = encode_request(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, self._serialize_type)
+        code = RequestCode.GET_ROUTEINFO_BY_TOPIC
+        opaque, frame = encode_request(code, fields, self._serialize_type, version=self._version)
         response = await self._client.invoke(addr, opaque, frame, TIMEOUT_S)
         if response.code != ResponseCode.SUCCESS or response.body is None:
             return None

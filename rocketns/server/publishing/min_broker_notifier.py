@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.codes import RequestCode, SerializeType
+from rocketns.protocol.codes import V5_5_0, RequestCode, SerializeType
 from rocketns.protocol.encoding import encode_request
 from rocketns.routeinfo.events import (
     BrokerConflict,
@@ -31,10 +31,13 @@ from rocketns.server.outgoing.remoting_client import RemotingClient
 class MinBrokerNotifier:
     """``notifyMinBrokerIdChanged`` is read at each event."""
 
-    def __init__(self, config: NamesrvConfig, client: RemotingClient, serialize_type: SerializeType) -> None:
+    def __init__(
+        self, config: NamesrvConfig, client: RemotingClient, serialize_type: SerializeType, version: int = V5_5_0
+    ) -> None:
         self._config = config
         self._client = client
         self._serialize_type = serialize_type
+        self._version = version
 
     def notify(self, events: list[Event]) -> None:
         """Send the notifications that the events ask for. They are one-way, so nothing waits for them."""
@@ -66,6 +69,6 @@ class MinBrokerNotifier:
             "minBrokerId": str(event.min_broker_id),
         }
         code = RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE
-        _, frame = encode_request(code, ext, self._serialize_type, oneway=True)
+        _, frame = encode_request(code, ext, self._serialize_type, oneway=True, version=self._version)
         for addr in event.receivers:
             self._client.invoke_oneway(addr, frame)

@@ -10,6 +10,7 @@ from rocketns.config import Configuration
 from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
 from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.versions import RELEASES
 from rocketns.server.requests.inbox import waiting_bytes_max
 
 if TYPE_CHECKING:
@@ -44,5 +45,6 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
         "receive_buffer_bytes": netty.server_socket_rcv_buf_size,
         "detection_bytes": proxy.DETECTION_BYTES,
         "serialize_type": SerializeType[configuration.serialize_type],
+        "version": RELEASES[configuration.compatible.compatible_version].version,
         "takes_plain": tls_mode is not TlsMode.ENFORCING,
     }

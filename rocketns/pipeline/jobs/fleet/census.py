@@ -8,9 +8,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.contract.schema import CLIENT_CENSUS, CLIENTS, MISSING_ASKERS
-from rocketns.pipeline.jobs.topics import named_lookups, with_kind
+from rocketns.pipeline.jobs.earlier.tallies import named
+from rocketns.pipeline.jobs.topics import with_kind
 
 # Half of pollNameServerInterval, the 30 s of RocketMQ's clients.
 FAST_POLL_S = 15
@@ -20,19 +21,18 @@ V5_0_0, V4_0_0 = 413, 213
 CALLER = ("client", "lang", "cv")
 
 
-def asked(lookups: DataFrame, observation: Observation) -> DataFrame:
-    """CALLER, topic, n, miss, iv_ms, ns, t1, t2: what each caller asked for. The census is built on this one pass."""
-    begin = F.col("ts") - F.coalesce("iv_ms", F.lit(0)) * 1000
+def asked(callers: DataFrame) -> DataFrame:
+    """CALLER, topic, n, miss, iv_ms, ns, t1, t2: what each caller asked for, of CALLERS."""
     return (
-        named_lookups(lookups, observation, "lang", "cv")
+        named(callers)
         .groupBy(*CALLER, "topic")
         .agg(
             F.sum("n").alias("n"),
             F.sum("miss").alias("miss"),
             F.sum("iv_ms").alias("iv_ms"),
             F.collect_set("ns").alias("ns"),
-            F.min(begin).alias("t1"),
-            F.max("ts").alias("t2"),
+            F.min("t1").alias("t1"),
+            F.max("t2").alias("t2"),
         )
     )
 

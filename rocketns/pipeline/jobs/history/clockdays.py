@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
-from rocketns.pipeline.contract.frames import Keep, as_it_is, frame_of
+from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS, OFFSETS
-from rocketns.pipeline.jobs.history.clocks import AGREE_US, DAY, HEARTBEATS, SAMPLES_MIN, VERSIONS, estimates
+from rocketns.pipeline.jobs.history.clocks import AGREE_US, DAY, HEARTBEATS, SAMPLES_MIN, VERSIONS
 
 REFERENCE, NONE = "reference", "none"
 
@@ -49,12 +49,10 @@ class Clocks(NamedTuple):
     days: tuple[tuple[Any, ...], ...] = ()
 
 
-def clock_days(
-    raw_events: DataFrame, earlier_clocks: Clocks | None = None, keep: Keep = as_it_is, hold: Keep | None = None
-) -> DataFrame:
-    """CLOCK_DAYS of EVENTS with each name server's own times, after those of earlier days."""
-    rows = [row.asDict() for row in estimates(raw_events, keep, hold).collect()]
-    return frame_of(raw_events.sparkSession, chained(rows, earlier_clocks or Clocks()).days, CLOCK_DAYS)
+def clock_days(estimates: DataFrame, earlier_clocks: Clocks | None = None) -> DataFrame:
+    """CLOCK_DAYS of ESTIMATES, after those of earlier days."""
+    rows = [row.asDict() for row in estimates.collect()]
+    return frame_of(estimates.sparkSession, chained(rows, earlier_clocks or Clocks()).days, CLOCK_DAYS)
 
 
 def clock_offsets(clock_days: DataFrame) -> DataFrame:

@@ -2,40 +2,90 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.contract.earlier import RUNS, SNAPSHOT_PARTS
 from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.contract.schema import HOLES, SNAPSHOTS
 
 # Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
 # hole, so only the other stretches are sorted.
 STRETCH = 4096
+BOOT = ("ns", "boot")
+PIECE = (*BOOT, "dt", "stretch")
 
 
 def stretches(events: DataFrame) -> DataFrame:
-    """The only pass over all events: one row per STRETCH of a boot's sequence numbers, with count, sum and times."""
-    return events.groupBy("ns", "boot", F.expr(f"seq div {STRETCH}").alias("stretch")).agg(
-        F.count("*").alias("count"),
-        F.sum("seq").alias("sum"),
-        F.min("seq").alias("min_seq"),
-        F.max("seq").alias("max_seq"),
-        F.min("ts").alias("min_ts"),
-        F.max("ts").alias("max_ts"),
-        F.min(F.when(F.col("ev") == "start", F.col("ts"))).alias("start_ts"),
-        F.max(F.when(F.col("ev") == "start", F.coalesce("restored", F.lit(False)))).alias("restored"),
-        F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stop_ts"),
+    """The only pass over all events: one row per STRETCH of a boot's sequence numbers in the folder of a day, with
+    count, sum and times."""
+    return events.groupBy(*BOOT, "dt", _stretch()).agg(*_summed())
+
+
+def runs(events: DataFrame, stretches: DataFrame) -> DataFrame:
+    """RUNS: the stretches without a hole, and what lies between the holes of the others."""
+    whole = "count = high - low + 1 and sum * 2 = (low + high) * count"
+    odd = stretches.where(f"not ({whole})").select(*PIECE)
+    in_order = Window.partitionBy(*PIECE).orderBy("seq")
+    begins = F.coalesce(F.col("seq") > F.lag("seq").over(in_order) + 1, F.lit(True)).cast("int")
+    pieces = (
+        events.select(*BOOT, "dt", _stretch(), "seq", "ts", "ev", "restored")
+        .join(F.broadcast(odd), [*PIECE], "left_semi")
+        .withColumn("begins", begins)
+        .withColumn("piece", F.sum("begins").over(in_order))
+        .groupBy(*PIECE, "piece")
+        .agg(*_summed())
     )
+    return conform(stretches.where(whole).select(*RUNS.names).unionByName(pieces.select(*RUNS.names)), RUNS)
 
 
-def boots(stretches: DataFrame) -> DataFrame:
+def _stretch() -> Column:
+    return F.expr(f"seq div {STRETCH}").alias("stretch")
+
+
+def _summed() -> Sequence[Column]:
+    started = F.col("ev") == "start"
+    return (
+        F.count("*").alias("count"), F.sum("seq").alias("sum"), F.min("seq").alias("low"), F.max("seq").alias("high"),
+        F.min_by("ts", "seq").alias("low_ts"), F.max_by("ts", "seq").alias("high_ts"),
+        F.min("ts").alias("min_ts"), F.max("ts").alias("max_ts"),
+        F.min(F.when(started, F.col("ts"))).alias("start_ts"),
+        F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stop_ts"),
+        F.max(F.when(started, F.coalesce("restored", F.lit(False)))).alias("restored"),
+    )  # fmt: skip
+
+
+def joined_runs(runs: DataFrame) -> DataFrame:
+    """RUNS without a hole between two of them as one, in the folder of the last day."""
+    in_order = Window.partitionBy(*BOOT).orderBy("low", "high")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    reached = F.max("high").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    begins = F.coalesce(F.col("low") > reached + 1, F.lit(True)).cast("int")
+    smallest, largest = ("low", "min_ts", "start_ts"), ("dt", "high", "max_ts", "stop_ts", "restored")
+    found = (
+        runs.withColumn("begins", begins)
+        .withColumn("piece", F.sum("begins").over(so_far))
+        .groupBy(*BOOT, "piece")
+        .agg(
+            F.min_by("low_ts", "low").alias("low_ts"),
+            F.max_by("high_ts", "high").alias("high_ts"),
+            *[F.min(name).alias(name) for name in smallest],
+            *[F.max(name).alias(name) for name in largest],
+        )
+    )
+    return conform(found, RUNS)
+
+
+def boots(runs: DataFrame) -> DataFrame:
     """One row per start of a name server: ns, boot, first_ts, last_ts, start_ts, stop_ts, begun (its first record is
     there, and it began with empty tables), next_boot."""
     in_order = Window.partitionBy("ns").orderBy("boot")
     return (
-        stretches.groupBy("ns", "boot")
+        runs.groupBy(*BOOT)
         .agg(
-            F.min("min_seq").alias("first_seq"),
+            F.min("low").alias("first_seq"),
             F.min("min_ts").alias("first_ts"),
             F.max("max_ts").alias("last_ts"),
             F.min("start_ts").alias("start_ts"),
@@ -48,42 +98,43 @@ def boots(stretches: DataFrame) -> DataFrame:
     )
 
 
-def holes(events: DataFrame, stretches: DataFrame) -> DataFrame:
+def holes(runs: DataFrame) -> DataFrame:
     """HOLES: the records between ``after`` and ``until`` of one boot are missing. Nothing is reported before a boot's
     first record."""
-    in_order = Window.partitionBy("ns", "boot").orderBy("stretch")
-    between = (
-        stretches.withColumn("after", F.lag("max_seq").over(in_order))
-        .withColumn("t1", F.lag("max_ts").over(in_order))
-        .where("min_seq > after + 1")
-        .select("ns", "boot", "after", F.col("min_seq").alias("until"), "t1", F.col("min_ts").alias("t2"))
-    )
-    return conform(between.unionByName(_inside(events, stretches)), HOLES)
+    earlier = Window.partitionBy(*BOOT).orderBy("low", "high").rowsBetween(Window.unboundedPreceding, -1)
+    found = runs.withColumn("reached", F.max(F.struct("high", "high_ts")).over(earlier)).where("low > reached.high + 1")
+    return conform(
+        found.select(
+            *BOOT, F.col("reached.high").alias("after"), F.col("low").alias("until"),
+            F.col("reached.high_ts").alias("t1"), F.col("low_ts").alias("t2"),
+        ),
+        HOLES,
+    )  # fmt: skip
 
 
-def _inside(events: DataFrame, stretches: DataFrame) -> DataFrame:
-    as_should_be = "count = max_seq - min_seq + 1 and sum * 2 = (min_seq + max_seq) * count"
-    odd = stretches.where(f"not ({as_should_be})").select("ns", "boot", "stretch")
-    in_order = Window.partitionBy("ns", "boot", "stretch").orderBy("seq")
-    return (
-        events.select("ns", "boot", "seq", "ts", F.expr(f"seq div {STRETCH}").alias("stretch"))
-        .join(F.broadcast(odd), ["ns", "boot", "stretch"], "left_semi")
-        .withColumn("after", F.lag("seq").over(in_order))
-        .withColumn("t1", F.lag("ts").over(in_order))
-        .where("seq > after + 1")
-        .select("ns", "boot", "after", F.col("seq").alias("until"), "t1", F.col("ts").alias("t2"))
-    )
-
-
-def whole_snapshots(events: DataFrame, holes: DataFrame) -> DataFrame:
-    """SNAPSHOTS with their first part and their end, and without a hole between."""
-    parts = (
+def snapshot_parts(events: DataFrame) -> DataFrame:
+    """SNAPSHOT_PARTS."""
+    of_end = F.coalesce("end", F.lit(False))
+    found = (
         events.where("ev = 'snap'")
-        .groupBy("ns", "boot", "snap")
+        .groupBy(*BOOT, "dt", "snap")
         .agg(
             F.min("part").alias("first_part"),
-            F.max(F.when(F.col("end"), F.col("seq"))).alias("end_seq"),
-            F.max(F.when(F.col("end"), F.col("ts"))).alias("end_ts"),
+            F.max(F.when(of_end, F.col("seq"))).alias("end_seq"),
+            F.max(F.when(of_end, F.col("ts"))).alias("end_ts"),
+        )
+    )
+    return conform(found, SNAPSHOT_PARTS)
+
+
+def whole_snapshots(snapshot_parts: DataFrame, holes: DataFrame) -> DataFrame:
+    """SNAPSHOTS with their first part and their end, and without a hole between."""
+    parts = (
+        snapshot_parts.groupBy(*BOOT, "snap")
+        .agg(
+            F.min("first_part").alias("first_part"),
+            F.max("end_seq").alias("end_seq"),
+            F.max("end_ts").alias("end_ts"),
         )
         .where("first_part = 0 and end_seq is not null")
     )

@@ -36,17 +36,13 @@ def quality(
     return found
 
 
-def sources(events: DataFrame, files: DataFrame, clock_offsets: DataFrame, observation: Observation) -> DataFrame:
-    """SOURCES: what was read of each name server."""
-    of_events = (
-        events.where(F.col("ts").between(observation.t0, observation.t1 - 1))
-        .groupBy("ns")
-        .agg(
-            F.count("*").alias("events"),
-            F.min("ts").alias("first"),
-            F.max("ts").alias("last"),
-            F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
-        )
+def sources(counts: DataFrame, files: DataFrame, clock_offsets: DataFrame) -> DataFrame:
+    """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation."""
+    of_events = counts.groupBy("ns").agg(
+        F.sum("events").alias("events"),
+        F.min("first").alias("first"),
+        F.max("last").alias("last"),
+        F.sum("lost").alias("lost"),
     )
     of_files = files.groupBy("ns").agg(F.count("*").alias("files"), F.sum("corrupt").alias("corrupt"))
     clocks = clock_offsets.select(

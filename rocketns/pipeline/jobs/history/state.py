@@ -15,9 +15,18 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.earlier import Earlier
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
-from rocketns.pipeline.jobs.history.holes import boots, holes, needed_snapshots, stretches, whole_snapshots
+from rocketns.pipeline.jobs.history.holes import (
+    boots,
+    holes,
+    needed_snapshots,
+    runs,
+    snapshot_parts,
+    stretches,
+    whole_snapshots,
+)
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE, intervals, with_found_gone
 
 TOPIC = ("topic", "broker")
@@ -26,12 +35,14 @@ ACTIVITY = ("reg", "hb", "down", "tput", "tdel")
 
 class Base(NamedTuple):
     """The small frames that all state is built on: NS_UPTIME; the SNAPSHOTS at which state begins; HOLES; the frame of
-    ``holes.boots``."""
+    ``holes.boots``; RUNS and SNAPSHOT_PARTS."""
 
     uptime: DataFrame
     snapshots: DataFrame
     holes: DataFrame
     boots: DataFrame
+    runs: DataFrame
+    parts: DataFrame
 
 
 def base(
@@ -39,17 +50,25 @@ def base(
     observation: Observation,
     silent_after_us: int = SILENT_AFTER_US,
     keep: Keep = as_it_is,
+    earlier: Earlier | None = None,
 ) -> Base:
     """From all events before the end of the observation. Those before its beginning give the state at the beginning.
 
-    ``keep`` is called on each small frame that others are built on.
+    ``keep`` is called on each small frame that others are built on. ``earlier``: what is known of closed days; events
+    of these days are passed over.
     """
     before_end = events.where(F.col("ts") < observation.t1)
-    pieces = keep(stretches(before_end))
-    lost = keep(holes(before_end, pieces))
-    started = keep(boots(pieces))
-    snapshots = keep(needed_snapshots(started, whole_snapshots(before_end, lost), lost))
-    return Base(keep(_uptime(started, snapshots, observation, silent_after_us)), snapshots, lost, started)
+    if earlier is not None:
+        before_end = before_end.where(F.col("dt") > earlier.day)
+    pieces, parts = runs(before_end, keep(stretches(before_end))), snapshot_parts(before_end)
+    if earlier is not None:
+        pieces = pieces.unionByName(earlier.frames["runs"])
+        parts = parts.unionByName(earlier.frames["snapshot_parts"])
+    pieces, parts = keep(pieces), keep(parts)
+    lost, started = keep(holes(pieces)), keep(boots(pieces))
+    snapshots = keep(needed_snapshots(started, whole_snapshots(parts, lost), lost))
+    uptime = keep(_uptime(started, snapshots, observation, silent_after_us))
+    return Base(uptime, snapshots, lost, started, pieces, parts)
 
 
 def ns_uptime(base: Base) -> DataFrame:

@@ -21,9 +21,9 @@ RETRY = "%RETRY%"
 POLL_US = 30_000_000  # the client's default pollNameServerInterval
 
 
-def group_members(lookups: DataFrame) -> DataFrame:
-    """GROUP_MEMBERS; empty if lookups were not journalled per client."""
-    asked = _asked(lookups)
+def group_members(callers: DataFrame) -> DataFrame:
+    """GROUP_MEMBERS, of CALLERS; empty if lookups were not journalled per client."""
+    asked = _asked(callers)
     is_retry = F.col("topic").startswith(RETRY)
     groups = asked.where(is_retry).select(
         "ns",
@@ -37,10 +37,7 @@ def group_members(lookups: DataFrame) -> DataFrame:
     return conform(both.withColumns(spans).where(F.col("t1") < F.col("t2")), GROUP_MEMBERS)
 
 
-def _asked(lookups: DataFrame) -> DataFrame:
-    """ns, client, topic, t1, t2 of each named client. A row covers the iv_ms before its ts."""
-    one_client = lookups.where((F.col("ev") == "lookup") & F.col("client").contains(":") & (F.col("n") > 0))
-    start = F.col("ts") - F.coalesce(F.col("iv_ms"), F.lit(0)) * 1000
-    return one_client.groupBy("ns", "client", "topic").agg(
-        F.min(start).alias("t1"), (F.max("ts") + POLL_US).alias("t2")
-    )
+def _asked(callers: DataFrame) -> DataFrame:
+    """ns, client, topic, t1, t2 of each named client."""
+    one_client = callers.where(F.col("client").contains(":") & F.col("asked"))
+    return one_client.groupBy("ns", "client", "topic").agg(F.min("t1").alias("t1"), (F.max("t2") + POLL_US).alias("t2"))

@@ -1,0 +1,122 @@
+"""``python -m benchmarks.audit.nightly [NIGHT …]``: what a nightly run costs in these nights of a journal that grows by
+a day each night, in CPU and wall time, and with ``--whole`` what a run over everything costs in the last of them.
+
+A tenth of a fleet of 1.7 million records a day: 20 brokers, 500 topics, 3 name servers. All runs are in one Spark
+session, so they do not pay for its start. Each measured night reads one new day: the night before closed the others.
+With ``--folder`` the journal and what runs left of it stay there, so that a later call measures later nights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.batch.run import Request, audit
+from rocketns.pipeline.cli.spark import LOCAL, QUIET
+from rocketns.pipeline.contract.times import DAY_US, exact_text
+from rocketns.pipeline.storage.session import spark_session
+from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
+
+NIGHTS = (1, 2, 10, 20, 30)
+DAY_S = 86_400
+
+
+class Cost(NamedTuple):
+    """Seconds."""
+
+    cpu: float
+    wall: float
+
+
+def fleet(days: int) -> FleetSpec:
+    """A tenth of the large fleet."""
+    faults = (
+        Faults().times(0.2 * days)._replace(restarts=days // 5, kills=days // 10, bursts=0, typos=0, corrupt_lines=0)
+    )
+    return replace(FleetSpec.large(days * DAY_S), brokers=20, topics=500, groups=3, faults=faults)
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.audit.nightly", description=__doc__)
+    parser.add_argument("nights", nargs="*", type=int, default=NIGHTS, help="nights to measure (default: 1 2 10 20 30)")
+    parser.add_argument("--days", type=int, default=30, help="days of the journal (default: 30)")
+    parser.add_argument("--folder", type=Path, help="keep the journal and the results there")
+    parser.add_argument("--whole", action="store_true", help="measure a run over everything too")
+    options = parser.parse_args()
+    nights = sorted(set(options.nights))
+    with tempfile.TemporaryDirectory(prefix="rocketns-nightly-") as name:
+        folder = options.folder or Path(name)
+        spec = written(folder, options.days)
+        measured(folder, spec, nights, whole=options.whole)
+
+
+def written(folder: Path, days: int) -> FleetSpec:
+    """The fleet whose journal is in the folder, after this call at the latest."""
+    spec = fleet(days)
+    if not (folder / "all").exists():
+        truth = make_fleet(spec, folder / "new", _say)
+        records = sum(server["records"] for server in truth["name_servers"])
+        print(f"{records:,} records in {days} days, {records // days:,} a day", flush=True)
+        (folder / "new").rename(folder / "all")
+    return spec
+
+
+def measured(folder: Path, spec: FleetSpec, nights: list[int], *, whole: bool) -> None:
+    """Nights in their order, each after a run that closed the days before it."""
+    spark = spark_session("local[2]", settings=QUIET | LOCAL, short=True)
+    print("| Night | Days closed before | CPU s | Wall s |\n|---:|---:|---:|---:|", flush=True)
+    journal = folder / "journal"
+    for night in nights:
+        if night > 1:
+            bring(folder / "all", journal, spec, night - 1)
+            run(spark, journal, folder / "out")
+        bring(folder / "all", journal, spec, night)
+        _tell(night, max(night - 2, 0), run(spark, journal, folder / "out"))
+    if whole:
+        _tell(nights[-1], 0, run(spark, journal, folder / "whole", whole=True))
+
+
+def bring(every: Path, journal: Path, spec: FleetSpec, days: int) -> None:
+    """Copy the files of the first days."""
+    for day in range(days):
+        place = f"v=1/dt={exact_text(spec.start_ms * 1000 + day * DAY_US)[:10]}"
+        if not (journal / place).exists():
+            shutil.copytree(every / place, journal / place, copy_function=os.link)
+
+
+def run(spark: SparkSession, journal: Path, out: Path, *, whole: bool = False) -> Cost:
+    """One audit in this process."""
+    cpu, began = _cpu(), time.monotonic()
+    audit(spark, Request(str(journal), str(out), whole=whole), _say)
+    return Cost(_cpu() - cpu, time.monotonic() - began)
+
+
+def _cpu() -> float:
+    """Of this process and those below it, Java's among them."""
+    root = psutil.Process()
+    times: Iterable[tuple[float, ...]] = [process.cpu_times() for process in (root, *root.children(recursive=True))]
+    return sum(user + system for user, system, *_ in times)
+
+
+def _tell(night: int, closed: int, cost: Cost) -> None:
+    print(f"| {night} | {closed} | {cost.cpu:.0f} | {cost.wall:.0f} |", flush=True)
+
+
+def _say(text: str) -> None:
+    print(f"{time.monotonic():10.1f} {text}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

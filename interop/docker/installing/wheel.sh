@@ -1,0 +1,25 @@
+# In a fresh Debian without a compiler: the wheel, the server, and the audit's demo with Debian's Java runtime.
+# sh wheel.sh WHEEL
+set -eu
+for compiler in cc gcc clang; do
+    if command -v $compiler; then echo "there is a compiler, so this shows nothing" >&2; exit 1; fi
+done
+python3 -m venv /opt/venv
+/opt/venv/bin/pip install -q --only-binary :all: "$1"
+/opt/venv/bin/rocketns --version
+/opt/venv/bin/rocketns > /tmp/log 2>&1 &
+server=$!
+for try in $(seq 100); do
+    if grep -q "boot success" /tmp/log; then break; fi
+    sleep 0.2
+done
+/opt/venv/bin/rocketns health
+kill $server
+wait $server || true
+
+/opt/venv/bin/pip install -q --only-binary :all: "$1[spark]"
+apt-get -qq update
+DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends default-jre-headless > /dev/null
+/opt/venv/bin/rocketns audit demo --out /tmp/demo
+test -s /tmp/demo/report.html
+echo "the demo found every fault"

@@ -1,0 +1,1 @@
+"""What a run keeps of closed days, so that later ones need not read them again."""

@@ -1,0 +1,29 @@
+"""Some jobs of the catalogue, so that a test need not run all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rocketns.pipeline.batch.run import Request, options
+from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
+from rocketns.pipeline.contract.job import Job
+
+# Inputs that no record changes, but tables or options.
+FROM_TABLES = {"system_topics", "read_segments", "sizes"}
+NO_RECORDS = {"observation", "keep", "hold", *options(Request("", "")), *FROM_TABLES, *BY_NAME}
+
+
+def with_inputs(tables: Iterable[str]) -> list[Job]:
+    """The jobs of these tables, and of those that they are made from."""
+    wanted = set(tables)
+    todo = list(wanted)
+    while todo:
+        more = set(BY_NAME[todo.pop()].inputs) & BY_NAME.keys() - wanted
+        wanted |= more
+        todo += more
+    return [job for job in JOBS if job.name in wanted]
+
+
+def reading_records() -> list[str]:
+    """The tables whose jobs take more than tables and options."""
+    return [job.name for job in JOBS if set(job.inputs) - NO_RECORDS]
