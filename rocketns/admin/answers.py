@@ -50,7 +50,7 @@ async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await handler(request)
     except Busy as error:
         return web.Response(status=503, text=f"{error}\n", headers={"Retry-After": "5"})
-    except (web.HTTPException, asyncio.CancelledError):
+    except (web.HTTPException, asyncio.CancelledError, ConnectionError):  # the last: the peer has gone
         raise
     except Exception:
         log.exception("management port: %s failed", request.rel_url.raw_path)

@@ -30,8 +30,8 @@ STOP_WITHIN_S = 2.0
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Not what a peer did wrong: that is answered with 400, and must not fill the log."""
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+    """Not what a peer did wrong, or that it has gone: that must not fill the log."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | ConnectionError))
 
 
 def _http_log() -> logging.Logger:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+import struct
 from contextlib import ExitStack
 
 import pytest
 
+from interop.harness.wire import eventually
 from rocketns.admin import gate
 from tests.admin.conftest import Managed
 
@@ -92,3 +95,33 @@ def test_a_peer_that_reads_nothing_is_closed(managed: Managed, monkeypatch: pyte
     assert managed.admin is not None
     assert managed.admin.gate.closed_late == 1
     assert managed.http.ask("/livez").status == 200
+
+
+@pytest.mark.parametrize(
+    "accept",
+    ["text/plain;version=one.0", "application/openmetrics-text;version=1.x", "text/plain;escaping=\xff", ";;=,"],
+)
+def test_a_scraper_that_asks_for_a_format_that_there_is_not_gets_one_that_there_is(
+    managed: Managed, accept: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert managed.http.ask("/metrics", headers={"Accept": accept}).status == 200
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+
+def test_peers_that_go_before_their_answer_leave_no_line_in_the_log(
+    managed: Managed, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Linger for no time: the connection is reset as soon as its request is sent."""
+    for path in (b"/api/v1/stream", b"/metrics", b"/api/v1/brokers") * 50:
+        with managed.http.connect() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
+    assert managed.http.ask("/livez").status == 200
+    assert managed.admin is not None
+    gate_of = managed.admin.gate
+    eventually(lambda: not gate_of.streams)
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+
+def test_a_stream_has_no_head(managed: Managed) -> None:
+    assert managed.http.ask("/api/v1/stream", "HEAD").status == 405

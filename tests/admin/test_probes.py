@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from interop.harness.wire import eventually
-from rocketns.admin import pulse
+from rocketns.admin import probes, pulse
 from tests.admin.conftest import Managed
 
 
@@ -64,3 +66,27 @@ def test_a_drain_asks_new_clients_to_go_answers_old_ones_and_ends_with_delete(ma
 def test_a_browser_cannot_ask_for_a_drain(managed: Managed, headers: dict[str, str]) -> None:
     assert managed.http.ask("/drainz", "POST", headers).status in (403, 421)
     assert managed.http.ask("/readyz").status == 200
+
+
+@pytest.mark.parametrize(
+    ("peer", "allowed", "may"),
+    [
+        ("127.0.0.1", "", True),
+        ("::1", "", True),
+        ("::ffff:127.0.0.1", "", True),
+        ("10.0.0.9", "", False),
+        ("10.0.0.9", "10.0.0.0/8", True),
+        ("::ffff:10.0.0.9", "10.0.0.0/8", True),
+        ("11.0.0.9", "10.0.0.0/8;fd00::/8", False),
+        ("fd00::1", "10.0.0.0/8;fd00::/8", True),
+        ("", "0.0.0.0/0", False),
+    ],
+)
+def test_only_this_machine_and_the_networks_of_the_property_may_ask_for_a_drain(
+    start_managed: Callable[..., Managed], peer: str, allowed: str, may: bool
+) -> None:
+    """Whatever a proxy's header says: the address is that of the socket."""
+    managed = start_managed({"rocketns.adminDrainFrom": allowed})
+    transport = Mock(get_extra_info=lambda name, default=None: (peer, 1) if name == "peername" else default)
+    request = make_mocked_request("POST", "/drainz", {"X-Forwarded-For": "127.0.0.1"}, transport=transport)
+    assert probes._may_drain(managed.controller, request) is may

@@ -73,8 +73,8 @@ BESIDE_RUST = (
     ("route_response_write_errors_total, route_response_write_latency",
      "`rocketns_connections_closed_total` with reason `failed`; the write is part of "
      "`rocketns_lookup_duration_seconds`"),
-    ("route_freshness, route_freshness_sampled_total, route_cache_events_total, route_cache_bytes, "
-     "snapshot_rebuilds_total",
+    ("route_cache_bytes", "`rocketns_route_bytes`"),
+    ("route_freshness, route_freshness_sampled_total, route_cache_events_total, snapshot_rebuilds_total",
      "None is needed: reactors read the routes themselves, and a change is shown to them before it is answered"),
     ("route_response_bytes, response_bytes, registration_body_bytes",
      "`rocketns_connection_bytes`, `rocketns_queue_bytes`: what waits. Sizes of single answers are not measured"),
@@ -86,13 +86,39 @@ BESIDE_RUST = (
      "`rocketns_tls_certificate_not_after_timestamp_seconds`"),
 )  # fmt: skip
 
+OPERATED = """
+Probes, alerts and dashboards:
+
+| rocketmq-rust | Here |
+|---|---|
+"""
+
+# What else its operator has, and what there is here.
+BESIDE_RUST_OPERATED = (
+    ("`/livez`, `/readyz`, `/drainz`, `/metrics` on port 8088", "the same paths on `rocketns.adminPort`; `/metrics` in "
+     "OpenMetrics too; `rocketns health` asks through the name server port"),
+    ("alerts: target down", "`NameServerDown`, `NameServerNotReady`, `NoBrokers`"),
+    ("alert: p99 of routes above 50 ms", "`LookupsSlow`"),
+    ("alerts: rejecting; oldest unregistration above 5 s; fallback; expiry index", "`RequestsRefused`, `LimitReached`, "
+     "`ControlSlow`, `NameServerStalls`: unregistrations have no fallback and expiries no index"),
+    ("alerts: KV write failed, KV generation gap", "none: a failed write is an error line in the log and is repeated. "
+     "`rocketns_queue_length` with queue `files` shows what waits. There are no generations"),
+    ("alert: TLS reload failed", "`TlsReloadFailed`, `CertificateEnds`"),
+    ("alerts: cache above 64 MiB, resident memory above 4 GiB", "none: `rocketns_route_bytes` and "
+     "`process_resident_memory_bytes` are there; the right bound is that of a fleet"),
+    ("a dashboard", "`packaging/grafana`, each query run against a real Prometheus; and a status page at `/`"),
+    ("none", "`BrokersLost`, `MassExpiry`, `BrokersUnconfirmed`, `HeartbeatsLate`, `NameServersDisagree`, "
+     "`FleetDiffers`, `PeerUnreadable`, `JournalDropping`, `LookupsOfMissingTopics`; each rule has a test"),
+)  # fmt: skip
+
 
 def page() -> str:
     """The whole page."""
     themes = "".join(f"\n## {title}\n\n{_table(_rows(families))}\n" for title, families in THEMES.items())
     cut = f"`{CUT}` (counter): {CUT_MEANING}\n"
     rust = "\n".join(f"| {names} | {here} |" for names, here in BESIDE_RUST)
-    return f"{INTRODUCTION}{themes}\n{cut}{PROCESS}{RUST}{rust}\n"
+    operated = "\n".join(f"| {theirs} | {here} |" for theirs, here in BESIDE_RUST_OPERATED)
+    return f"{INTRODUCTION}{themes}\n{cut}{PROCESS}{RUST}{rust}\n{OPERATED}{operated}\n"
 
 
 def _rows(families: Iterable[Family]) -> Iterator[tuple[str, ...]]:

@@ -57,7 +57,7 @@ class Metrics:
 
     async def answer(self, request: web.Request) -> web.Response:
         """The text, at most TEXT_AGE_S old."""
-        encode, content_type = choose_encoder(request.headers.get("Accept", "")[:ACCEPT_CHARACTERS_MAX])
+        encode, content_type = _encoder(request.headers.get("Accept", "")[:ACCEPT_CHARACTERS_MAX])
         async with self._making:
             text = await self._text(content_type, encode)
         return web.Response(body=text, headers={"Content-Type": content_type})
@@ -77,6 +77,15 @@ class Metrics:
             self._texts.clear()
         self._texts[content_type] = (now_s, text)
         return text
+
+
+def _encoder(accepted: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
+    """As the client library chooses it. A header that the library fails at counts as none."""
+    try:
+        encode, content_type = choose_encoder(accepted)
+    except (TypeError, ValueError, LookupError):
+        encode, content_type = choose_encoder("")
+    return encode, content_type
 
 
 class _Collector(Collector):

@@ -120,4 +120,4 @@ def add_stream(app: web.Application, source: Source) -> None:
         finally:
             broadcast.leave()
 
-    app.router.add_get(f"{ROOT}/stream", stream)
+    app.router.add_get(f"{ROOT}/stream", stream, allow_head=False)

@@ -1,0 +1,51 @@
+"""docs/limits.md has the limits of the management port as they are in the code."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocketns.admin import gate, server, view
+from rocketns.admin.api import paging
+from rocketns.admin.metrics import family
+from rocketns.admin.page import stream
+from rocketns.admin.recent import ring
+from rocketns.config import admin
+from tests.check.source import ROOT
+
+ROWS = {
+    "connections": f"{gate.CONNECTIONS_MAX}",
+    "from the connection to the end of the first request's header": f"{gate.HEADER_WITHIN_S:g} s",
+    "from the header until the answer is made": f"{gate.ANSWER_WITHIN_S:g} s",
+    "an answer that its peer does not take, also of the stream": f"{gate.STALLED_S_MAX:g} s",
+    "between two requests": f"{gate.IDLE_S_MAX:g} s",
+    "request line; one header; number of headers; body": f"{server.LINE_BYTES_MAX:,} bytes; "
+    f"{server.LINE_BYTES_MAX:,} bytes; {server.HEADERS_MAX}; {server.BODY_BYTES_MAX:,} bytes",
+    "readers of the stream": f"{gate.STREAMS_MAX}",
+    "requests that wait for the control thread": f"{view.LOOKS_MAX}, and {view.COPY_WITHIN_S:g} s each",
+    "rows of one answer": f"{paging.LIMIT_MAX}",
+    "kept changes": f"{ring.EVENTS_MAX:,}",
+    "series of one metric": f"{family.SERIES_MAX}",
+    "names in `rocketns.adminHosts`, networks in `rocketns.adminDrainFrom`": f"{admin.NAMES_MAX}",
+}
+
+
+def rows() -> dict[str, list[str]]:
+    """The cells of the table, without the first, by the first."""
+    section = (ROOT / "docs" / "limits.md").read_text("utf-8").partition("\n## The management port\n")[2]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+    return {first: rest for first, *rest in cells[2:]}
+
+
+def test_no_limit_is_missing_and_no_other_is_there() -> None:
+    assert list(rows()) == list(ROWS)
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_a_limit_is_what_the_code_says(what: str) -> None:
+    assert rows()[what][0] == ROWS[what]
+
+
+def test_numbers_beside_the_limits_are_true() -> None:
+    assert rows()["readers of the stream"][1].startswith(f"answered 503; a reader that is {stream.KEPT_MAX} messages")
+    assert admin.NAMES_MAX == admin.NETWORKS_MAX
+    assert (view.SLICE_MS, view.COPY_AGE_S) == (1.0, 1.0)
