@@ -46,8 +46,10 @@ def _kinds(metafunc: pytest.Metafunc) -> tuple[type[NameServer], ...]:
     """Of the scenarios with real brokers most are for the default mode, unless asked for."""
     if metafunc.config.getoption("--against") == "java":
         return (JavaNameServer,)
-    every = metafunc.config.getoption("--every-mode") or metafunc.definition.get_closest_marker("every_mode")
-    return MODES if every or not metafunc.definition.path.is_relative_to(INTEROP) else MODES[:1]
+    has = metafunc.definition.get_closest_marker
+    every = metafunc.config.getoption("--every-mode") or has("every_mode")
+    one = has("one_mode") or metafunc.definition.path.is_relative_to(INTEROP)
+    return MODES[:1] if one and not every else MODES
 
 
 @pytest.hookimpl(trylast=True)

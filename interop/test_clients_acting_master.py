@@ -17,7 +17,7 @@ from interop.harness.wire import eventually
 
 TOPIC = "Acted"
 MESSAGES = 100
-GONE_WITHIN_S = 20.0
+GONE_WITHIN_S = 60.0
 NAME_SERVER = {"supportActingMaster": "true", "notifyMinBrokerIdChanged": "true"}
 ACTING = {
     "enableSlaveActingMaster": "true",
@@ -71,7 +71,7 @@ def test_slave_acts_for_its_master_until_the_master_is_back(
     _wait_until_notified(slave, 0)
     _send(produce, server)
     # Across a change of the broker that keeps its offsets a group gets each message at least once.
-    eventually(lambda: min(_times(steady).values(), default=0) >= 2 and len(_times(steady)) == MESSAGES, 60.0)
+    eventually(lambda: min(_times(steady).values(), default=0) >= 2 and len(_times(steady)) == MESSAGES, 180.0)
 
 
 def _send(produce: Callable[..., JavaClient], server: NameServer) -> None:

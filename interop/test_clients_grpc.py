@@ -29,7 +29,7 @@ MEMORY = ("-XX:MaxDirectMemorySize=512m",)
 
 JAVA = Program(
     "Java", "`rocketmq-client-java` (gRPC)", "5.2.0", "java-grpc", ("java", "javac", "mvn"),
-    ("java", "-Xmx64m", "-XX:+UseSerialGC", "-cp", "{folder}:{folder}/lib/*", "Grpc"),
+    ("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "{folder}:{folder}/lib/*", "Grpc"),
     (("mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"),
      ("javac", "-nowarn", "-d", ".", "-cp", "lib/*", "Grpc.java")),
 )  # fmt: skip

@@ -66,7 +66,7 @@ def test_transactions_are_delivered_as_decided(
     decided = ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW")
     assert [len(producer.values(word)) for word in decided] == [MESSAGES // 3] * 3
     delivered = Counter(producer.values("COMMIT_MESSAGE") + producer.values("UNKNOW"))
-    consumer.wait_for("GOT", delivered.total(), within_s=90)
+    consumer.wait_for("GOT", delivered.total(), within_s=180)
     consumer.stop()
     assert Counter(consumer.values("GOT")) == delivered
     assert set(producer.values("CHECKED")) == set(producer.values("UNKNOW"))

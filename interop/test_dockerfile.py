@@ -11,7 +11,7 @@ from pathlib import Path
 from interop.harness.servers import NameServer
 
 CHECK = Path(__file__).parents[1] / "packaging" / "docker" / "bin" / "health"
-CHECK_TIMEOUT_S = 30
+CHECK_TIMEOUT_S = 90
 
 
 def test_health_check_follows_the_name_server(start_name_server: Callable[..., NameServer]) -> None:

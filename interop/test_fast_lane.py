@@ -98,7 +98,7 @@ def started(program: Program, mode: str, server: NameServer, topic: str, last: o
 
 
 def assert_sent(producer: JavaClient, count: int) -> None:
-    producer.wait_for("DONE", within_s=90)
+    producer.wait_for("DONE", within_s=180)
     assert len(producer.values("SENT")) == count, producer.process.text()[-4000:]
 
 

@@ -53,7 +53,7 @@ def test_three_name_servers_say_what_they_disagree_about(
         closing.callback(broker.kill)
         views.have_registered(broker, first, second, java)
     assert main(["diff", *peers.split(";"), "--settle", "20"]) == 0
-    eventually(lambda: is_calm(first) and is_calm(second), 30.0, every_s=0.2)
+    eventually(lambda: is_calm(first) and is_calm(second), 120.0, every_s=0.2)
 
     eyes = Eyes(tmp_path / "prometheus", (admin_port, other_admin_port))
     closing.callback(eyes.close)

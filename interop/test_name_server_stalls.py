@@ -22,6 +22,8 @@ ACTING = QUICK_EXPIRY | {"brokerNotActiveTimeoutMillis": int(TIMEOUT_S * 1000)}
 STOPPED_S = 1.5 * TIMEOUT_S
 # Longer than the time-out: what the servers expire because of the stop, they expire in this time.
 WATCHED_S = TIMEOUT_S + 2.0
+# A broker that was expired is missing until it registers again, for seconds.
+LOOK_EVERY_S = 0.02
 
 
 def lost(servers: Sequence[NameServer], brokers: set[str]) -> dict[str, set[str]]:
@@ -33,6 +35,7 @@ def lost(servers: Sequence[NameServer], brokers: set[str]) -> dict[str, set[str]
         while time.monotonic() < ends:
             for kind, client in clients.items():
                 missing[kind] |= brokers - set(perms(client, TOPIC))
+            time.sleep(LOOK_EVERY_S)
     return missing
 
 

@@ -1,7 +1,7 @@
 """The name server is killed and started again ten times, with a real broker, producer, consumer and new clients.
 
 rocketns restores its routes from its journal, and its listening socket is kept by a stand-in for systemd. Java's name
-server goes through the same, and its figures are printed beside.
+server goes through the same a few times, and its figures are printed beside: nothing is asserted of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client, eventually
 
-KILLS = 10
+KILLS, KILLS_OF_JAVA = 10, 3
 TOPIC = "Steady"
 NEW_CLIENT_EVERY_MS = 1000
 BETWEEN_KILLS_S = 3.0
@@ -88,9 +88,9 @@ def name_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Name
         yield server
 
 
-def killed_ten_times(server: NameServer, broker: Broker, topics: list[str]) -> None:
+def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: int) -> None:
     """Every second kill comes right after the broker has told a new topic."""
-    for n in range(KILLS):
+    for n in range(kills):
         time.sleep(BETWEEN_KILLS_S)
         if n % 2:
             name = f"made{n}"
@@ -102,9 +102,15 @@ def killed_ten_times(server: NameServer, broker: Broker, topics: list[str]) -> N
     time.sleep(BETWEEN_KILLS_S)
 
 
-@pytest.mark.parametrize("name_server", [RocketnsServer, JavaNameServer], ids=["rocketns", "java"], indirect=True)
-def test_ten_kills_of_the_name_server(
+@pytest.mark.parametrize(
+    ("name_server", "kills"),
+    [(RocketnsServer, KILLS), (JavaNameServer, KILLS_OF_JAVA)],
+    ids=["rocketns", "java"],
+    indirect=["name_server"],
+)
+def test_kills_of_the_name_server(
     name_server: NameServer,
+    kills: int,
     start_broker: Callable[..., Broker],
     tmp_path: Path,
     record_property: Callable[[str, object], None],
@@ -118,17 +124,17 @@ def test_ten_kills_of_the_name_server(
     watcher = Watcher(name_server, topics)
     try:
         consumer.wait_for("GOT", 50)
-        killed_ten_times(name_server, broker, topics)
+        killed_often(name_server, broker, topics, kills)
     finally:
         watcher.stop()
         newcomers.kill()
     producer.stop()
     sent = set(producer.values("SENT")) | {f"new-{n}" for n in newcomers.values("SENT")}
-    eventually(lambda: sent <= set(consumer.values("GOT")), within_s=30.0)
+    eventually(lambda: sent <= set(consumer.values("GOT")), within_s=120.0)
     consumer.stop()
     figures = watcher.counts + told(newcomers, producer)
     line = ", ".join(f"{figures[name]} {name}" for name in sorted(figures))
-    record_property("print ten kills of the name server", f"{name_server.kind}: {line}")
+    record_property("print kills of the name server", f"{name_server.kind}, {kills} kills: {line}")
     if name_server.kind == "rocketns":
         wrong = ("TOPIC_NOT_EXIST", "refused connections", "new clients without a route", "failed sends")
         assert [name for name in wrong if figures[name]] == [], line

@@ -56,15 +56,17 @@ def test_the_java_server_starts_with_the_file_and_shows_what_was_set(tmp_path: P
         assert update_settings(client, "listenPort=70000\nbindAddress=no.such.host\nclusterTest=true\n").code == 0
         before = client.request(codes.GET_NAMESRV_CONFIG).body or b""
     server.stop()
-    java = JavaNameServer(tmp_path / "java")
+
+    class WithThatFile(JavaNameServer):
+        def command(self) -> list[str]:
+            return [*super().command()[:-1], str(server.config_path)]
+
+    java = WithThatFile(tmp_path / "java")
     try:
-        java.stop()
-        java.config_path.write_bytes(server.config_path.read_bytes())
-        java.start()
         with java.connect() as client:
             shown = client.request(codes.GET_NAMESRV_CONFIG).body or b""
     finally:
-        java.stop()
+        java.kill()
     for name, value in (("own", " 日é=#:\\x\u2028"), ("productEnvName", "日é=#:\\x\u2028")):
         assert f"\n{name}={value}\n".encode() in shown
         assert f"\n{name}={value}\n".encode() in before

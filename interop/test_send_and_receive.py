@@ -33,9 +33,9 @@ def test_each_of_1000_messages_arrives_exactly_once(
 
     producer = produce([server], TOPIC, MESSAGES, version=version)
     consumer = consume([server], TOPIC, "readers", version=version)
-    producer.wait_for("DONE", within_s=120)
+    producer.wait_for("DONE", within_s=200)
     assert not producer.values("FAILED")
-    consumer.wait_for("GOT", MESSAGES, within_s=120)
+    consumer.wait_for("GOT", MESSAGES, within_s=200)
     consumer.stop()
 
     assert consumer.values("DONE"), consumer.process.text()[-2000:]

@@ -210,7 +210,7 @@ class NamesrvController:
         journal_ns = None if self.journal is None else self._journal_ns()
         filled = await self.first_routes.fill(journal_ns, self._listening.address[1], self._let_peers_wait)
         if self.journal is not None:
-            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, filled)
+            self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
         self.context.note_restoring(restoring=False)
         if self.control.is_holding:
             self.control.release()

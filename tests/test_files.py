@@ -187,12 +187,12 @@ def test_what_a_living_process_writes_stays(path: Path) -> None:
 
     def slowly() -> Iterator[bytes]:
         started.set()
-        assert goes_on.wait(10)
+        assert goes_on.wait(60)
         yield NEW
 
     thread = threading.Thread(target=files.replace_with_backup, args=(path, slowly()))
     thread.start()
-    assert started.wait(10)
+    assert started.wait(60)
     files.remove_leftovers(path)
     goes_on.set()
     thread.join()

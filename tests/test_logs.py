@@ -65,7 +65,7 @@ def writer(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> LogWriter:
     monkeypatch.setattr(logs, "WAITING_CHARACTERS_MAX", 1000)
     writer = LogWriter(reader)
     writer.put(record("stuck"))
-    assert reader.waits.acquire(timeout=10)
+    assert reader.waits.acquire(timeout=60)
     return writer
 
 
@@ -83,7 +83,7 @@ def test_drops_are_counted_anew_after_they_were_told(writer: LogWriter, reader: 
         writer.put(record(f"r{number}"))
     reader.read(2)  # the first record, and the notice
     for _ in range(2):
-        assert reader.waits.acquire(timeout=10)
+        assert reader.waits.acquire(timeout=60)
     writer.put(record("there is room for one"))
     writer.put(record("and not for this"))
     reader.read(1_000)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
-from tests.support.spreading import WAITING_MAX, group_of, scheduler, waits
+from tests.support.spreading import LAST_OF_ALL, WAITING_MAX, group_of, scheduler, waits
 from tests.support.summary import Summary
 
 BROKERS = [f"interop/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
@@ -57,6 +57,12 @@ def test_each_sanitizer_is_a_group_of_its_own_and_comparing_with_java_keeps_the_
     one, other = (f"tests/sanitize/test_share.py::test_a_sanitizer[{name}]" for name in ("address", "thread"))
     assert group_of(one) != group_of(other)
     assert not waits(group_of("interop/parity/test_sequences.py::test_both_servers_stay_alike[1]"))
+
+
+def test_modes_of_a_file_are_groups_but_those_of_the_last_file_wait_for_each_other() -> None:
+    one, other = ({group_of(f"{path}::test_one[{mode}]") for mode in ("reactors", "asyncio")}
+                  for path in ("tests/hostile/test_limits.py", LAST_OF_ALL))  # fmt: skip
+    assert (len(one), len(other)) == (2, 1)
 
 
 def test_four_scenarios_are_played_in_every_form_and_each_on_both_sides_of_what_versions_change() -> None:

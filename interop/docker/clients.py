@@ -9,7 +9,7 @@ from interop.docker.containers import Container
 from interop.docker.projects import Project
 from interop.harness.wire import eventually
 
-FLOW_WITHIN_S = 120.0
+FLOW_WITHIN_S = 240.0
 
 
 def start(project: Project, image: str, main: str, *arguments: object, options: str = "") -> Container:

@@ -12,7 +12,7 @@ from interop.docker.engine import Engine
 from interop.harness.wire import Client, eventually
 from tests.behaviour import views
 
-SERVED_WITHIN_S = 60.0
+SERVED_WITHIN_S = 180.0
 PORT = 9876
 HEALTH = "/home/rocketmq/rocketmq-5.5.0/bin/health"
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-COMMAND_TIMEOUT_S = 60.0
-START_TIMEOUT_S = 40.0
+COMMAND_TIMEOUT_S = 180.0
+START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0
 # Built by the classic builder, which every engine has without a plug-in.
 CLASSIC_BUILDER = {"DOCKER_BUILDKIT": "0"}
@@ -73,7 +73,7 @@ def engine() -> Iterator[Engine]:
 
 def _answers(one: Engine) -> bool:
     try:
-        return bool(one.docker("info", "--format", "{{.ServerVersion}}", timeout_s=10).strip())
+        return bool(one.docker("info", "--format", "{{.ServerVersion}}", timeout_s=60).strip())
     except (CommandFailed, subprocess.TimeoutExpired):
         return False
 

@@ -9,7 +9,7 @@ from interop.docker.containers import Container
 from interop.docker.engine import Engine
 
 FILES = Path(__file__).parent / "compose"
-UP_TIMEOUT_S = 180.0
+UP_TIMEOUT_S = 400.0
 
 
 @dataclass

@@ -17,7 +17,7 @@ from interop.harness.wire import eventually
 from tests.behaviour import calls
 
 OVER_BASE_MAX = 90_000_000
-HEALTHY_WITHIN_S = 40.0
+HEALTHY_WITHIN_S = 120.0
 # Arbitrary users of Kubernetes and OpenShift, and root.
 USERS = {"root": "0:0", "any": "12345:23456", "OpenShift's": "1000650000:0"}
 

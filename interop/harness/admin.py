@@ -17,7 +17,7 @@ from interop.harness.process import Process
 
 MAIN = "org.apache.rocketmq.tools.command.MQAdminStartup"
 ENDING_AT_ONCE_MAX = 2
-PRINT_TIMEOUT_S = 60.0
+PRINT_TIMEOUT_S = 120.0
 
 
 @dataclass

@@ -32,7 +32,7 @@ class JavaClient:
         lines = self.process.text().split("\n")[:-1]
         return [line[len(word) :].strip() for line in lines if line.split(" ", 1)[0] == word]
 
-    def wait_for(self, word: str, count: int = 1, within_s: float = 60.0) -> list[str]:
+    def wait_for(self, word: str, count: int = 1, within_s: float = 120.0) -> list[str]:
         """Wait until this many lines of the word were printed; all values."""
 
         def enough() -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from interop.harness.clients import JavaClient
 
-FLOW_TIMEOUT_S = 90.0
+FLOW_TIMEOUT_S = 180.0
 
 
 def assert_each_arrives_once(producer: JavaClient, consumer: JavaClient, count: int) -> None:

@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 20.0
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 60.0
 
 
 class ProcessFailed(AssertionError):

@@ -7,7 +7,7 @@ import socket
 import threading
 
 CHUNK = 1 << 16
-CONNECT_TIMEOUT_S = 10.0
+CONNECT_TIMEOUT_S = 60.0
 
 
 class Relay:

@@ -13,6 +13,8 @@ from interop.harness.process import Process
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client
 
+# For minutes at most, so Java's second compiler costs more than it saves. Benchmarks leave these words out.
+FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 BOOT_LINE = r"The Name Server boot success\. serializeType=\w+, address \S*:(\d+)"
 
 
@@ -120,5 +122,5 @@ class JavaNameServer(NameServer):
     @classmethod
     def program(cls, options: Sequence[str] = ()) -> list[str]:
         jars = os.environ.get("ROCKETNS_JAVA_CLASSPATH") or maven.classpath("5.5.0")
-        return ["java", "-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-cp", jars, *options,
+        return ["java", "-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", *FIRST_COMPILER, "-cp", jars, *options,
                 "org.apache.rocketmq.namesrv.NamesrvStartup"]  # fmt: skip

@@ -50,7 +50,7 @@ class Supervisor:
             return self.notified.recv(1 << 16).decode()
         return None
 
-    def wait_for(self, text: str, within_s: float = 20.0) -> str:
+    def wait_for(self, text: str, within_s: float = 60.0) -> str:
         """The first notification that has this text. AssertionError if none comes in time."""
         ends = time.monotonic() + within_s
         heard = []

@@ -14,8 +14,6 @@ from interop.parity.language import Setup
 from interop.parity.setups import HOME, PEM
 from interop.parity.side import Side
 
-# The servers run for some minutes at most, so Java's first compiler is enough.
-JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 NO_LOG = '<configuration><root level="OFF"/></configuration>'
 
 
@@ -47,7 +45,7 @@ class Pair:
         options = [option.replace(HOME, str(home)) for option in setup.options]
         if kind is JavaNameServer:
             write_file(home / "logback.xml", NO_LOG)
-            options = [*JAVA_OPTIONS, f"-Drmq.logback.configurationFile={home}/logback.xml", *options]
+            options = [f"-Drmq.logback.configurationFile={home}/logback.xml", *options]
             options += ["-cp", classpath(CURRENT)]
         properties: dict[str, object] = {
             key: str(value).replace(HOME, str(home)) for key, value in setup.properties.items()

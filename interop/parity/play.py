@@ -15,8 +15,8 @@ from interop.parity.perform import perform
 from interop.parity.requests import Writer
 from interop.parity.side import CLOSED, SILENT, Outcome, Side
 
-EQUAL_WITHIN_S = 10.0
-UNTIL_WITHIN_S = 15.0
+EQUAL_WITHIN_S = 30.0
+UNTIL_WITHIN_S = 60.0
 QUESTIONS = "questions"
 SHOWN_MAX = 600
 

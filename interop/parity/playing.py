@@ -14,7 +14,7 @@ from interop.parity.side import Side
 
 # With a planted fault, there is no point in waiting long for equality.
 TAMPERED_WITHIN_S = 1.0
-PLAYS_MAX = 5
+PLAYS_MAX = 20
 
 
 def play(pair: Pair, scenario: Scenario, form: Form, tampered: Side | None = None) -> list[Difference]:

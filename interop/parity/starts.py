@@ -13,14 +13,14 @@ from interop.harness.java import CURRENT
 from interop.harness.maven import classpath
 from interop.harness.process import Process, ProcessFailed
 from interop.harness.servers import BOOT_LINE, MODES, JavaNameServer, NameServer
-from interop.parity.pair import JAVA_OPTIONS, NO_LOG, write_file
+from interop.parity.pair import NO_LOG, write_file
 from interop.parity.setups import HOME
 
 BOOT = r"^The Name Server boot success\. serializeType=\w+, address 127\.0\.0\.1:\d+$"
 BOOT_AT_IPV6 = r"^The Name Server boot success\. serializeType=\w+, address ::1:\d+$"
 USAGE = r"usage: mqnamesrv \[-c <arg>\] \[-h\] \[-n <arg>\] \[-p\]"
 LOADED = r"^load config properties file OK, .*ns\.properties$"
-ENDS_WITHIN_S = 60
+ENDS_WITHIN_S = 120
 EXIT_STATUS = "exit-status"
 
 
@@ -92,7 +92,7 @@ def start(one: Start, kind: type[NameServer], folder: Path) -> dict[str, object]
     if kind is JavaNameServer:
         write_file(folder / "logback.xml", NO_LOG)
         logging = f"-Drmq.logback.configurationFile={folder}/logback.xml"
-        options = [*JAVA_OPTIONS, logging, *options, "-cp", classpath(CURRENT)]
+        options = [logging, *options, "-cp", classpath(CURRENT)]
     env = {"ROCKETMQ_HOME": str(folder)} | dict(one.env)
     unset = {name: os.environ.pop(name) for name in one.unset if name in os.environ}
     env = {name: value for name, value in env.items() if name not in one.unset}

@@ -19,6 +19,11 @@ DAY_MS = 86_400_000
 LOSS_LOG_INTERVAL_MS = 60_000
 # A burst is handed over when it fills this part of the buffer, and otherwise with the next flush.
 EARLY_SHARE = 4
+# Beyond the buffer, for the last record of all, with a ``drop`` and an ``open`` before it.
+END_BYTES = 1_024
+
+
+Line = bytes  # `Buffer.bytes` hides the name of the type
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class Buffer:
         self._ns = ns
         self._writer = writer
         self._limits = limits
+        self._reserve_bytes = 0
         self._head = b'{"boot":%d,"seq":' % boot
         self._ts = b""
         self._epoch_ms = 0
@@ -110,7 +116,7 @@ class Buffer:
         return self._ended_bytes + self._handed_bytes + len(self._front)
 
     def _free_bytes(self) -> int:
-        return self._limits.buffer_bytes - self._writer.pending_bytes
+        return self._limits.buffer_bytes + self._reserve_bytes - self._writer.pending_bytes
 
     def _measure_room(self) -> None:
         """Set the size of the buffer at which `put` calls `_put_slowly`."""
@@ -197,8 +203,13 @@ class Buffer:
         if self._segment is not None or self._begin_file():
             self._state_loss()
 
-    def close(self, epoch_ms: int) -> None:
-        """End the file and hand over everything."""
+    def close(self, epoch_ms: int, last: Line | None = None) -> None:
+        """End the file and hand over everything. For ``last``, the last record, there is room in any case."""
+        if last is not None:
+            self._reserve_bytes = END_BYTES
+            self.at(epoch_ms)
+            self._room = 0
+            self.put(last)
         self.flush(epoch_ms)
         self._end_file()
 

@@ -79,12 +79,16 @@ class Journal:
         self._ns = ns
         self.is_started = False
 
-    def start(self, call_soon: Callable[[Callable[[], None]], object], filled: Reason | None = None) -> None:
+    def start(
+        self, call_soon: Callable[[Callable[[], None]], object], epoch_ms: int, filled: Reason | None = None
+    ) -> None:
         """Start the thread and let it open the first file. ``filled``: the tables are filled already, and from where.
 
-        ``call_soon`` may be called on any thread, and calls on control's. RuntimeError where control has ended.
+        ``epoch_ms`` is now: to fill the tables may have taken a while. ``call_soon`` may be called on any thread, and
+        calls on control's. RuntimeError where control has ended.
         """
         self.is_started = True
+        self._epoch_ms = epoch_ms
         self.writer.start(partial(self._note_written, call_soon))
         self.buffer.at(self._epoch_ms)
         self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": filled and True,
@@ -93,7 +97,7 @@ class Journal:
         if filled:
             self._effects.adopt()
             self._add_snapshot()
-            self._want_step()
+            self._step()  # at once: who goes in the next moment should be seen to have been there
         self.buffer.flush(self._epoch_ms)
 
     def _note_written(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
@@ -233,8 +237,7 @@ class Journal:
         if self.counts_lookups:
             for _ in self._write_lookups(*self._drain_lookups(epoch_ms)):
                 pass
-        self.buffer.put(encoding.columns("stop", {}))
-        self.buffer.close(epoch_ms)
+        self.buffer.close(epoch_ms, encoding.columns("stop", {}))
 
     def join(self) -> bool:
         """Wait at most `STOP_WITHIN_S` until everything is on disk. Whether it is."""

@@ -142,6 +142,8 @@ def _close_left(path: Path) -> Path | None:
     with path.open("r+b") as file:
         whole = _whole_lines_bytes(file.fileno())
         file.truncate(whole)
+        if whole:  # the disk must not keep the name of a closed file with the bytes of the open one
+            os.fsync(file.fileno())
     if not whole:
         path.unlink()
         return None
@@ -157,11 +159,9 @@ class RepairedFiles:
     paths: list[Path]
 
     def sync(self) -> None:
-        """Bring them and their names to the disk. Any thread."""
-        for path in self.paths:
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-            sync_folder(path.parent)
+        """Bring their names to the disk. Any thread."""
+        for folder in {path.parent for path in self.paths}:
+            sync_folder(folder)
 
 
 def _whole_lines_bytes(descriptor: int) -> int:

@@ -14,7 +14,7 @@ from rocketns.addressserver.http import CONNECTIONS_MAX, FIELD_BYTES_MAX, Accept
 from rocketns.server.listening import bind
 
 GET = b"GET /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\n\r\n"
-WAIT_S = 10.0
+WAIT_S = 50.0
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[bytes], Awaitable[Streams]]

@@ -36,7 +36,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 def ask(port: int, path: str = "/rocketmq/nsaddr", method: str = "GET") -> tuple[int, str]:
     """Status and body."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(method, path)
         answer = connection.getresponse()

@@ -33,7 +33,7 @@ class Http:
         self.port = port
 
     def ask(self, path: str, method: str = "GET", headers: dict[str, str] | None = None) -> Answer:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, headers=headers or {})
             answer = connection.getresponse()
@@ -42,13 +42,13 @@ class Http:
             connection.close()
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), 20)
+        return socket.create_connection(("127.0.0.1", self.port), 60)
 
     def raw(self, data: bytes) -> bytes:
         """What comes back on a new connection until it ends, or nothing more comes for a while."""
         with self.connect() as connection:
             connection.sendall(data)
-            connection.settimeout(5)
+            connection.settimeout(60)
             got = b""
             try:
                 while part := connection.recv(65536):

@@ -68,5 +68,5 @@ class Prometheus:
     def stop(self) -> None:
         """End the process."""
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(60)
         self._log.close()

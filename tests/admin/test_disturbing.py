@@ -61,5 +61,5 @@ def test_scrapers_that_never_rest_disturb_no_answer(managed: Managed, names: Nam
         finally:
             ends.set()
             for one in scrapers:
-                one.join(20)
+                one.join(60)
     assert set(statuses) == {200}

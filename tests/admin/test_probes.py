@@ -33,11 +33,11 @@ def test_a_control_thread_that_takes_no_turn_is_not_alive(managed: Managed, monk
 
     def hang() -> None:
         hangs.set()
-        goes_on.wait(20)
+        goes_on.wait(60)
 
     managed.loop.call_soon_threadsafe(hang)
     try:
-        assert hangs.wait(10)
+        assert hangs.wait(60)
         eventually(lambda: managed.http.ask("/livez").status == 503)
     finally:
         goes_on.set()

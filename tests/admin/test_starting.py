@@ -78,7 +78,7 @@ def test_a_server_without_a_management_port_imports_nothing_of_it() -> None:
         "import sys, rocketns.__main__, rocketns.admin.starting\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('aiohttp', 'prometheus_client', 'yarl')])"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert shown.stdout.strip() == "[]"
 
 

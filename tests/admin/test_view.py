@@ -96,7 +96,7 @@ def test_a_control_thread_that_hangs_makes_handlers_busy_not_hang(
 ) -> None:
     monkeypatch.setattr(views, "COPY_WITHIN_S", 0.2)
     goes_on = threading.Event()
-    managed.loop.call_soon_threadsafe(goes_on.wait, 20)
+    managed.loop.call_soon_threadsafe(goes_on.wait, 60)
 
     async def question(view: View) -> list[Any]:
         waiting = [view.look(lambda _: 1) for _ in range(views.LOOKS_MAX + 1)]

@@ -128,7 +128,7 @@ def test_no_product_environment(start_server: Start, names: Names) -> None:
     """B248: nothing is found."""
     server = start_server(TEST_MODE, options=["-Drocketmq.namesrv.addr="])
     with server.connect() as client:
-        client.socket.settimeout(30)
+        client.socket.settimeout(60)
         assert_not_found(ask_route(client, names.topic()), names.topic())
 
 

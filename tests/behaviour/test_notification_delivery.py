@@ -27,9 +27,10 @@ ON: dict[str, object] = {"notifyMinBrokerIdChanged": "true"}
 NOBODY = "192.0.2.1:10911"
 NO_ADDRESSES = ("a\0b:1", "host..name:1", ":1")
 NO_ADDRESSES_THAT_JAVA_THROWS_AT = ("", "nonsense", "127.0.0.1", "127.0.0.1:99999")
-QUICK_S = 1.0
+# Less than a connection to nobody takes to fail, which is 3 s.
+QUICK_S = 2.5
 GO_AWAY = 1500
-STOPS_WITHIN_S = 20.0  # Java closes its own connections first, which takes some seconds
+STOPS_WITHIN_S = 60.0  # Java closes its own connections first, which takes some seconds
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ Start = Callable[..., NameServer]
 
 GO_AWAY = 1500
 WAIT_S = 2
-SIGNALLED_S = 20.0  # Java closes its own connections first, which takes some seconds
+SIGNALLED_S = 60.0  # Java closes its own connections first, which takes some seconds
 GRACEFULLY: dict[str, object] = {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": WAIT_S}
 STOPPED = {"rocketns": 0, "java": 128 + signal.SIGTERM}
 ONEWAY = 2
@@ -102,7 +102,7 @@ def test_a_second_signal_ends_the_waiting(patient: NameServer) -> None:
         pytest.skip("the JVM runs its shutdown hooks to their end whatever signals come")
     with leaving(patient) as client:
         patient.process.signal(signal.SIGTERM)
-        assert patient.process.wait(5) == 0
+        assert patient.process.wait(30) == 0
         assert client.is_closed_by_server()
 
 
@@ -114,7 +114,7 @@ def test_no_waiting_by_default(start_server: Start, names: Names) -> None:
         began = time.monotonic()
         server.process.signal(signal.SIGTERM)
         assert server.process.wait() == STOPPED[server.kind]
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
         assert client.is_closed_by_server()
     server.start()
     with server.connect() as client:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +16,8 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 
 MB = 1 << 20
+POLL_S = 0.01
+BUSY_MACHINE_STOP_S = 60.0
 
 
 @dataclass
@@ -44,6 +49,25 @@ def cpu_seconds(server: NameServer) -> float:
     """What the process has worked since its start."""
     times = psutil.Process(server.pid).cpu_times()
     return float(times.user + times.system)
+
+
+def seconds_to_stop(popen: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> float:
+    """From the signal to the end with status 0, not counting the time in which other programs had the cores."""
+    began, waited, before = time.monotonic(), 0.0, waited_for_a_core(popen.pid)
+    popen.send_signal(number)
+    while popen.poll() is None and time.monotonic() < began + BUSY_MACHINE_STOP_S:
+        waited = max(waited, waited_for_a_core(popen.pid) - before)
+        time.sleep(POLL_S)
+    took = time.monotonic() - began
+    assert popen.wait(0) == 0
+    return took - waited
+
+
+def waited_for_a_core(pid: int) -> float:
+    """Seconds since its start in which the main thread could have run and had no core."""
+    with suppress(OSError, IndexError):  # it has ended
+        return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+    return 0.0
 
 
 @contextmanager

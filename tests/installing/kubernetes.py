@@ -21,7 +21,7 @@ from tests.check.source import ROOT
 CHART = ROOT / "packaging" / "helm" / "rocketns"
 MANIFESTS = ROOT / "packaging" / "kubernetes" / "rocketns.yaml"
 OLDEST = "1.25"
-HELM_TIMEOUT_S = 60
+HELM_TIMEOUT_S = 100
 Manifest = dict[str, Any]
 
 

@@ -66,7 +66,7 @@ def memory_journal(
     journal.steps = steps  # type: ignore[attr-defined]
     writer = journal.writer = MemoryWriter()
     journal.buffer._writer = writer
-    journal.start(lambda call: call(), filled)
+    journal.start(lambda call: call(), BOOT_MS, filled)
     return journal, writer
 
 

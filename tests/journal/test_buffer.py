@@ -123,6 +123,19 @@ def test_what_does_not_fit_is_lost_and_counted(writer: MemoryWriter, caplog: pyt
     assert caplog.text.count(f"{lost + 10} records of the journal were lost") == 1
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_there_is_room_for_the_last_record_though_the_buffer_is_full(writer: MemoryWriter, is_late: bool) -> None:
+    """Without it a stopped server looks like one that was killed. A file whose time is over has to begin before it."""
+    buffer = buffer_of(writer, 10_000)
+    writer.stuck = True
+    put(buffer, 1_000)
+    lost = buffer.lost
+    buffer.close(BOOT_MS + is_late * 10 * MINUTE_MS, b'"ev":"start"}')
+    records = writer.take()
+    assert [one["ev"] for one in records if one["ev"] != "stop"] == ["open", *["open"] * is_late, "drop", "start"]
+    assert sum(one.get("lost", 0) for one in records) == lost == records[-1]["seq"] - len(records)
+
+
 def test_the_bytes_that_wait_never_exceed_the_bound(writer: MemoryWriter) -> None:
     buffer = buffer_of(writer, 10_000)
     writer.stuck = True

@@ -20,7 +20,7 @@ from tests.journal.replay import Record, check_columns, check_sequence
 WRITE_MS = 20
 # The time by which an answer may be ahead of the disk: the interval, and some more on a busy machine.
 SYNCED_AFTER_S = 1.0
-WITHIN_S = 30
+WITHIN_S = 60
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_a_stop_does_not_wait_for_a_folder_that_cannot_be_written(
     server = start()
     begin = time.monotonic()
     assert server.stop() == 0
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 30
     assert "could not be written before the stop" in server.process.text()
 
 

@@ -88,3 +88,21 @@ def test_a_replaced_file_is_there_with_its_new_folder(disk: Disk) -> None:
     files.replace_with_backup(HOME / "a" / "namesrv" / "kv.json", [b"two"])
     disk.lose_power()
     assert (HOME / "a" / "namesrv" / "kv.json").read_bytes() == b"two"
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_a_repaired_file_has_no_torn_line_whichever_of_its_changes_the_disk_kept(disk: Disk, breaks: bool) -> None:
+    """Its name may reach the disk before its new end. Also where the first attempt to repair it failed."""
+    store = Store(HOME / "journal", "n1")
+    file = OpenFile(store, SEGMENT)
+    file.append(bytearray(b'{"seq":1}\n{"se'))
+    file.sync()
+    if breaks:
+        with pytest.MonkeyPatch.context() as failing:
+            failing.setattr(os, "fsync", raise_eio)
+            with pytest.raises(OSError, match="Input/output"):
+                store.repair()
+    store.repair()
+    files.sync_folder(store.folder(SEGMENT.day))
+    disk.lose_power()
+    assert store.closed_path(SEGMENT).read_bytes() == b'{"seq":1}\n'

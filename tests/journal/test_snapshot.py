@@ -11,6 +11,7 @@ from rocketns.journal import snapshot
 from rocketns.journal.journal import HOUR_MS, Journal
 from rocketns.journal.snapshot import Snapshot
 from rocketns.protocol.body.route import queue_data
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
 from tests.journal.replay import State, check_columns, check_sequence
@@ -238,3 +239,13 @@ def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
     pieces = list(Snapshot(manager.tables, journal._effects.members, {}, journal.buffer))
     assert sum(pieces) > 30_000  # each topic is work twice: when its name is noted and when it is written
     assert max(pieces) <= 1_000
+
+
+def test_what_a_server_restored_is_told_before_it_serves() -> None:
+    """A broker whose address refuses connections is gone a moment later, and was seen to be there."""
+    manager = filled(2, 100)
+    _, writer = memory_journal(manager.tables, filled=Reason.RESTORED)
+    state = State(lenient=True)
+    state.apply(writer.take())
+    assert state.snapshot_ended
+    state.check(manager.tables)

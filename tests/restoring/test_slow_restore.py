@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from rocketns.journal.restore import restoring
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route
+from tests.journal.files import records_of
 from tests.support.inprocess import TimedServer
 
 
@@ -37,7 +39,7 @@ def test_look_ups_are_answered_and_registrations_wait(
 
     def slow_restore(*given: object) -> object:
         server.clock.advance(1_500)  # so that the jobs of the first second run before peers are heard
-        may_end.wait(10)
+        may_end.wait(60)
         return real(*given)
 
     monkeypatch.setattr(first_routes, "UNHEARD_S", 1.2)
@@ -52,7 +54,26 @@ def test_look_ups_are_answered_and_registrations_wait(
             assert ask_route(asking, names.topic()).code == codes.SYSTEM_ERROR
             assert not waiting.done()
             may_end.set()
-            starting.result(10)
-            assert waiting.result(10).ext["masterAddr"] == names.addr()
+            starting.result(60)
+            assert waiting.result(60).ext["masterAddr"] == names.addr()
             assert ask_route(asking, names.topic()).code == 0
             assert ask_route(asking, "unknown").code == codes.TOPIC_NOT_EXIST
+
+
+def test_the_journal_begins_when_the_server_serves(
+    serve: Callable[..., TimedServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not when it began to look for routes: who compares name servers takes its tables for valid from then on."""
+    real = restoring.restore
+
+    def slow_restore(*given: object) -> object:
+        server.clock.advance(900)
+        return real(*given)
+
+    server = serve()
+    began_ms = server.clock.now().epoch_ms
+    server.stop()
+    monkeypatch.setattr(restoring, "restore", slow_restore)
+    serve().stop()
+    starts = [one["ts"] for one in records_of(tmp_path / "j") if one["ev"] == "start"]
+    assert starts == [began_ms * 1000, (began_ms + 900) * 1000]

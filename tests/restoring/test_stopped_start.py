@@ -31,7 +31,7 @@ def test_sigterm_ends_a_start_that_waits_for_another_name_server(tmp_path: Path)
             asking, _ = silent.accept()
             with asking:
                 process.signal(signal.SIGTERM)
-                assert process.wait(20) == 0
+                assert process.wait(60) == 0
         finally:
             process.kill()
     assert "stopped before the start came to its end" in process.text()
@@ -49,7 +49,7 @@ def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: p
         given_up = given[-1]
         assert isinstance(given_up, threading.Event)
         reading.set()
-        if given_up.wait(20):
+        if given_up.wait(60):
             ended.set()
 
     monkeypatch.setattr(restoring, "restore", slow_restore)
@@ -61,7 +61,7 @@ def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: p
     async def start_and_stop() -> None:
         controller = NamesrvController(Configuration.build(str(config), home=tmp_path))
         starting = asyncio.ensure_future(controller.start())
-        await asyncio.to_thread(reading.wait, 20)
+        await asyncio.to_thread(reading.wait, 60)
         starting.cancel()
         await asyncio.wait({starting})
         await controller.stop()

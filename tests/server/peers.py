@@ -10,7 +10,7 @@ from typing import Any
 from rocketns.server.outgoing.remoting_client import RemotingClient
 from tests.server.tls_configs import config
 
-WAIT_S = 5.0
+WAIT_S = 60.0
 # Reserved for documentation (RFC 5737): no host answers there.
 NOBODY = "192.0.2.1:10911"
 CLOSED = "127.0.0.1:1"
@@ -65,7 +65,7 @@ def run(test: Callable[[RemotingClient], Coroutine[Any, Any, None]], connect_tim
     async def closing() -> None:
         client = RemotingClient(config, connect_timeout_s)
         try:
-            await asyncio.wait_for(test(client), 30)
+            await asyncio.wait_for(test(client), 100)
         finally:
             client.close()
 

@@ -33,7 +33,7 @@ def test_a_change_that_cannot_be_published_is_answered_by_control(
     """From then on control answers all look-ups, from the tables."""
     names, later = Names(), Names()
     with server.connect() as client:
-        client.socket.settimeout(5)
+        client.socket.settimeout(60)
         monkeypatch.setattr(Publisher, "publish", fail)
         registered(client, names)
         heartbeat(client, names)
@@ -50,7 +50,7 @@ def test_a_change_that_cannot_be_published_is_answered_by_control(
 def test_a_change_that_cannot_be_logged_is_answered(server: TimedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     names = Names()
     with server.connect() as client:
-        client.socket.settimeout(5)
+        client.socket.settimeout(60)
         monkeypatch.setattr(delivery, "log_events", fail)
         registered(client, names)
         assert route(client, names.topic("T"))

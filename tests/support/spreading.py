@@ -39,7 +39,8 @@ ORDER = (
     *("interop/test_audit", "interop/test_clients_grpc", "interop/test_clients_acting", "interop/test_", PARITY),
     *("tests/soak", "tests/hostile", "tests/behaviour"),
 )
-# It measures how long honest peers wait for an answer, which is worth most when other tests leave the cores to it.
+# It measures how long honest peers wait for an answer, which is worth most when other tests leave the cores to it; its
+# modes do so one after the other.
 LAST_OF_ALL = "tests/hostile/test_adversary.py"
 MODE = re.compile(r"\[(reactors|asyncio)\b")
 LAST = re.compile(r"\[(.*)-(?:json|binary)-\d+\]$")
@@ -59,7 +60,7 @@ def group_of(test: str) -> str:
     if path.startswith("tests/pipeline/") and path not in WITH_A_CLUSTER:
         return "tests/pipeline"
     mode = MODE.search(name)
-    return f"{path} {mode[1]}" if mode else path
+    return f"{path} {mode[1]}" if mode and path != LAST_OF_ALL else path
 
 
 def _pair_of(test: str, name: str) -> str:

@@ -74,7 +74,7 @@ def with_servers(scripts: list[Scripted], test: Callable[[list[NameServer]], Cor
     """Run a test with these name servers."""
 
     async def running(client: RemotingClient) -> None:
-        async with asyncio.timeout(20), peer(scripts[0].serve) as one, peer(scripts[-1].serve) as other:
+        async with asyncio.timeout(60), peer(scripts[0].serve) as one, peer(scripts[-1].serve) as other:
             await test([NameServer(client, each.addr, SerializeType.JSON) for each in (one, other)])
 
     run(running)

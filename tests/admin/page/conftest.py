@@ -42,7 +42,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
                                            reduced_motion="reduce", has_touch=width < 600)  # fmt: skip
             stack.callback(context.close)
             page = context.new_page()
-            page.set_default_timeout(15_000)
+            page.set_default_timeout(60_000)
             home = f"http://127.0.0.1:{managed.http.port}"
             page.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
             page.on("pageerror", lambda error: problems.append(str(error)))

@@ -35,7 +35,7 @@ def registration(body: bytes, name: str, **more: str) -> bytes:
 
 def connection(port: int) -> socket.socket:
     """A socket, which is its own context manager. OSError where it is refused or too late."""
-    return socket.create_connection(("127.0.0.1", port), timeout=5)
+    return socket.create_connection(("127.0.0.1", port), timeout=30)
 
 
 def send_and_drain(port: int, data: bytes, times: int = 1) -> None:

@@ -58,7 +58,7 @@ class NameServerProcess(Process):
         self.listening: ListeningSocket | None = None
         self.controller: NamesrvController
         self.has_started = False
-        self.is_stopping = False
+        self.is_stopping = self.has_stopped = False
         self.started_us = server.world.now_us
         self._is_buried = False
 
@@ -110,6 +110,14 @@ class NameServerProcess(Process):
             return given
 
         controller.delivery.deliver = delivering  # type: ignore[method-assign]
+        if (journal := controller.journal) is not None:
+            start = journal.start
+
+            def starting(call_soon: Any, epoch_ms: int, filled: Any) -> None:
+                start(call_soon, epoch_ms, filled)
+                self.server.begun(self)
+
+            journal.start = starting  # type: ignore[method-assign]
 
     @property
     def journal(self) -> JournalWork | None:
@@ -170,7 +178,8 @@ class NameServerProcess(Process):
 class NameServer:
     """``process`` is the present run. ``buffer_bytes`` is a journal buffer smaller than a file may ask for.
 
-    ``changed``, ``started``, ``ended`` and ``lost_power`` are called with what happens to a process.
+    ``begun`` (its journal began), ``changed``, ``started``, ``ended``
+    and ``lost_power`` are called with what happens to a process.
     """
 
     def __init__(
@@ -191,6 +200,7 @@ class NameServer:
         self.config_path = self.home / "namesrv.conf"
         self.process: NameServerProcess | None = None
         self.changed: Callable[[NameServerProcess, list[Event], int], None] = lambda _process, _events, _seq: None
+        self.begun: Callable[[NameServerProcess], None] = lambda _process: None
         self.started: Callable[[NameServerProcess], None] = lambda _process: None
         self.ended: Callable[[NameServerProcess], None] = lambda _process: None
         self.lost_power: Callable[[NameServerProcess], None] = lambda _process: None
@@ -250,6 +260,7 @@ class NameServer:
 
     async def _stop(self, process: NameServerProcess) -> None:
         await process.controller.stop()
+        process.has_stopped = True
         process.die()
 
     def died(self, process: NameServerProcess) -> None:
