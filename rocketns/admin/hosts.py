@@ -3,6 +3,9 @@
 A page in a browser can have a name of its own that its owner suddenly points to this machine (DNS rebinding). The
 browser then lets that page read the answers. Its requests have that name as Host, so a name that nobody gave this
 server is answered 421. An address cannot be pointed elsewhere. A request without Host comes from no browser.
+
+Probes and metrics are for every name: they name no topic, address or client, and a scraper in another container asks by
+a name that this server does not know.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Iterable
 from aiohttp import web
 
 LOOPBACK = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
+OPEN = frozenset(("/metrics", "/livez", "/readyz"))
 SHOWN_CHARACTERS_MAX = 100
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)]|([A-Za-z0-9._-]+))(?::[0-9]{0,5})?")
 
@@ -27,7 +31,9 @@ class Hosts:
         self._endings = tuple(name for name in known if name.startswith("."))
 
     def check(self, request: web.Request) -> None:
-        """HTTPMisdirectedRequest if the request is for another server."""
+        """HTTPMisdirectedRequest if the request is for another server, and not `OPEN`."""
+        if request.path in OPEN:
+            return
         for given in request.headers.getall("Host", ()):
             if not self.has(given):
                 text = (f"this server has no name {given[:SHOWN_CHARACTERS_MAX]!r}: ask by its address, or add the "

@@ -11,7 +11,7 @@ from rocketns.config import AdminConfig
 from rocketns.errors import StartupError
 from tests.admin.conftest import Managed
 
-PATHS = ("/", "/metrics", "/livez", "/readyz", "/api/v1/config", "/api/v1/stream", "/page/main.js", "/nothing")
+PATHS = ("/", "/api/v1/config", "/api/v1/stream", "/page/main.js", "/nothing", "/metrics/", "//metrics")
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -26,7 +26,12 @@ def test_a_name_that_nobody_gave_it_is_answered_with_what_to_do_and_nothing_else
 
 @pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost", "LOCALHOST.:9877", "[::1]:9877", "10.1.2.3", "[fe80::1]"])
 def test_an_address_and_localhost_need_no_property(managed: Managed, host: str) -> None:
-    assert managed.http.ask("/livez", headers={"Host": host}).status == 200
+    assert managed.http.ask("/api/v1/status", headers={"Host": host}).status == 200
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/livez", "/readyz"])
+def test_scrapers_and_probes_may_ask_by_any_name(managed: Managed, path: str) -> None:
+    assert managed.http.ask(path, headers={"Host": "rocketns-0.rocketns.svc:9877"}).status == 200
 
 
 def test_a_request_of_http_1_0_needs_no_host(managed: Managed) -> None:
@@ -35,14 +40,16 @@ def test_a_request_of_http_1_0_needs_no_host(managed: Managed) -> None:
 
 def test_a_second_host_does_not_hide_the_first(managed: Managed) -> None:
     for hosts in ((b"localhost", b"evil.example"), (b"evil.example", b"localhost")):
-        answer = managed.http.raw(b"GET /livez HTTP/1.1\r\nHost: %b\r\nHost: %b\r\nConnection: close\r\n\r\n" % hosts)
+        answer = managed.http.raw(
+            b"GET /api/v1/status HTTP/1.1\r\nHost: %b\r\nHost: %b\r\nConnection: close\r\n\r\n" % hosts
+        )
         assert answer.split(b" ", 2)[1] in (b"400", b"421")
 
 
 def test_names_of_the_property_are_known_and_a_dot_stands_for_all_below(start_managed: Callable[..., Managed]) -> None:
     managed = start_managed({"rocketns.adminHosts": "ns-1.Example.com; .ns.svc"})
     asked = {"ns-1.example.COM:80": 200, "a.b.ns.svc": 200, "ns.svc": 421, "xns.svc": 421, "example.com": 421}
-    assert {host: managed.http.ask("/livez", headers={"Host": host}).status for host in asked} == asked
+    assert {host: managed.http.ask("/api/v1/status", headers={"Host": host}).status for host in asked} == asked
 
 
 NO_HOSTS = ("", "evil@localhost", "localhost:evil.example", "localhost:1:2", "localhost/", "[::1", "localhost\x00",
