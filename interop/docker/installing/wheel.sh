@@ -17,8 +17,11 @@ done
 kill $server
 wait $server || true
 
-/opt/venv/bin/pip install -q --only-binary :all: "$1[spark]"
+# pyspark is published as source, of which nothing is compiled.
+/opt/venv/bin/pip install -q --only-binary :all: --no-binary pyspark "$1[spark]"
 apt-get -qq update
+# Java's package makes links here, and images without manuals do not have the folder.
+mkdir -p /usr/share/man/man1
 DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends default-jre-headless > /dev/null
 /opt/venv/bin/rocketns audit demo --out /tmp/demo
 test -s /tmp/demo/report.html
