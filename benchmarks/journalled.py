@@ -1,4 +1,4 @@
-"""What the journal costs a look-up: CPU time of two servers, one with a journal, in turns.
+"""What the journal costs a lookup: CPU time of two servers, one with a journal, in turns.
 
 ``python -m benchmarks.journalled``. The same machine, load and routes; only ``journalPath`` differs.
 """
@@ -22,7 +22,7 @@ BROKERS, TOPICS = 4, 100
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the CPU time of one look-up on either server: the median over all rounds, and the difference."""
+    """Print the CPU time of one lookup on either server: the median over all rounds, and the difference."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.journalled", description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each server in a round (1)")
@@ -37,7 +37,7 @@ def main(words: Sequence[str]) -> int:
                 spent[name].append(load.cpu_us)
     without, with_journal = (statistics.median(spent[name]) for name in ("without", "with"))
     more = with_journal / without - 1
-    print(f"CPU time of a look-up: {without:.3f} us, with a journal {with_journal:.3f} us ({more:+.1%})")
+    print(f"CPU time of a lookup: {without:.3f} us, with a journal {with_journal:.3f} us ({more:+.1%})")
     print({name: [round(one, 3) for one in all_of] for name, all_of in spent.items()})
     return 0
 

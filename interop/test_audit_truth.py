@@ -77,7 +77,7 @@ def test_as_long_as_brokers_know_all_members_the_queues_are_those_of_the_audit(c
     assert set(compared.real["orphaned_ids"]) == orphaned
     assert set(compared.real["dup_ids"]) == dup
     assert compared.switched >= compared.opened - JITTER_MS
-    # The model of the same views without look-ups: the worst way is this one, the mean is over both ways.
+    # The model of the same views without lookups: the worst way is this one, the mean is over both ways.
     model = compared.impact["model"]
     assert (model["orphaned_mean"], model["orphaned_max"], model["dup_mean"], model["dup_max"]) == (3, 4, 1, 2)
 

@@ -18,15 +18,15 @@ from interop.harness.programs import Program, Start
 from interop.harness.servers import NameServer, ReactorServer
 from interop.test_clients_languages import GO, RUST
 
-SECTION = "route look-ups answered by reactors"
+SECTION = "route lookups answered by reactors"
 SHARE_MIN = 0.99
 LOOKUPS_MIN = 100
 TOPICS = [f"Steady-{n}" for n in range(300)]
-# Each of its programs sends to one topic only, with one or two look-ups, so many run one after the other.
+# Each of its programs sends to one topic only, with one or two lookups, so many run one after the other.
 RUST_RUNS = 100
 Record = Callable[[str, object], None]
 CLIENTS = ("Java", "Go", "Rust")
-COUNTED = re.compile(r"route look-ups: (\d+) answered by reactors, (\d+) handed over")
+COUNTED = re.compile(r"route lookups: (\d+) answered by reactors, (\d+) handed over")
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +109,6 @@ def assert_answered_by_reactors(server: NameServer, client: str, record_property
     assert counted, server.process.text()[-4000:]
     answered, handed_over = map(int, counted.groups())
     share = answered / (answered + handed_over)
-    record_property(f"print {SECTION}", f"{client}: {share:.1%} of {answered + handed_over:,} look-ups")
+    record_property(f"print {SECTION}", f"{client}: {share:.1%} of {answered + handed_over:,} lookups")
     assert answered + handed_over >= LOOKUPS_MIN
-    assert share >= SHARE_MIN, f"{handed_over} of {answered + handed_over} look-ups were handed over"
+    assert share >= SHARE_MIN, f"{handed_over} of {answered + handed_over} lookups were handed over"

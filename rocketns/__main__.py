@@ -190,7 +190,7 @@ def _spare_the_collector() -> None:
 def _let_reactors_go_first() -> None:
     """Give the reactors priority over this thread, the control thread, if both want the same core.
 
-    A registration of 10,000 topics takes milliseconds. A look-up that comes meanwhile would wait for the end of the
+    A registration of 10,000 topics takes milliseconds. A lookup that comes meanwhile would wait for the end of the
     control thread's time slice.
     """
     if sys.platform == "linux":  # on other systems a thread has no niceness of its own

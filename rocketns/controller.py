@@ -222,7 +222,7 @@ class NamesrvController:
         self.fleet.follow(self._listening.address[1])
 
     async def _let_peers_wait(self) -> None:
-        """Look-ups are answered SYSTEM_ERROR, and everything else waits."""
+        """Lookups are answered SYSTEM_ERROR, and everything else waits."""
         self.control.hold()
         await self._accept()
 

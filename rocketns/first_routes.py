@@ -74,7 +74,7 @@ class FirstRoutes:
         try:
             done, _ = await asyncio.wait({finding}, timeout=UNHEARD_S)
             if not done:
-                log.warning("restoring the routes takes long: until it ends, look-ups are answered SYSTEM_ERROR")
+                log.warning("restoring the routes takes long: until it ends, lookups are answered SYSTEM_ERROR")
                 await takes_long()
             return await finding
         finally:

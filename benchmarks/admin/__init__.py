@@ -1,1 +1,1 @@
-"""What the management port costs: look-ups with it and without it, memory, and a storm beside a thousand scrapers."""
+"""What the management port costs: lookups with it and without it, memory, and a storm beside a thousand scrapers."""

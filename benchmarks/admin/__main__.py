@@ -26,7 +26,7 @@ RESULTS = Path(__file__).parents[1] / "results" / "admin"
 def main() -> None:
     """Measure, print, and write the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.admin", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=30, help="of look-ups, off and on in turn (default: 30)")
+    parser.add_argument("--rounds", type=int, default=30, help="of lookups, off and on in turn (default: 30)")
     parser.add_argument("--seconds", type=float, default=0.5, help="of one measurement (default: 0.5)")
     given = parser.parse_args()
     about = facts({}) | {"commit": commit(), "command": f"python -m benchmarks.admin --rounds {given.rounds} "

@@ -1,4 +1,4 @@
-"""CPU time of the whole process for one look-up, off and on in turn, with a confidence interval of their ratio."""
+"""CPU time of the whole process for one lookup, off and on in turn, with a confidence interval of their ratio."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESAMPLED, SEED = 5000, 7
 
 
 def ratios(folder: Path, rounds: int, seconds: float) -> dict[str, list[float]]:
-    """CPU µs for a look-up in each round. The order changes from round to round."""
+    """CPU µs for a lookup in each round. The order changes from round to round."""
     off, on, _ = pair(folder)
     found: dict[str, list[float]] = {OFF: [], ON: []}
     try:

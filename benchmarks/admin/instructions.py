@@ -1,6 +1,6 @@
-"""Instructions of a reactor for one look-up, counted by callgrind: the same on a busy machine.
+"""Instructions of a reactor for one lookup, counted by callgrind: the same on a busy machine.
 
-They are those of the program. The kernel's part of a look-up, which is the larger one, is not in them, so that a share
+They are those of the program. The kernel's part of a lookup, which is the larger one, is not in them, so that a share
 of them overstates what the port costs.
 """
 
@@ -23,7 +23,7 @@ TOTAL = re.compile(r"^totals: (\d+)", re.M)
 
 
 def a_lookup(folder: Path, *, admin_port: int = 0) -> float:
-    """Instructions for one look-up: one connection with one outstanding, so each is a round of the reactor."""
+    """Instructions for one lookup: one connection with one outstanding, so each is a round of the reactor."""
     folder.mkdir(parents=True)
     out = folder / "callgrind.out"
     server = start(folder / "ns", admin_port=admin_port, prefix=(*CALLGRIND, f"--callgrind-out-file={out}"))

@@ -28,9 +28,9 @@ def page(result: dict[str, Any]) -> str:
 
 def _instructions(found: dict[str, float] | None) -> list[str]:
     if found is None:
-        return ["| instructions of a reactor for a look-up | | | valgrind is not installed | |"]
+        return ["| instructions of a reactor for a lookup | | | valgrind is not installed | |"]
     more = found[ON] / found[OFF] - 1
-    return [_row("instructions of a reactor for a look-up, one outstanding", f"{found[OFF]:,.1f}", f"{found[ON]:,.1f}",
+    return [_row("instructions of a reactor for a lookup, one outstanding", f"{found[OFF]:,.1f}", f"{found[ON]:,.1f}",
                  f"{more:+.2%}", "not more than +1 %")]  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def _cpu(found: dict[str, Sequence[float]]) -> str:
     ratio, low, high = interval(found[OFF], found[ON])
     off, on = (f"{statistics.median(found[key]):.3f}" for key in (OFF, ON))
     said = f"{ratio - 1:+.1%}, 95 % of {len(found[OFF])} rounds' medians: {low - 1:+.1%} to {high - 1:+.1%}"
-    return _row("CPU µs of the process for a look-up, 512 outstanding", off, on, said, "not more than +1 %")
+    return _row("CPU µs of the process for a lookup, 512 outstanding", off, on, said, "not more than +1 %")
 
 
 def _memory(found: dict[str, float]) -> list[str]:
@@ -62,7 +62,7 @@ def _row(*cells: str) -> str:
 
 def _storm(found: dict[str, list[dict[str, float]]]) -> list[str]:
     lines = [
-        "Look-ups at 2,000 a second while brokers with 10,000 topics register, µs, medians of the rounds:", "",
+        "Lookups at 2,000 a second while brokers with 10,000 topics register, µs, medians of the rounds:", "",
         _row("", *SHOWN), "|---" * (len(SHOWN) + 1) + "|",
     ]  # fmt: skip
     for what, rounds in found.items():

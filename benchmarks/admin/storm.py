@@ -1,4 +1,4 @@
-"""Latency of look-ups while brokers register: without the port, and with it beside a thousand scrapers that hang."""
+"""Latency of lookups while brokers register: without the port, and with it beside a thousand scrapers that hang."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Compared:
 
     @property
     def real(self) -> Row:
-        """The impact by the members that look-ups showed."""
+        """The impact by the members that lookups showed."""
         return self.impact["real"]
 
     def parts(self, t1: int, t2: int) -> list[Stretch]:

@@ -85,7 +85,7 @@ def wait_for_messages(deployment: Deployment) -> None:
 
 
 def wait_for_brokers(server: NameServer, names: set[str]) -> int:
-    """Until the name server has just these brokers; when that was. No route is asked for: look-ups are counted."""
+    """Until the name server has just these brokers; when that was. No route is asked for: lookups are counted."""
     eventually(lambda: set(brokers(server)) == names, WITHIN_S)
     return now_ms()
 

@@ -67,7 +67,7 @@ def ask(code: int, ext: Mapping[str, Any] | None = None, body: Body = b"", *, on
 
 
 def route_of(name: str = "T", ext: Mapping[str, Any] | None = None, **how: Any) -> Request:
-    """A look-up of an own topic; ``how`` goes to Request."""
+    """A lookup of an own topic; ``how`` goes to Request."""
     return Request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": own(name)} | dict(ext or {}), **how)
 
 

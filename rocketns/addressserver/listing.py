@@ -23,12 +23,12 @@ class Listing:
         self._answered_at_s = {addr: self._answered_at_s.get(addr) for addr in addresses}
 
     def answered(self, addr: str, now_s: float) -> None:
-        """It answered a look-up, so it is listed for a while."""
+        """It answered a lookup, so it is listed for a while."""
         if addr in self._answered_at_s:
             self._answered_at_s[addr] = now_s
 
     def refused(self, addr: str) -> None:
-        """It says itself that it answers no look-ups, so it is not listed."""
+        """It says itself that it answers no lookups, so it is not listed."""
         if addr in self._answered_at_s:
             self._answered_at_s[addr] = None
 
@@ -43,7 +43,7 @@ class Listing:
         for addr in sorted({*listed} - {*self._told}):
             log.info("the address server lists the name server %s", addr)
         for addr in sorted({*self._told} - {*listed}):
-            reason = "it answered no look-up lately" if addr in self._answered_at_s else "it was removed from the peers"
+            reason = "it answered no lookup lately" if addr in self._answered_at_s else "it was removed from the peers"
             log.warning("the address server does not list the name server %s any more: %s", addr, reason)
         if not listed and self._told:
             log.error("the address server lists no name server: brokers and clients keep the list that they have")

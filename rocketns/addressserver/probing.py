@@ -1,4 +1,4 @@
-"""Asks each name server of the cluster for a route, again and again: who answers look-ups is ready."""
+"""Asks each name server of the cluster for a route, again and again: who answers lookups is ready."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ class Probing:
         if answer.code in READY:
             self._listing.answered(addr, asyncio.get_running_loop().time())
         elif answer.code != ResponseCode.SYSTEM_BUSY:  # busy for a moment is no reason to send everyone elsewhere
-            log.debug("name server %s answered a look-up with code %d", addr, answer.code)
+            log.debug("name server %s answered a lookup with code %d", addr, answer.code)
             self._listing.refused(addr)

@@ -7,7 +7,7 @@ from rocketns.processor import client
 
 
 def why_not_ready(controller: NamesrvController) -> str | None:
-    """Any thread. None if look-ups are answered from complete tables, and the server wants to be asked."""
+    """Any thread. None if lookups are answered from complete tables, and the server wants to be asked."""
     if controller.context.restoring:
         return "the routes are being restored"
     if not controller.stalls.has_begun:

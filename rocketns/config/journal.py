@@ -56,11 +56,11 @@ class JournalConfig:
         long=True, low=BUFFER_BYTES_MIN, high=BUFFER_BYTES_MAX,
     )  # fmt: skip
     journal_lookup_seconds: int = prop(
-        60, "interval in which route look-ups are counted; 0 is no counting", START, unit="s", low=0, high=86_400
+        60, "interval in which route lookups are counted; 0 is no counting", START, unit="s", low=0, high=86_400
     )
-    journal_lookup_clients: bool = prop(False, "count route look-ups by client address as well", START)
+    journal_lookup_clients: bool = prop(False, "count route lookups by client address as well", START)
     journal_lookup_keys_max: int = prop(
-        20_000, "rows of counted look-ups in an interval", START, unit="rows", at_limit="the rest is one row",
+        20_000, "rows of counted lookups in an interval", START, unit="rows", at_limit="the rest is one row",
         low=0, high=10_000_000,
     )  # fmt: skip
 

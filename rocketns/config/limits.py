@@ -17,7 +17,7 @@ from rocketns.javatext import INT_MAX, parse_int
 PREFIX = "rocketns."
 FRAME_MAX_LENGTH = "com.rocketmq.remoting.frameMaxLength"
 FRAME_BYTES_MAX = 16 * 1024 * 1024
-FRAME_BYTES_MIN = 1024  # enough for a look-up and its answer; a registration needs more
+FRAME_BYTES_MIN = 1024  # enough for a lookup and its answer; a registration needs more
 BYTES_MIN, BYTES_MAX = 1 << 20, 1 << 40
 REACTORS_MAX = 8
 KV_BYTES_MAX = 1 << 30

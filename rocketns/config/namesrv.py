@@ -26,19 +26,19 @@ class NamesrvConfig:
     )
     product_env_name: str = prop("center", "environment that the cluster-test mode stands in for", UNUSED)
     cluster_test: bool = prop(
-        False, "cluster-test mode: every request is a route look-up; NAMESRV_ADDR is asked for missing topics", START,
+        False, "cluster-test mode: every request is a route lookup; NAMESRV_ADDR is asked for missing topics", START,
         kept=False,
     )  # fmt: skip
     order_message_enable: bool = prop(False, "add the order configuration of a topic to its route", LIVE)
     return_order_topic_config_to_broker: bool = prop(True, "send the ordered topics to registering brokers", LIVE)
     client_request_thread_pool_nums: int = prop(
-        8, "Java's threads for route look-ups", UNUSED, unit="threads", kept=THREADS_KEPT
+        8, "Java's threads for route lookups", UNUSED, unit="threads", kept=THREADS_KEPT
     )
     default_thread_pool_nums: int = prop(
         16, "Java's threads for all other requests", UNUSED, unit="threads", kept=THREADS_KEPT
     )
     client_request_thread_pool_queue_capacity: int = prop(
-        50_000, "route look-ups that may wait", START, unit="requests", at_limit=BUSY, low=1
+        50_000, "route lookups that may wait", START, unit="requests", at_limit=BUSY, low=1
     )
     default_thread_pool_queue_capacity: int = prop(
         10_000, "other requests that may wait", START, unit="requests", at_limit=BUSY, low=1
@@ -60,9 +60,9 @@ class NamesrvConfig:
     enable_controller_in_namesrv: bool = prop(
         False, "run a controller in this process: refused, run RocketMQ's own controller", START, kept=False
     )
-    need_wait_for_service: bool = prop(False, "refuse route look-ups until waitSecondsForService is over", LIVE)
+    need_wait_for_service: bool = prop(False, "refuse route lookups until waitSecondsForService is over", LIVE)
     wait_seconds_for_service: int = prop(
-        45, "time after the start in which needWaitForService refuses look-ups", LIVE, unit="s", kept=(0, 60)
+        45, "time after the start in which needWaitForService refuses lookups", LIVE, unit="s", kept=(0, 60)
     )
     delete_topic_with_broker_registration: bool = prop(
         False, "delete topics that a broker's registration no longer contains", LIVE

@@ -28,7 +28,7 @@ HOUR_MS = 3_600_000
 SNAPSHOT_PAUSE_MS = 60_000
 ALIVE_AFTER_MS = 60_000
 ALIVE = encoding.columns("alive", {})
-# Work that can wait (snapshots, rows of look-ups) is done in steps of about a millisecond. Between two steps control
+# Work that can wait (snapshots, rows of lookups) is done in steps of about a millisecond. Between two steps control
 # has the thread for four milliseconds.
 STEP_ENTRIES = 1_000
 STEP_PAUSE_S = 0.004
@@ -43,7 +43,7 @@ class Journal:
     """`start` is called before the server takes requests, `tick` every ``journalFsyncMs``.
 
     ``later(seconds, step)`` calls ``step`` on control's thread after that time. ``lookup_sources`` are counters of
-    look-ups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`.
+    lookups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class Journal:
             yield self.buffer.is_half_full
 
     def stop(self, epoch_ms: int) -> None:
-        """Write the look-ups since the last row and ``stop``, and hand everything over. Then call `join`."""
+        """Write the lookups since the last row and ``stop``, and hand everything over. Then call `join`."""
         self._work.clear()
         self.buffer.at(epoch_ms)
         if self.counts_lookups:

@@ -1,6 +1,6 @@
-"""Counts route look-ups: how often each topic was asked for in an interval, by which kind of client.
+"""Counts route lookups: how often each topic was asked for in an interval, by which kind of client.
 
-`count` is called for look-ups that control answers. `merge` adds those that the reactors counted.
+`count` is called for lookups that control answers. `merge` adds those that the reactors counted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LANGUAGE_CHARS_MAX = 32
 
 
 class LookupRow(NamedTuple):
-    """``n`` look-ups of a topic, of which ``miss`` found no route."""
+    """``n`` lookups of a topic, of which ``miss`` found no route."""
 
     topic: str | None
     client: str | None
@@ -39,7 +39,7 @@ class LookupCounters:
         self._rest = [0, 0]
 
     def count(self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool) -> None:
-        """Count one look-up. ``client`` is ip:port; ``missed``: it was answered "topic not exist"."""
+        """Count one lookup. ``client`` is ip:port; ``missed``: it was answered "topic not exist"."""
         key = (topic, client if self._by_client else None, language, version)
         counts = self._counts.get(key)
         if counts is None:

@@ -93,9 +93,9 @@ many records
     one, even of an empty table. The one after a ``drop`` comes at least a minute after the snapshot before it.
     Another one comes when the other records since the last one have ``journalSnapshotBytes``, and as many bytes as it.
 
-lookup: route look-ups in the interval that ended at ``ts``
+lookup: route lookups in the interval that ended at ``ts``
     ``topic``, ``client`` (ip:port as the socket shows it; null unless ``journalLookupClients``), ``lang`` and ``cv``
-    (language and protocol version as the request gives them, null where it gives none), ``n`` look-ups, ``miss`` of
+    (language and protocol version as the request gives them, null where it gives none), ``n`` lookups, ``miss`` of
     them answered "topic not exist", ``iv_ms`` length of the interval, shorter before a stop. What did not fit the
     bound ``journalLookupKeysMax`` is in one row with ``topic`` and ``client`` ``*`` and null ``lang`` and ``cv``.
 

@@ -1,4 +1,4 @@
-"""Route look-ups: ClientRequestProcessor with ZoneRouteRPCHook."""
+"""Route lookups: ClientRequestProcessor with ZoneRouteRPCHook."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def route_reply(command: RemotingCommand, route: TopicRouteData, *, standard: bo
 
 
 def is_ready(context: NamesrvContext, now: Now) -> bool:
-    """Whether the tables are filled and needWaitForService allows look-ups. Its properties are read each time."""
+    """Whether the tables are filled and needWaitForService allows lookups. Its properties are read each time."""
     config = context.configuration.namesrv
     if context.restoring:
         return False

@@ -27,7 +27,7 @@ class Now(NamedTuple):
 
 
 class LookupCounter(Protocol):
-    """Counts route look-ups by topic and client."""
+    """Counts route lookups by topic and client."""
 
     def count(
         self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool
@@ -105,7 +105,7 @@ class NamesrvContext:
     """The state of one name server. ``events`` collects the effects of mutations until `take_events`.
 
     ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
-    counts look-ups, None counts none. Without a ``registration_reader`` every
+    counts lookups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
     filled. ``release`` is the one of RocketMQ that answers stand for.
@@ -151,7 +151,7 @@ class NamesrvContext:
         self.going_away = False
 
     def note_restoring(self, *, restoring: bool) -> None:
-        """From now on look-ups are answered before the tables are filled, or the tables are filled."""
+        """From now on lookups are answered before the tables are filled, or the tables are filled."""
         self.restoring = restoring
 
     def forget_known_topics(self) -> None:

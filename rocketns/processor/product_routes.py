@@ -1,4 +1,4 @@
-"""ClusterTestRequestProcessor: every request is a look-up. The product environment is asked for unknown topics."""
+"""ClusterTestRequestProcessor: every request is a lookup. The product environment is asked for unknown topics."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ it.
 """
 
 HEALTH = """\
-One route look-up through the name server's own port, for health checks and scripts. A name server that starts,
+One route lookup through the name server's own port, for health checks and scripts. A name server that starts,
 waits for its brokers or drains is not ready.
 """
 
@@ -66,7 +66,7 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_get(commands)
     _add_diff(commands)
     _add_top(commands)
-    health = _command(commands, "health", "say whether a name server answers route look-ups", HEALTH)
+    health = _command(commands, "health", "say whether a name server answers route lookups", HEALTH)
     _add_addr(health)
     _add_common(health)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
@@ -101,7 +101,7 @@ def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
     diff.add_argument("--settle", type=_seconds, default=SETTLE_SECONDS, metavar="SECONDS",
                       help="a difference must last so long; 0 counts each; by default %(default)g")  # fmt: skip
     diff.add_argument("--lookups-per-second", type=_seconds, default=0, metavar="N",
-                      help="look-ups a second at each name server at most; 0, the default, is no limit")  # fmt: skip
+                      help="lookups a second at each name server at most; 0, the default, is no limit")  # fmt: skip
     _add_common(diff)
 
 

@@ -25,7 +25,7 @@ EXIT_STATUSES = {
     "get": ((EXIT_FOUND, "printed"), (EXIT_DIFFERENT, "the topic has no route"), _TROUBLE),
     "top": ((EXIT_FOUND, "as many rounds as --rounds were shown"), (EXIT_UNREADABLE, "a wrong option")),
     "health": (
-        (EXIT_FOUND, "it answers route look-ups"),
+        (EXIT_FOUND, "it answers route lookups"),
         (EXIT_DIFFERENT, "it answers, and is not ready; the message has its reason"),
         _TROUBLE,
     ),

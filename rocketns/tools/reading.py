@@ -14,7 +14,7 @@ from rocketns.protocol.bounds import JSON_VALUES_MAX
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
 
-# A Java name server answers 16 look-ups at a time with half the CPU time of one at a time.
+# A Java name server answers 16 lookups at a time with half the CPU time of one at a time.
 LOOKUPS_AT_ONCE = 16
 TOPICS_MAX = 500_000
 

@@ -68,6 +68,6 @@ def test_the_log_tells_each_change_once(listing: Listing, caplog: pytest.LogCapt
     gone = "WARNING the address server does not list the name server"
     assert told(100.0) == [f"{gone} ns-2:9876 any more: it was removed from the peers"]
     assert told(111.0) == [
-        f"{gone} ns-1:9876 any more: it answered no look-up lately",
+        f"{gone} ns-1:9876 any more: it answered no lookup lately",
         "ERROR the address server lists no name server: brokers and clients keep the list that they have",
     ]

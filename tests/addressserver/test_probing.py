@@ -19,7 +19,7 @@ from tests.server.peers import CLOSED, Serve, peer, run
 
 
 def answering(codes: list[int]) -> Serve:
-    """A name server that gives its look-ups these codes one after another, then nothing any more."""
+    """A name server that gives its lookups these codes one after another, then nothing any more."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while size := await reader.read(4):

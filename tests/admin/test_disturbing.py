@@ -24,7 +24,7 @@ def names() -> Names:
 
 
 def check_answers(client: Client, broker: Client, names: Names) -> None:
-    """Each look-up and each registration has its right answer."""
+    """Each lookup and each registration has its right answer."""
     for _ in range(ROUNDS):
         assert ask_route(client, names.topic("T")).code == 0
         assert ask_route(client, names.topic("none")).code == 17

@@ -24,7 +24,7 @@ DASHBOARD = ROOT / "packaging" / "grafana" / "rocketns.json"
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """It has scraped a server with a broker, look-ups and a journal several times."""
+    """It has scraped a server with a broker, lookups and a journal several times."""
     home, port = tmp_path_factory.mktemp("prometheus"), free_port()
     server = ReactorServer(home / "ns", {"rocketns.adminPort": port, "journalPath": home / "journal"})
     started = Prometheus(home / "prometheus", port)

@@ -43,7 +43,7 @@ def narrow_server(server_class: type[NameServer], tmp_path_factory: pytest.TempP
 def pipeline(client: Client, wanted: list[int]) -> list[Answer]:
     """Send requests of these codes in one piece on a connection that is known; the answers in request order.
 
-    The zone, which filters nothing, keeps look-ups from being answered before they come to a queue.
+    The zone, which filters nothing, keeps lookups from being answered before they come to a queue.
     """
     client.request(LIST)
     headers = (json_header(code, {"topic": "none", "__ZONE_NAME": ""}, opaque=n) for n, code in enumerate(wanted))
@@ -54,7 +54,7 @@ def pipeline(client: Client, wanted: list[int]) -> list[Answer]:
 
 
 def has_to_wait(server: NameServer, code: int) -> bool:
-    """Whether requests of the code always wait in a queue: reactors answer look-ups themselves, or hand them over."""
+    """Whether requests of the code always wait in a queue: reactors answer lookups themselves, or hand them over."""
     return code != ROUTE or server.mode != ReactorServer.mode
 
 

@@ -74,7 +74,7 @@ def test_an_empty_value(client: Client, names: Names) -> None:
 
 
 def test_a_route(client: Client, names: Names) -> None:
-    """B033: look-ups too."""
+    """B033: lookups too."""
     registered(client, names)
     assert_binary(ask_route(client, names.topic()), codes.SUCCESS)
 

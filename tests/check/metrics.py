@@ -28,7 +28,7 @@ and bytes. Counters begin with 0 at the start of the process. Histograms of time
 No label has names of topics, brokers or clients, so the number of series does not grow with them. More than
 {SERIES_MAX} series of one metric are left out, and `{CUT}` counts that. All who ask within a second get the same text.
 
-What is counted costs the reactors nothing but the look-ups that are measured, about one in 64. Counting begins at the
+What is counted costs the reactors nothing but the lookups that are measured, about one in 64. Counting begins at the
 start of the server and only where `rocketns.adminPort` is set.
 """
 

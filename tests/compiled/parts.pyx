@@ -1,4 +1,4 @@
-"""The compiled parts one by one, as no Python of the product calls them: look-ups, bodies, hashes, a reactor's clock."""
+"""The compiled parts one by one, as no Python of the product calls them: lookups, bodies, hashes, a reactor's clock."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -68,7 +68,7 @@ def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type,
 
 
 def answer_often(RouteSlots slots, const unsigned char[::1] frame, int64_t times):
-    """For benchmarks: recognise and answer one look-up so often; the bytes of all answers."""
+    """For benchmarks: recognise and answer one lookup so often; the bytes of all answers."""
     cdef RouteRequest request
     cdef Answer written
     cdef bytearray out = bytearray(1 << 20)

@@ -98,7 +98,7 @@ cdef class Watcher:
         cdef RouteRequest request
         cdef bint changed = False
         if not recognise_request(&look_up[0], <size_t>look_up.shape[0], &request):
-            raise ValueError("no look-up that reactors answer")
+            raise ValueError("no lookup that reactors answer")
         with nogil:
             pthread_mutex_lock(&self.second)
             store(&self.has_begun, 1)

@@ -139,7 +139,7 @@ def test_the_lower_water_mark_is_the_lower_one(low: int, high: int, expected: tu
 
 @pytest.mark.parametrize("bad", ["0", "-1", "x", "1023", "9" * 30])
 def test_a_frame_length_that_serves_nobody_is_refused(bad: str) -> None:
-    """B053: Java's property, which no frame of a look-up fits into then."""
+    """B053: Java's property, which no frame of a lookup fits into then."""
     with pytest.raises(StartupError, match=f"{FRAME_MAX_LENGTH} is '{bad}', but must be a number from 1024 to"):
         Limits().update({}, {FRAME_MAX_LENGTH: bad})
 

@@ -67,7 +67,7 @@ def test_what_cannot_be_composed_is_handed_over(world: PublishedWorld, topic: st
 
 
 def is_ordinary(frame: bytes) -> bool:
-    """A look-up with a JSON header without blanks, with what clients write into it and a topic in printable ASCII."""
+    """A lookup with a JSON header without blanks, with what clients write into it and a topic in printable ASCII."""
     header = split(frame)[0]
     if frame[4] != JSON or not header.startswith(b'{"code":105,') or not header.isascii() or b"\\" in header:
         return False

@@ -166,25 +166,25 @@ def moved_about(server: LiveServer) -> Iterator[None]:
         yield
 
 
-@given(st.lists(st.sampled_from(["look-up", "other", "half", "move"]), min_size=2, max_size=25))
+@given(st.lists(st.sampled_from(["lookup", "other", "half", "move"]), min_size=2, max_size=25))
 @settings(max_examples=60)
 def test_a_stream_over_two_reactors_is_answered_in_its_order(streaming: LiveServer, steps: list[str]) -> None:
     """Each frame is answered once, with moves between and inside frames. Lookups keep their order, and so do others."""
-    asked: dict[str, list[int]] = {"look-up": [], "other": []}
+    asked: dict[str, list[int]] = {"lookup": [], "other": []}
     moves, rest = moved_about(streaming), b""
     with streaming.connect() as client:
         for opaque, step in enumerate(steps):
             if step == "move":
                 next(moves)
                 continue
-            asked["other" if step == "other" else "look-up"].append(opaque)
+            asked["other" if step == "other" else "lookup"].append(opaque)
             one = frame(json_header(206, opaque=opaque)) if step == "other" else look_up(CLIENTS[0], "T", opaque)
             cut = len(one) // 2 if step == "half" else len(one)
             client.send(rest + one[:cut])
             rest = one[cut:]
         client.send(rest)
         answers = [client.receive() for _ in range(sum(map(len, asked.values())))]
-    assert [one.opaque for one in answers if one.code == 17] == asked["look-up"]
+    assert [one.opaque for one in answers if one.code == 17] == asked["lookup"]
     assert [one.opaque for one in answers if one.code != 17] == asked["other"]
 
 

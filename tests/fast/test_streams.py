@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 
 @st.composite
 def requests(draw: st.DrawFn) -> list[bytes]:
-    """Look-ups for reactors, look-ups for control, and others; each with an opaque of its own."""
+    """Lookups for reactors, lookups for control, and others; each with an opaque of its own."""
     kinds = draw(st.lists(st.sampled_from(["fast", "fast", "fast", "zone", "other"]), min_size=1, max_size=40))
     frames = []
     for opaque, kind in enumerate(kinds):

@@ -161,7 +161,7 @@ def in_test_mode(start_server: StartServer, product_port: int) -> NameServer:
 # Where the product environment has no core for a while, LOOKUPS_MAX lookups wait for it, and the next one is not asked.
 @pytest.mark.flaky(reruns=2)
 def test_a_client_is_answered_while_others_flood_in_the_cluster_test_mode(start_server: StartServer) -> None:
-    """Each of its look-ups goes to the product environment's name server, as those of the others do."""
+    """Each of its lookups goes to the product environment's name server, as those of the others do."""
     product, names = start_server(), Names()
     with product.connect() as broker:
         registered(broker, names)

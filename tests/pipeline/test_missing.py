@@ -1,4 +1,4 @@
-"""Bursts of look-ups of topics that do not exist."""
+"""Bursts of lookups of topics that do not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a synthetic fleet did to brokers, name servers and look-ups is what the jobs say, and nothing else is."""
+"""What a synthetic fleet did to brokers, name servers and lookups is what the jobs say, and nothing else is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where restoring takes longer than a second: look-ups are answered SYSTEM_ERROR, and everything else waits."""
+"""Where restoring takes longer than a second: lookups are answered SYSTEM_ERROR, and everything else waits."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class NewClients:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_clients_see_no_restart(tmp_path: Path, names: Names, number: signal.Signals) -> None:
-    """Every look-up is answered with the route, though the broker does not come back."""
+    """Every lookup is answered with the route, though the broker does not come back."""
     properties = {"journalPath": tmp_path / "j", "journalNs": "n1", "rocketns.askUnconfirmed": "false"}
     with Supervisor(str(tmp_path / "notify")) as supervisor:
         server = RocketnsServer(tmp_path / "ns", properties, supervisor=supervisor)

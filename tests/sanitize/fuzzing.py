@@ -31,7 +31,7 @@ COUNTED = ("whole", "recognised", "recognised by likeness", "answered", "handed 
 
 
 def corpus() -> list[bytes]:
-    """Look-ups of every client, and other requests."""
+    """Lookups of every client, and other requests."""
     topics = [*TOPICS, "static", "filtered", "T" * 1024]
     frames = [look_up(client, topic, opaque) for client in CLIENTS for topic in topics for opaque in (7, -1)]
     body = register_body([topic_config("T1")])

@@ -28,7 +28,7 @@ A name server's *running time* is that in which it was neither dead nor stopped.
     start with ``rocketns.restore`` has the topics, members and switches that were there at the last record on the disk;
     nothing is compared if that record is in the middle of a change, or if records were lost. A broker that was restored
     and is not heard has ``confirmSeconds`` instead of its time-out in (b) and (c), and 8 s if its address can refuse.
-(f) A look-up by the compiled slots gives the bytes of the Python reference, in both dialects.
+(f) A lookup by the compiled slots gives the bytes of the Python reference, in both dialects.
 (g) Queues, the journal's buffer, connections and unfinished frames stay within their limits. Nothing is kept of a
     connection that is gone. No loop goes round more than 10,000 times a second.
 

@@ -121,7 +121,7 @@ class Reader:
 
 
 class Auditor:
-    """Takes the reactors' counts of look-ups while they grow, as the journal does."""
+    """Takes the reactors' counts of lookups while they grow, as the journal does."""
 
     def __init__(self, server: LiveServer) -> None:
         self.server, self.counted = server, 0
@@ -134,7 +134,7 @@ class Auditor:
         time.sleep(0.02)
 
     def has_all(self) -> bool:
-        """Whether every look-up was counted once, now that no more come."""
+        """Whether every lookup was counted once, now that no more come."""
         self.act()
         return self.counted == self.server.answered_by_reactors()
 

@@ -91,7 +91,7 @@ class LiveServer:
         return self.call(process)
 
     def answered_by_reactors(self) -> int:
-        """Look-ups so far."""
+        """Lookups so far."""
         reactors = self.controller.reactors
         assert reactors is not None
         return sum(map(sum, reactors.counters()))

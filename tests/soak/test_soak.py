@@ -24,7 +24,7 @@ READERS = 4
 
 
 def counting(journal: Path) -> dict[str, object]:
-    """Properties with which look-ups are counted, by client too; the interval ends when the test takes them."""
+    """Properties with which lookups are counted, by client too; the interval ends when the test takes them."""
     return {"journalPath": journal, "journalLookupClients": "true", "journalLookupSeconds": 86_400}
 
 
@@ -52,7 +52,7 @@ def test_every_answer_is_true_while_everything_changes(tmp_path: Path, capsys: p
         assert answered > sum(reader.answers for reader in readers) / 2
         total += answered
         with capsys.disabled():
-            print(f"\nsoak round {number + 1}: {answered} look-ups answered by reactors; {dict(counts)}", end="")
+            print(f"\nsoak round {number + 1}: {answered} lookups answered by reactors; {dict(counts)}", end="")
     assert total
 
 

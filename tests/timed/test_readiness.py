@@ -1,4 +1,4 @@
-"""needWaitForService: look-ups are refused until waitSecondsForService has passed."""
+"""needWaitForService: lookups are refused until waitSecondsForService has passed."""
 
 from __future__ import annotations
 

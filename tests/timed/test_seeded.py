@@ -18,7 +18,7 @@ CONFIRM_S = 30
 
 
 def everything(client: Client, names: Names) -> dict[str, object]:
-    """What a look-up can ask: the bytes of each route, the groups, the topics."""
+    """What a lookup can ask: the bytes of each route, the groups, the topics."""
     topics = sorted(topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER))
     assert names.topic("T") in topics
     ext = {"acceptStandardJsonOnly": "true"}

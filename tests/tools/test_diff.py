@@ -119,7 +119,7 @@ def test_more_topics_than_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_pace_is_kept() -> None:
-    """20 look-ups a second: the third one waits for a tenth of a second."""
+    """20 lookups a second: the third one waits for a tenth of a second."""
 
     async def test(servers: list[NameServer]) -> None:
         began = asyncio.get_running_loop().time()

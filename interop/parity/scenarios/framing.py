@@ -117,7 +117,7 @@ def _narrow() -> Iterator[Scenario]:
         data = frame(header, b"x" * (65_536 + extra - 8 - len(header)))
         yield Scenario(f"frame-limit-{65_536 + extra}", "B053", (Ask(data), cluster_info(on="later")),
                        setup="narrow", forms=ONE_FORM)  # fmt: skip
-    at_once = Differs("look-ups-without-a-queue", "OVERLOAD", "^(?!.*OVERLOAD)", mode="reactors")
+    at_once = Differs("lookups-without-a-queue", "OVERLOAD", "^(?!.*OVERLOAD)", mode="reactors")
     for code, differs, attempts in ((105, at_once, 20), (206, None, 1)):
         # The other pool's request among them is answered whatever the flood does.
         flood = tuple(Request(code, {"topic": "none"}) for _ in range(400))

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from rocketns._fast.codec.compact_json cimport Text
 
-# A look-up that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or NO_LANGUAGE.
+# A lookup that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or NO_LANGUAGE.
 cdef struct RouteRequest:
     Text topic
     Text opaque_digits

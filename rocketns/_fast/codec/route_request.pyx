@@ -248,7 +248,7 @@ cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil
 
 
 cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
-    """Whether a whole frame, as `wire.frame_size` found it, is a look-up that needs no reference."""
+    """Whether a whole frame, as `wire.frame_size` found it, is a lookup that needs no reference."""
     cdef Cursor cursor
     cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
     cdef size_t header_length = word & HEADER_LENGTH_MASK
@@ -291,7 +291,7 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
 cdef bint follows_layout(
     const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request
 ) noexcept nogil:
-    """Whether a frame is a look-up like the one that the layout was learnt from."""
+    """Whether a frame is a lookup like the one that the layout was learnt from."""
     cdef Cursor cursor
     cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
     cdef const uint8_t *expected = layout.data

@@ -16,7 +16,7 @@ cdef struct Connection:
     int fd
     uint32_t index  # in the reactor's connection table
     uint32_t generation
-    char *address  # where look-ups are counted by client, else NULL
+    char *address  # where lookups are counted by client, else NULL
     uint64_t address_hash
     Message *close_notice  # CLOSED, for control, which knows the connection. Made early, so memory cannot lack later
     # What it waits for.
@@ -36,7 +36,7 @@ cdef struct Connection:
     int ending  # messages.Ending
     bint is_ending  # to be closed when its output is sent
     bint is_failed  # to be closed at the end of this turn
-    # What its look-ups look like.
+    # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt
     # Its buffers.

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memmove
 from rocketns._fast.system.assertions cimport assert_equal
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
 
-# An idle connection takes this, its close notice and, where look-ups are counted by client, its address.
+# An idle connection takes this, its close notice and, where lookups are counted by client, its address.
 assert_equal(sizeof(Connection), 216)
 assert_equal(sizeof(Message), 56)
 

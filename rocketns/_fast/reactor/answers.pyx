@@ -1,4 +1,4 @@
-"""Answering look-ups: recognised by the layout of earlier ones, written into the reactor's scratch, sent together.
+"""Answering lookups: recognised by the layout of earlier ones, written into the reactor's scratch, sent together.
 
 All functions are for the reactor's thread.
 """
@@ -46,7 +46,7 @@ cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
 cdef bint recognise(
     Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size, RouteRequest *request
 ) noexcept nogil:
-    """Reactor thread only. Try the layout of the connection's earlier look-ups first."""
+    """Reactor thread only. Try the layout of the connection's earlier lookups first."""
     if connection.layout and follows_layout(frame, size, &reactor.layouts[connection.layout - 1], request):
         return True
     if not recognise_request(frame, size, request):
@@ -122,10 +122,10 @@ cdef void answer_in_output(
 
 
 cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
-    """Reactor thread only. Answer a look-up; False where the frame is for control.
+    """Reactor thread only. Answer a lookup; False where the frame is for control.
 
-    With a request at control (`in_flight`), look-ups go there too, behind it: what a peer sends takes effect in its
-    order. `in_flight` counts down when control's answer is in the output, so the next look-up is answered behind it.
+    With a request at control (`in_flight`), lookups go there too, behind it: what a peer sends takes effect in its
+    order. `in_flight` counts down when control's answer is in the output, so the next lookup is answered behind it.
     """
     cdef RouteRequest request
     cdef Answer written

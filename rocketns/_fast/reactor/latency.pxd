@@ -1,8 +1,8 @@
-"""How long look-ups take, measured in a sample of the loop's rounds.
+"""How long lookups take, measured in a sample of the loop's rounds.
 
-In a sampled round the clock is read when `epoll_wait` returns, and after each connection's turn. So a look-up's time
+In a sampled round the clock is read when `epoll_wait` returns, and after each connection's turn. So a lookup's time
 begins when its socket was seen to be ready, and ends when its answer was given to the socket. It contains the turns of
-the connections before it. All look-ups of one turn have the same time. Other rounds read no clock.
+the connections before it. All lookups of one turn have the same time. Other rounds read no clock.
 
 About one round in SAMPLED is a sample. The distance varies, so that no rhythm of the clients' requests is met again
 and again. All functions are for the reactor's thread.
@@ -32,7 +32,7 @@ cdef inline int64_t begin_sample(Reactor *reactor) noexcept nogil:
 
 
 cdef inline void end_sample(Reactor *reactor, int64_t began_ns, int64_t answered, int64_t absent) noexcept nogil:
-    """Reactor thread only. So many look-ups, with a route and without, were answered now."""
+    """Reactor thread only. So many lookups, with a route and without, were answered now."""
     cdef int64_t took_ns = monotonic_ns() - began_ns
     cdef int bucket = 0
     while bucket < LATENCY_BUCKETS - 1 and took_ns > reactor.shared.latency_bounds_ns[bucket]:

@@ -22,7 +22,7 @@ cdef enum:
     LAYOUTS = 16
     SCRATCH_BYTES = 128 * 1024
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
-    LATENCY_BUCKETS = 17  # of the times of look-ups; the last one has no bound
+    LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
 
 # Sizes in bytes, all from the configuration. Fixed.
 cdef struct Limits:
@@ -49,11 +49,11 @@ cdef struct Shared:
     int reactor_count
     uint32_t counted_keys_max
     bint counts_clients
-    bint samples  # whether look-ups are measured, see latency.pxd
+    bint samples  # whether lookups are measured, see latency.pxd
     int64_t latency_bounds_ns[LATENCY_BUCKETS]  # of all buckets but the last
     Owner control  # the thread of control, for debug builds
     # Written by control, read by reactors. Atomic.
-    int64_t enabled  # 0: every look-up is handed over
+    int64_t enabled  # 0: every lookup is handed over
     int64_t clock_ms  # -1, or the time that a test sets
     int64_t idle_ms_max  # of new connections
     int64_t dealt_to  # the first so many reactors get new connections
@@ -89,9 +89,9 @@ cdef struct Reactor:
     int64_t messages_handled
     int64_t carried  # connections
     int64_t rounds  # times that all ready sockets were served
-    int64_t answered  # look-ups with a route
-    int64_t absent  # look-ups without one
-    int64_t latency[2][LATENCY_BUCKETS]  # sampled look-ups with a route [0] and without [1], by their time
+    int64_t answered  # lookups with a route
+    int64_t absent  # lookups without one
+    int64_t latency[2][LATENCY_BUCKETS]  # sampled lookups with a route [0] and without [1], by their time
     int64_t latency_ns[2]  # their times added up
     # Reactor thread only, from here on.
     Owner thread  # for debug builds

@@ -110,21 +110,21 @@ class Reactors:
         """Close the connections that had no byte for their limit."""
 
     def enable(self, enabled: bool) -> None:
-        """Whether reactors answer look-ups; otherwise, as at first, they hand all over."""
+        """Whether reactors answer lookups; otherwise, as at first, they hand all over."""
 
     def count_lookups(self, keys_max: int, by_client: bool) -> None:
-        """Count the look-ups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
+        """Count the lookups answered, at most ``keys_max`` keys a reactor. Only before any loop runs."""
 
     def measure_lookups(self, bounds_ns: list[int]) -> None:
-        """Sample the times of look-ups, in buckets with these 16 upper bounds. Only before any loop runs."""
+        """Sample the times of lookups, in buckets with these 16 upper bounds. Only before any loop runs."""
 
     def latencies(self) -> list[tuple[list[int], int]]:
-        """Of look-ups with a route, and of those without: the sampled ones by bucket, and their nanoseconds in all."""
+        """Of lookups with a route, and of those without: the sampled ones by bucket, and their nanoseconds in all."""
 
     def drain_lookups(self) -> tuple[list[tuple[str, str | None, int, int, int, int]], int, int]:
-        """Rows that were counted since the last call; and look-ups and misses that found no room among the rows.
+        """Rows that were counted since the last call; and lookups and misses that found no room among the rows.
 
-        A row: topic, client where counts are kept by client, language code or -1, version, look-ups, misses.
+        A row: topic, client where counts are kept by client, language code or -1, version, lookups, misses.
         """
 
     def stop(self) -> None:
@@ -163,4 +163,4 @@ class Reactors:
         """Connections beyond ``connections_max``, which were closed at once."""
 
     def counters(self) -> list[tuple[int, int]]:
-        """For each reactor: look-ups answered with a route, and with "topic not exist"."""
+        """For each reactor: lookups answered with a route, and with "topic not exist"."""

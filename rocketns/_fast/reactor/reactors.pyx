@@ -327,7 +327,7 @@ cdef class Reactors:
         return measured
 
     def drain_lookups(self):
-        """Control only. Tables are made and freed outside the mutex, which the reactor holds for each look-up."""
+        """Control only. Tables are made and freed outside the mutex, which the reactor holds for each lookup."""
         cdef Counts old, new
         cdef list rows = []
         cdef int64_t lookups = 0, misses = 0

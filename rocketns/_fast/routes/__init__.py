@@ -1,1 +1,1 @@
-"""What reactors read of the tables: fragments, slots and the look-up in them."""
+"""What reactors read of the tables: fragments, slots and the lookup in them."""

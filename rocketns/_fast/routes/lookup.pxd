@@ -1,4 +1,4 @@
-"""From a recognised look-up to its answer."""
+"""From a recognised lookup to its answer."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t

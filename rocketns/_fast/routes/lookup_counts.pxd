@@ -1,4 +1,4 @@
-"""Counters of look-ups by topic, kind of client and, if wanted, client: one table for each reactor, of bounded size.
+"""Counters of lookups by topic, kind of client and, if wanted, client: one table for each reactor, of bounded size.
 
 A reactor counts with its `routes_mutex` held. Control swaps the table for an empty one under the same mutex, and reads
 the full one afterwards, when no reactor has it.

@@ -42,7 +42,7 @@ def put_queues(dict topics not None, str broker_name not None, dict queues not N
             changes.append(new_change(change, topic, None, new))
             continue
         count = len(brokers)
-        old = brokers.setdefault(broker_name, new)  # one look-up, new or not
+        old = brokers.setdefault(broker_name, new)  # one lookup, new or not
         if len(brokers) != count:
             changes.append(new_change(change, topic, None, new))
         elif overwrite and old is not new and old != new:

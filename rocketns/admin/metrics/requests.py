@@ -1,4 +1,4 @@
-"""Requests, look-ups, registrations and heartbeats."""
+"""Requests, lookups, registrations and heartbeats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def names_of(code: int, result: int) -> tuple[str, str]:
 
 
 def _by_reactors(scene: Scene) -> tuple[int, int]:
-    """Look-ups that reactors answered: with a route, and without."""
+    """Lookups that reactors answered: with a route, and without."""
     reactors = scene.controller.reactors
     counted = [] if reactors is None else reactors.counters()
     return sum(found for found, _ in counted), sum(missing for _, missing in counted)
@@ -83,17 +83,17 @@ FAMILIES: tuple[Family, ...] = (
         "the wait in the queue. Only requests that control answers.", _durations, {"code": CODE, "result": RESULT},
     ),
     counter(
-        "rocketns_lookups_total", "Route look-ups answered.", _lookups,
+        "rocketns_lookups_total", "Route lookups answered.", _lookups,
         {"by": "`reactors` or `control`", "result": FOUND + "; `refused`: any other answer"},
     ),
     counter(
         "rocketns_lookups_handed_over_total",
-        "Route look-ups that reactors gave to control, because they cannot compose the answer, or because an earlier "
+        "Route lookups that reactors gave to control, because they cannot compose the answer, or because an earlier "
         "request of the connection waits there.", _handed_over,
     ),
     histogram(
         "rocketns_lookup_duration_seconds",
-        "Time of look-ups that reactors answer: from the moment when the socket is seen to be readable until the "
+        "Time of lookups that reactors answer: from the moment when the socket is seen to be readable until the "
         "answer is given to the socket. A sample: about one in 64 rounds of a reactor's loop is measured.",
         _lookup_durations, {"result": FOUND},
     ),

@@ -93,7 +93,7 @@ class Control:
         return self._gate.is_closed
 
     def hold(self) -> None:
-        """Answer look-ups only. Everything else waits for `release`, and what its connection sends after it."""
+        """Answer lookups only. Everything else waits for `release`, and what its connection sends after it."""
         self._gate.close()
 
     def release(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-# Seconds. The reactors measure look-ups in buckets with the same bounds.
+# Seconds. The reactors measure lookups in buckets with the same bounds.
 BOUNDS_S = (
     0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001,
     0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0,

@@ -70,7 +70,7 @@ class NameServer:
         return None if answer is None else answer.body or b""
 
     async def why_not_ready(self) -> str | None:
-        """The check of `/readyz`, by the name server protocol. None if route look-ups are answered."""
+        """The check of `/readyz`, by the name server protocol. None if route lookups are answered."""
         also = {ResponseCode.TOPIC_NOT_EXIST, *NOT_READY}
         answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": HEALTH_TOPIC}, also)
         return NOT_READY.get(answer.code)

@@ -1,6 +1,6 @@
 """Connections that the name server opens itself (NettyRemotingClient): one for each address, kept and reused.
 
-Used for min-broker-id notifications, whose receivers' addresses come from registrations, and for look-ups in the
+Used for min-broker-id notifications, whose receivers' addresses come from registrations, and for lookups in the
 cluster-test mode. No caller waits: a frame that cannot be sent is dropped and logged.
 """
 

@@ -1,4 +1,4 @@
-"""Whether the reactors answer route look-ups by themselves."""
+"""Whether the reactors answer route lookups by themselves."""
 
 from __future__ import annotations
 

@@ -177,5 +177,5 @@ class ReactorTransport:
         self._listening.close()
         self._listening = None
         counted = self._reactors.counters()
-        log.info("route look-ups: %d answered by reactors, %d handed over",
+        log.info("route lookups: %d answered by reactors, %d handed over",
                  sum(map(sum, counted)), self.lookups_handed_over)  # fmt: skip

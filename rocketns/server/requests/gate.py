@@ -1,4 +1,4 @@
-"""The requests that wait while the tables are being filled at the start. Look-ups are answered at once: "not ready".
+"""The requests that wait while the tables are being filled at the start. Lookups are answered at once: "not ready".
 
 A broker acts on the first answer that it gets, so its registration waits. A client that is answered asks elsewhere.
 """
@@ -21,7 +21,7 @@ class Gate:
         self.is_closed = True
 
     def holds(self, connection: Connection, waiting: Waiting) -> bool:
-        """Whether a frame must wait: also a look-up behind a frame that does."""
+        """Whether a frame must wait: also a lookup behind a frame that does."""
         return self.is_closed and (not waiting.is_look_up or connection in self._frames)
 
     def keep(self, connection: Connection, frames: list[Waiting]) -> None:

@@ -3,7 +3,7 @@
 The frames of a connection are taken in their order. Hosts take turns by the time that each has cost control so far, and
 so do the connections of a host. So a peer waits for its own requests, and more connections give a host no more time.
 
-Java has a bounded queue for each of its two thread pools, for route look-ups and for the rest. A frame whose queue is
+Java has a bounded queue for each of its two thread pools, for route lookups and for the rest. A frame whose queue is
 full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue still takes the
 first request of each connection.
 """
@@ -57,7 +57,7 @@ class Waiting:
 
 
 class _Line:
-    """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for look-ups [1]."""
+    """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for lookups [1]."""
 
     __slots__ = ("frames", "host", "owed_ns", "queued")
 

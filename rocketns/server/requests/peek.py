@@ -18,8 +18,8 @@ _BINARY_LOOK_UP = RequestCode.GET_ROUTEINFO_BY_TOPIC.to_bytes(2, "big")
 
 
 def seems_look_up(frame: bytes | memoryview) -> bool:
-    """Whether the frame is a route look-up as clients write it. It decides only the queue in which the frame counts."""
-    if isinstance(frame, memoryview):  # far larger than a look-up
+    """Whether the frame is a route lookup as clients write it. It decides only the queue in which the frame counts."""
+    if isinstance(frame, memoryview):  # far larger than a lookup
         return False
     return frame.find(_JSON_LOOK_UP, _HEAD, _LOOK_UP_ENDS) > 0 or frame.startswith(_BINARY_LOOK_UP, _HEAD)
 

@@ -17,7 +17,7 @@ from rocketns.server.seeding.own import is_own
 
 log = logging.getLogger("rocketns.seeding")
 
-# A Java name server answers 16 look-ups at a time with half the CPU time of one at a time.
+# A Java name server answers 16 lookups at a time with half the CPU time of one at a time.
 LOOKUPS_AT_ONCE = 16
 # Queue data of one topic on one broker. 300 brokers with 10,000 topics each have 3 million.
 ENTRIES_MAX = 5_000_000

@@ -40,7 +40,7 @@ class TlsContexts:
         self._loaded = False
         self.certificate_ends_s: float | None = None
         self.load_failures = 0
-        self._making = ThreadPoolExecutor(1, "tls")  # not the loop's executor, which slow DNS look-ups may fill
+        self._making = ThreadPoolExecutor(1, "tls")  # not the loop's executor, which slow DNS lookups may fill
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: list[WhenReady] = []
         self._trust = config.server.trust_cert_path

@@ -14,7 +14,7 @@ _shtab_rocketns_commands() {
     completion:'bash:  source <(rocketns completion bash)'
     diff:'Compare the brokers, the routes of all topics and the order configuration of several name servers, Java'"'"'s or rocketns.'
     get:'print what a name server, Java'"'"'s or rocketns, has'
-    health:'One route look-up through the name server'"'"'s own port, for health checks and scripts. A name server that starts,'
+    health:'One route lookup through the name server'"'"'s own port, for health checks and scripts. A name server that starts,'
     top:'Brokers of several name servers, Java'"'"'s or rocketns, side by side: where they differ, and what changed lately. With rich'
   )
   _describe 'rocketns commands' _commands
@@ -53,7 +53,7 @@ _shtab_rocketns_options=(
   "--log-files[log to \~\/logs\/rocketmqlogs\/namesrv.log as Java does\; by default to standard output]"
   "--log-level[DEBUG, INFO, WARNING, ERROR\; by default INFO]:<arg>:(DEBUG INFO WARNING ERROR)"
   "--log-format[text, as Java\'s log, or json\: one object a line, times in UTC\; by default text]:<arg>:(text json)"
-  "--reactors[threads that may carry plain connections and answer route look-ups, 0 to 8\; by default one for each core\; 0 lets the asyncio loop carry all. Takes precedence over rocketns.reactors]:<n>:"
+  "--reactors[threads that may carry plain connections and answer route lookups, 0 to 8\; by default one for each core\; 0 lets the asyncio loop carry all. Takes precedence over rocketns.reactors]:<n>:"
   "(- : *)--version[print the version and exit]"
 )
 
@@ -119,6 +119,7 @@ _shtab_rocketns_audit_run_options=(
   "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
   "--from[start of the observation, in UTC unless it has a zone (default\: the first record)]:TIME:"
   "--to[end of the observation, exclusive (default\: what the journals of all live name servers have reached)]:TIME:"
+  "--whole[compute everything again. Without it a run takes over what earlier runs computed of days that have not changed since\; the results are the same. So is a run with --from or --to]"
   "--min-window[shorter disagreements are left out\: a registration reaches the name servers one after another (default\: 5s)]:DURATION:"
   "--groups[sizes of consumer groups that the impact is computed for, over every way to spread their members over the name servers (default\: 2,3,4). Groups whose members the journals name are computed as they really were, whatever their size]:N,N:"
   "--dead-days[days without a lookup after which a topic is called dead (default\: 7)]:DAYS:"
@@ -161,7 +162,7 @@ _shtab_rocketns_completion_defaults_added=0
 _shtab_rocketns_diff_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--settle[a difference must last so long\; 0 counts each\; by default 5]:SECONDS:"
-  "--lookups-per-second[look-ups a second at each name server at most\; 0, the default, is no limit]:N:"
+  "--lookups-per-second[lookups a second at each name server at most\; 0, the default, is no limit]:N:"
   "--json[print JSON, for programs]"
   "--timeout[time for each answer\; by default 10]:SECONDS:"
   "*-D[a system property for TLS, as of the server\: -Dtls.enable\=true]:<name>=<value>:"

@@ -114,7 +114,7 @@ def configuring(port: int) -> None:
 
 
 def looking_up(port: int) -> None:
-    """Look-ups as fast as they go."""
+    """Lookups as fast as they go."""
     send_and_drain(port, frame(json_header(ROUTE, {"topic": "T0"})) * 2_000)
 
 

@@ -65,7 +65,7 @@ class Honest:
             registered(client, names)
             while not self.over.wait(PAUSE_S):
                 self.waits.measure("a known broker's registration", lambda: registered(client, names))
-                self.waits.measure("a look-up", lambda: found(ask_route(client, names.topic("T")).code))
+                self.waits.measure("a lookup", lambda: found(ask_route(client, names.topic("T")).code))
 
     def _comes(self) -> None:
         while not self.over.wait(PAUSE_S):
@@ -75,7 +75,7 @@ class Honest:
 
     def _begin(self, client: Client, names: Names) -> None:
         self.waits.measure("a new broker's first registration", lambda: registered(client, names))
-        self.waits.measure("a new client's look-up", lambda: found(ask_route(client, names.topic("T")).code))
+        self.waits.measure("a new client's lookup", lambda: found(ask_route(client, names.topic("T")).code))
 
 
 def found(code: int) -> None:

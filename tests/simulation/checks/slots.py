@@ -1,4 +1,4 @@
-"""Invariant (f): a look-up by the compiled slots gives the bytes of the Python reference."""
+"""Invariant (f): a lookup by the compiled slots gives the bytes of the Python reference."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ function showFigures(status) {
     ["broker groups", count(status.groups), ""],
     ["topics", count(status.topics), ""],
     ["connections", count(status.connections), ""],
-    ["look-ups / s", perSecond(status, "lookups"), ""],
+    ["lookups / s", perSecond(status, "lookups"), ""],
     ["registrations / s", perSecond(status, "registrations"), ""],
     ["requests waiting", count(status.waitingRequests), ""],
     ["running for", age(status.now - status.started), ""],
