@@ -25,9 +25,6 @@ from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 
 EXIT_USAGE = 1
-# As the first word these start another program.
-AUDIT = "audit"
-TOOLS = ("get", "diff", "top", "health", "completion")
 
 USAGE = (
     "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] "

@@ -75,7 +75,7 @@ def test_admin_address_decides_where_it_listens(start_managed: Callable[..., Man
 
 def test_a_server_without_a_management_port_imports_nothing_of_it() -> None:
     code = (
-        "import sys, rocketns.__main__, rocketns.admin.starting\n"
+        "import sys, rocketns.startup, rocketns.admin.starting\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('aiohttp', 'prometheus_client', 'yarl')])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.servers import AsyncioServer, ReactorServer
-from rocketns.__main__ import CONTROL_NICENESS
+from rocketns.startup import CONTROL_NICENESS
 
 NICENESS_MAX = 19
 

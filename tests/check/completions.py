@@ -9,6 +9,7 @@ import argparse
 
 import shtab
 
+from rocketns import __main__ as programs
 from rocketns import cli
 from rocketns.pipeline.cli import arguments as audit
 from rocketns.tools import arguments as tools
@@ -28,7 +29,9 @@ def _whole() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(dest="command", parser_class=tools.Parser)
     tools.add_commands(commands)
     built = audit.build()
-    commands.add_parser(cli.AUDIT, parents=[built], add_help=False, help="compare the journals of several name servers")
+    commands.add_parser(
+        programs.AUDIT, parents=[built], add_help=False, help="compare the journals of several name servers"
+    )
     return whole
 
 

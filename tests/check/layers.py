@@ -1,12 +1,13 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
 [addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor
-→ server → addressserver → [first_routes, controller] → admin → [cli, logs, signals] → __main__
+→ server → addressserver → [first_routes, controller] → admin → [cli, logs] → startup
+→ __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
 what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps; the journal, because a start
-reads millions. ``server`` has all rooms. Nothing else needs one, but for ``__main__``, which sets up the memory
+reads millions. ``server`` has all rooms. Nothing else needs one, but for ``startup``, which sets up the memory
 allocation.
 """
 
@@ -26,7 +27,8 @@ ORDER = (
     {"addressserver"},
     {"first_routes", "controller"},
     {"admin"},
-    {"cli", "logs", "signals"},
+    {"cli", "logs"},
+    {"startup"},
     {"__main__"},
 )
 # Beside the order: what they may import of it, and who may import them.
@@ -41,9 +43,9 @@ ROOMS_OF = {
     "routeinfo": {"routes"},
     "server": set(ROOMS),
     "admin": {"connections"},  # the reasons for which reactors close connections
-    "__main__": {"system"},
+    "startup": {"system"},
 }
-IMPORTERS_OF_JOURNAL = {"first_routes", "controller", "admin", "__main__"}
+IMPORTERS_OF_JOURNAL = {"first_routes", "controller", "admin"}
 # When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
 OTHER_PROGRAMS = {"pipeline", "tools"}
 IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}

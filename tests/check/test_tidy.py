@@ -116,7 +116,7 @@ def test_a_crowded_folder_is_found(tmp_path: Path, modules: int, is_crowded: boo
         (tidy.extensions_without_contracts, "rocketns/_fast/a.pyx", DOC + "cdef int f() nogil:\n    return 1\n"),
         (tidy.extensions_without_contracts, "rocketns/_fast/a.pyx", DOC + "cdef class _A:\n    pass\n"),
         (tidy.missing_docstrings, "rocketns/a.py", DOC + "def _f():\n    pass\n"),
-        (tidy.prints, "rocketns/__main__.py", "print(1)\n"),
+        (tidy.prints, "rocketns/startup.py", "print(1)\n"),
         (tidy.machine_paths, "Dockerfile", "VOLUME /root/namesrv\n"),
         (tidy.machine_paths, "Dockerfile", "WORKDIR /home/rocketmq\nCOPY . /opt/work/x\nRUN ls ${A}/work/b"),
     ],

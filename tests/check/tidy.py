@@ -24,7 +24,7 @@ CYTHON_FUNCTION = re.compile(r"^(\s*)(?:cp?def|def)\s+[^:=]*?(\w+)\s*\(")
 # What a compiled module gives Python callers: a function, an enum, a class. One with an underscore is the module's own.
 FOR_PYTHON = re.compile(r"^(?:def|cpdef \w+|cdef class) (?!_)\w+", re.MULTILINE)
 MAY_PRINT = {
-    "rocketns/__main__.py", "rocketns/cli.py", "rocketns/pipeline/cli/audit.py", "rocketns/tools/output.py"
+    "rocketns/startup.py", "rocketns/cli.py", "rocketns/pipeline/cli/audit.py", "rocketns/tools/output.py"
 }  # fmt: skip
 
 Found = Iterator[str]

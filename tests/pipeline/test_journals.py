@@ -80,7 +80,7 @@ def test_files_hold_all_records_and_begin_with_open(tmp_path: Path) -> None:
     assert all('"ev": "open"' in part[0] for part in lines)
 
 
-@pytest.mark.parametrize("module", ["rocketns.__main__", "rocketns.controller"])
+@pytest.mark.parametrize("module", ["rocketns.__main__", "rocketns.startup"])
 def test_the_name_server_loads_nothing_of_spark(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j')))"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)

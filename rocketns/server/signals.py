@@ -1,4 +1,4 @@
-"""SIGQUIT prints the stacks of all threads, SIGHUP re-reads files, other signals do nothing. `__main__` has SIGTERM."""
+"""SIGQUIT prints the stacks of all threads, SIGHUP re-reads files, other signals do nothing. `startup` has SIGTERM."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from rocketns import __version__
 from rocketns.logtext import one_line
 
-log = logging.getLogger("rocketns.signals")
+log = logging.getLogger("rocketns.server.signals")
 
 # By default these end the process. Without SIGPIPE and SIGXFSZ the write fails instead.
 IGNORED = (

@@ -1,0 +1,188 @@
+"""NamesrvStartup: arguments → configuration → controller → exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import faulthandler
+import gc
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from rocketns import cli
+from rocketns._fast.system.allocation import give_back_large_blocks
+from rocketns.addressserver.server import AddressServer
+from rocketns.admin.starting import make_admin
+from rocketns.config import Configuration
+from rocketns.config.system import system_properties
+from rocketns.controller import NamesrvController
+from rocketns.errors import StartupError
+from rocketns.logs import LogWriter, log_folder, start_logging
+from rocketns.logtext import escape, one_line
+from rocketns.server import listening, signals
+from rocketns.server.supervisor import Supervisor
+
+log = logging.getLogger("rocketns.main")
+
+# New objects before the garbage collector runs. A broker's first registration makes 20,000 objects that stay. With
+# Python's default of 700 the collector would walk them 30 times, and sometimes the whole tables.
+GC_YOUNG_OBJECTS = 20_000
+GC_YOUNG_ROUNDS, GC_OLD_ROUNDS = 20, 50
+# How much nicer the control thread is than the reactors.
+CONTROL_NICENESS = 5
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run until a signal; return the exit status."""
+    options = cli.parse(arguments)
+    system = system_properties(os.environ, options.system)
+    home = Path(system.get("user.home") or Path.home())
+    try:
+        configuration = _configure(options, system, home)
+        if options.print_config_items:
+            for name, value in configuration.items().items():
+                print(escape(f"{name}={value}"))
+            return 0
+        return _run_logged(configuration, options, home)
+    except StartupError as error:
+        print(one_line(f"rocketns cannot start: {error}"), file=sys.stderr)
+        return error.exit_status
+
+
+def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:
+    configuration = Configuration.build(options.config_file, home=home, system=system, environment=os.environ)
+    if options.reactors is not None:
+        configuration.limits.reactors = options.reactors
+    if options.config_file is not None:
+        _say(f"load config properties file OK, {options.config_file}")
+    return configuration
+
+
+def _run_logged(configuration: Configuration, options: cli.Options, home: Path) -> int:
+    signals.ignore_others()
+    try:
+        listener = start_logging(
+            options.log_level, log_folder(home) if options.log_files else None, as_json=options.log_format == "json"
+        )
+    except OSError as error:
+        raise StartupError(f"the log file cannot be written: {error}") from error
+    try:
+        if options.log_format != "json":
+            log.info("times in this log are GMT+8, as in the log of the Java name server")
+        for sentence in configuration.passed_over_system_properties():
+            log.warning("command line: %s", sentence)
+        return asyncio.run(_serve(configuration, listener))
+    finally:
+        listener.stop()
+
+
+async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    give_back_large_blocks()
+    gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
+    supervisor = Supervisor(os.environ, os.getpid())
+    controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
+    address_server = AddressServer(configuration) if configuration.discovery.address_server else None
+    _say_that_it_lives(controller, supervisor)
+    admin = make_admin(controller, CONTROL_NICENESS, log_writer)
+    if admin is not None:
+        admin.start()
+    signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))
+    if await _started(controller, stop):
+        signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
+        _settle_down(controller)
+        await _serve_until(stop, controller, address_server, supervisor)
+    await controller.stop()
+    if admin is not None:
+        admin.stop()
+    return 0
+
+
+async def _serve_until(
+    stop: asyncio.Event, controller: NamesrvController, address_server: AddressServer | None, supervisor: Supervisor
+) -> None:
+    """From the boot line to the end of a graceful shutdown, which a second signal cuts short."""
+    if address_server is not None:
+        address_server.start()
+    _say(controller.boot_line())
+    supervisor.ready(controller.boot_line())
+    await stop.wait()
+    supervisor.stopping()
+    stop.clear()
+    await controller.go_away(stop)
+    if address_server is not None:
+        address_server.stop()
+
+
+async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
+    """Whether the server started before a signal wanted its end: reading the routes may take long. StartupError."""
+    starting, stopping = asyncio.ensure_future(controller.start()), asyncio.ensure_future(stop.wait())
+    await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    log.info("stopped before the start came to its end")
+    starting.cancel()
+    await asyncio.wait({starting})
+    return False
+
+
+def _say_that_it_lives(controller: NamesrvController, supervisor: Supervisor) -> None:
+    """From the control thread. If it hangs, the supervisor sends SIGABRT, which prints all stacks and ends it."""
+    if supervisor.alive_every_ms:
+        faulthandler.enable()
+        controller.every(supervisor.alive_every_ms, "supervisor", supervisor.alive)
+
+
+def _reread(
+    controller: NamesrvController, address_server: AddressServer | None, log_writer: LogWriter, supervisor: Supervisor
+) -> None:
+    """SIGHUP: open the log file again, re-read the TLS files and the live part of the configuration."""
+    supervisor.reloading()
+    log_writer.reopen()
+    controller.reread()
+    if address_server is not None:
+        address_server.reread()
+    supervisor.reloaded()
+
+
+def _settle_down(controller: NamesrvController) -> None:
+    """What waits until the start is over, which is short and alone."""
+    _spare_the_collector()
+    if controller.reactors is not None:
+        _let_reactors_go_first()
+
+
+def _spare_the_collector() -> None:
+    """The objects of the start stay until the end, so the collector never walks them again."""
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(GC_YOUNG_OBJECTS, GC_YOUNG_ROUNDS, GC_OLD_ROUNDS)
+
+
+def _let_reactors_go_first() -> None:
+    """Give the reactors priority over this thread, the control thread, if both want the same core.
+
+    A registration of 10,000 topics takes milliseconds. A lookup that comes meanwhile would wait for the end of the
+    control thread's time slice.
+    """
+    if sys.platform == "linux":  # on other systems a thread has no niceness of its own
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + CONTROL_NICENESS)
+
+
+def _say(line: str) -> None:
+    """Write the line to standard output in one piece, because the log thread writes there too."""
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError):  # the server also runs if nobody reads the line
+            os.write(sys.stdout.fileno(), f"{one_line(line)}\n".encode("utf-8", "backslashreplace"))
