@@ -19,6 +19,7 @@ cpdef enum Kind:
     HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [number: descriptor]
     MOVED = 15  # a connection that was OPENED has a new id, in `moment`
     TAKEN = 20  # the peer took the answers that a REPLY asked about
+    LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
     EXCESS = 22  # close the largest connection of control's loop [number: kind of bytes]
     # To a reactor, from control or from another reactor.
     ADD = 5  # a new connection [number: descriptor]

@@ -8,9 +8,10 @@ from libc.string cimport memcpy
 
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport output_space, unsent
+from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.lookup_counts cimport count_lookup
-from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES
+from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
 from rocketns._fast.codec.route_request cimport RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
@@ -51,10 +52,20 @@ cdef bint recognise(
         return True
     if not recognise_request(frame, size, request):
         return False
+    if connection.layouts_learnt == 0 and reactor.shared.tells_clients:
+        tell_client(reactor, connection, request)
     if connection.layouts_learnt < LEARNT_MAX:
         connection.layouts_learnt += 1
         connection.layout = find_layout(reactor, frame, size, request)
     return True
+
+
+cdef void tell_client(Reactor *reactor, Connection *connection, const RouteRequest *request) noexcept nogil:
+    """Reactor thread only. Where memory lacks, nobody is told."""
+    cdef Message *message = new_message(LOOKED_UP, id_of(reactor, connection))
+    if message != NULL:
+        message.number, message.moment = request.language_code, request.version
+        push(&reactor.shared.to_control, message)
 
 
 cdef uint8_t find_layout(

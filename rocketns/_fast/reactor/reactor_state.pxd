@@ -50,6 +50,7 @@ cdef struct Shared:
     uint32_t counted_keys_max
     bint counts_clients
     bint samples  # whether lookups are measured, see latency.pxd
+    bint tells_clients  # whether control is told the language and version of a connection's first lookup
     int64_t latency_bounds_ns[LATENCY_BUCKETS]  # of all buckets but the last
     Owner control  # the thread of control, for debug builds
     # Written by control, read by reactors. Atomic.

@@ -52,7 +52,7 @@ class Reactors:
     def fileno(self) -> int:
         """Readable when there is something to `take`."""
 
-    def take(self, most: int) -> list[tuple[int, int, bytes | memoryview | str | int]]:
+    def take(self, most: int) -> list[tuple[int, int, bytes | memoryview | str | int | tuple[int, int]]]:
         """Up to ``most`` messages in order: kind, connection, value: see `ReactorTransport`."""
 
     def done_with(self, frame_bytes: int) -> None:
@@ -117,6 +117,9 @@ class Reactors:
 
     def measure_lookups(self, bounds_ns: list[int]) -> None:
         """Sample the times of lookups, in buckets with these 16 upper bounds. Only before any loop runs."""
+
+    def tell_clients(self) -> None:
+        """Give LOOKED_UP for each connection that looks up. Only before any loop runs."""
 
     def latencies(self) -> list[tuple[list[int], int]]:
         """Of lookups with a route, and of those without: the sampled ones by bucket, and their nanoseconds in all."""

@@ -26,6 +26,7 @@ from rocketns._fast.connections.messages cimport (
     HANDOFF,
     FRAME,
     GIVE,
+    LOOKED_UP,
     MOVED,
     OPENED,
     REPLY,
@@ -182,6 +183,8 @@ cdef class Reactors:
                 taken.append((<int>OPENED, message.connection, address))
             elif message.kind == MOVED:
                 taken.append((<int>MOVED, message.connection, <uint64_t>message.moment))
+            elif message.kind == LOOKED_UP:
+                taken.append((<int>LOOKED_UP, message.connection, (message.number, <int>message.moment)))
             else:
                 taken.append((<int>message.kind, message.connection, message.number))
             free_message(message)
@@ -312,6 +315,10 @@ cdef class Reactors:
         for place in range(LATENCY_BUCKETS - 1):
             self.shared.latency_bounds_ns[place] = bounds_ns[place]
         self.shared.samples = True
+
+    def tell_clients(self):
+        """Control, before `run`."""
+        self.shared.tells_clients = True
 
     def latencies(self):
         cdef list measured = []

@@ -16,5 +16,7 @@ def add(app: web.Application, view: View) -> None:
     """Control only."""
     recent = Recent(view.controller)
     view.controller.delivery.watch(recent.watch)
+    if view.controller.reactors is not None:
+        view.controller.reactors.tell_clients()
     app[SOURCE] = Source(view, recent)
     add_handlers(app, app[SOURCE])

@@ -124,7 +124,7 @@ class ConnectionRow:
     peer: Annotated[str, "address and port; those of a PROXY header if there was one"]
     carrier: Annotated[Literal["reactor", "loop"], "the loop carries TLS, and what came with a PROXY header"]
     tls: bool
-    language: Annotated[Text, "of the last request that control took; null if reactors answered all of them"]
+    language: Annotated[Text, "of its first lookup at a reactor, or its last request that control took"]
     version: Annotated[int | None, "the number of that request"]
     version_name: Annotated[Text, "the version of RocketMQ with this number"]
     since: Annotated[int, "when it was opened"]

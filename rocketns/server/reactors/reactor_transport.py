@@ -2,7 +2,8 @@
 
 `Reactors.take` gives messages of these kinds. OPENED: the peer's address. FRAME: a request's frame. CLOSED: why, see
 `ENDINGS`. HANDOFF: the descriptor of a connection that begins with TLS or a PROXY header. MOVED: the connection's new
-number. TAKEN: nothing. EXCESS: the kind of bytes of which the asyncio transport has the connection with the most.
+number. TAKEN: nothing. LOOKED_UP: language code and version of a connection's first lookup at a reactor. EXCESS: the
+kind of bytes of which the asyncio transport has the connection with the most.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Collection, Sequence
 from rocketns._fast.connections.messages import Kind
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
+from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
@@ -31,6 +33,8 @@ log = logging.getLogger("rocketns.reactors")
 OPENED, FRAME, CLOSED, MOVED = Kind.OPENED, Kind.FRAME, Kind.CLOSED, Kind.MOVED
 TAKEN, EXCESS = Kind.TAKEN, Kind.EXCESS
 
+OTHER = LanguageCode.OTHER.name
+LANGUAGES = {int(code): code.name for code in LanguageCode}
 MESSAGES_AT_ONCE_MAX = 128
 TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
 
@@ -95,7 +99,10 @@ class ReactorTransport:
 
     def _take_some(self) -> None:
         for kind, number, content in self._reactors.take(MESSAGES_AT_ONCE_MAX):
-            if kind == FRAME:
+            if isinstance(content, tuple):  # LOOKED_UP
+                language, version = content
+                self._connections[number].note_sender(LANGUAGES.get(language, OTHER), version)
+            elif kind == FRAME:
                 assert not isinstance(content, str | int)
                 self._request(self._connections[number], content)
             elif kind == OPENED:

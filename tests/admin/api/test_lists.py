@@ -85,6 +85,15 @@ def test_a_connection_tells_who_it_is_and_what_it_registered(managed: Managed, a
     assert {row["since"] for row in rows} == {managed.clock.now().epoch_ms}
 
 
+def test_a_client_that_only_looks_up_tells_its_language_and_version(managed: Managed, ask: Ask) -> None:
+    """A reactor answers it, and tells control once."""
+    with managed.connect() as client:
+        for topic in ("T", "T", "U"):
+            client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, language="GO", version=V4_9_4)
+        (row,) = ask("connections")["items"]
+    assert (row["language"], row["versionName"]) == ("GO", "4.9.4")
+
+
 def test_a_kv_item_is_listed_with_a_bounded_part_of_its_value(managed: Managed, ask: Ask) -> None:
     with managed.connect() as client:
         fields = {"namespace": "ns", "key": "k", "value": "v" * 5000}
