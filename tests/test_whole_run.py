@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from interop.harness import ports
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
 from tests.support.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
 from tests.support.summary import Summary
@@ -102,3 +103,9 @@ def test_the_summary_has_the_slowest_tests_their_folders_and_why_tests_were_left
     assert said["slowest tests"][0].split()[:5] == ["3.2", "s", "1.6", "s", "CPU"]
     assert [line.split()[-3:] for line in said["folders"]] == [["4", "tests", "b"], ["2", "tests", "tests/a"]]
     assert said["left out"] == ["3 tests: no Java runtime"]
+
+
+def test_ports_that_are_asked_for_together_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "_part", lambda: (ports.FIRST, ports.FIRST + 60))
+    chosen = [ports.free_port() for _ in range(20)]
+    assert len(set(chosen)) == 20

@@ -38,7 +38,7 @@ def manager() -> Manager:
 def journal(manager: Manager, tmp_path: Path) -> Iterator[Journal]:
     config = JournalConfig(journal_path=str(tmp_path), journal_ns="n1", journal_buffer_bytes=1 << 30)
     one = Journal(config, "n1", manager.tables, {}, BOOT_MS, lambda _s, _step: None)
-    one.start(lambda call: call())
+    one.start(lambda call: call(), BOOT_MS)
     yield one
     one.stop(BOOT_MS)
     assert one.join()

@@ -1,5 +1,5 @@
 """Free loopback ports that stay free: below Linux's ephemeral range, so that no outgoing connection takes one, and of
-several workers each from a part of its own, for a port is free until it is used."""
+several workers each from a part of its own. A port is free until it is used, so the last ones are not given again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import os
 import random
 import re
 import socket
+from collections import deque
 from collections.abc import Iterable
 
 FIRST, LAST = 15_000, 30_000
 TRIES = 200
 WORKERS_MAX = 15
+
+_given: deque[int] = deque(maxlen=100)
 
 
 def free_port(offsets: Iterable[int] = (0,)) -> int:
@@ -19,7 +22,9 @@ def free_port(offsets: Iterable[int] = (0,)) -> int:
     wanted = tuple(offsets)
     for _ in range(TRIES):
         port = random.randrange(*_part())
-        if all(_is_free(port + offset) for offset in wanted):
+        ports = [port + offset for offset in wanted]
+        if all(one not in _given and _is_free(one) for one in ports):
+            _given.extend(ports)
             return port
     raise OSError(f"no free port between {FIRST} and {LAST} in {TRIES} tries")
 
