@@ -49,7 +49,7 @@ def measured(folder: Path, rounds: int, seconds: float) -> dict[str, Any]:
             ON: instructions.a_lookup(folder / "instructions-on", admin_port=free_port()),
         }
     found["cpu_us"] = cpu.ratios(folder / "cpu", rounds, seconds)
-    found["storm_us"] = storm.latencies(folder / "storm", max(1, rounds // 10), seconds)
+    found["storm_us"] = storm.latencies(folder / "storm", max(1, rounds // 5))
     return found
 
 
