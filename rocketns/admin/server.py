@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 import sys
 import threading
 
@@ -72,7 +73,8 @@ class AdminServer:
         view.pulse.start()
         app = web.Application(middlewares=[watched], client_max_size=BODY_BYTES_MAX)
         config = self._controller.configuration.admin
-        app[VIEW], app[GATE], app[HOSTS] = view, self.gate, Hosts([config.admin_address, *config.host_names])
+        app[VIEW], app[GATE] = view, self.gate
+        app[HOSTS] = Hosts([socket.gethostname(), config.admin_address, *config.host_names])
         for add in FEATURES:
             add(app, view)
         app.on_response_prepare.append(add_headers)

@@ -36,9 +36,9 @@ class AdminConfig:
         "", "networks that may ask for a drain beside the machine itself: 10.0.0.0/8;192.0.2.7", START
     )
     admin_hosts: str = prop(
-        "", "names by which browsers may ask for the status page and the API, beside addresses, localhost and "
-        "adminAddress: ns-1.example.com;.monitoring.svc. One that begins with a dot stands for all that end with it",
-        START,
+        "", "names by which browsers may ask for the status page and the API, beside addresses, localhost, the "
+        "machine's name and adminAddress: ns-1.example.com;.monitoring.svc. One that begins with a dot stands for all "
+        "that end with it", START,
     )  # fmt: skip
 
     def update(self, given: Mapping[str, str]) -> None:

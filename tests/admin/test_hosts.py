@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 
 import pytest
@@ -27,6 +28,10 @@ def test_a_name_that_nobody_gave_it_is_answered_with_what_to_do_and_nothing_else
 @pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost", "LOCALHOST.:9877", "[::1]:9877", "10.1.2.3", "[fe80::1]"])
 def test_an_address_and_localhost_need_no_property(managed: Managed, host: str) -> None:
     assert managed.http.ask("/api/v1/status", headers={"Host": host}).status == 200
+
+
+def test_the_machine_is_asked_by_its_name(managed: Managed) -> None:
+    assert managed.http.ask("/api/v1/status", headers={"Host": f"{socket.gethostname()}:9877"}).status == 200
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/livez", "/readyz"])
