@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from interop.harness import codes
+from interop.harness.ports import free_port
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 
@@ -50,15 +51,17 @@ def reached(server: NameServer) -> list[str]:
 def test_every_address_is_one_of_ipv4_or_ipv6(
     start_server: Callable[..., NameServer], bind_address: str, hosts: list[str]
 ) -> None:
-    """B245: the boot line shows the address as it is configured."""
-    server = start_server({"bindAddress": bind_address})
+    """B245: the boot line shows the address as it is configured. The port is one that no other test listens at, by
+    either family."""
+    server = start_server({"bindAddress": bind_address, "listenPort": free_port()})
     assert f"address {bind_address}:{server.port}" in server.process.text()
     assert reached(server) == hosts
 
 
 def test_the_system_property_of_java_leaves_out_ipv6(start_server: Callable[..., NameServer]) -> None:
     """B245: java.net.preferIPv4Stack, which is often in JAVA_OPT."""
-    server = start_server({"bindAddress": "0.0.0.0"}, options=["-Djava.net.preferIPv4Stack=true"])
+    settings = {"bindAddress": "0.0.0.0", "listenPort": free_port()}
+    server = start_server(settings, options=["-Djava.net.preferIPv4Stack=true"])
     assert reached(server) == [IPV4]
 
 
