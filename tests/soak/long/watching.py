@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import psutil
 
 MB = 1 << 20
-# The first part of a run is not counted: tables, caches and the heap reach their size.
-WARM_UP_SHARE = 0.2
+# Not counted: until then tables, caches and the heap reach their size. Of a run below an hour it is the first half.
+WARM_UP_S = 1_800.0
 GROWTH_PERCENT_MAX = 1.0
 
 
@@ -36,7 +36,7 @@ def sample(pid: int, started: float) -> Sample:
 
 
 def after_warm_up(samples: Sequence[Sample]) -> list[Sample]:
-    begin = samples[-1].at_s * WARM_UP_SHARE
+    begin = min(WARM_UP_S, samples[-1].at_s / 2)
     return [one for one in samples if one.at_s >= begin]
 
 
