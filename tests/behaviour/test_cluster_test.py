@@ -114,7 +114,7 @@ def test_zones(client: Client, broker: Client, names: Names) -> None:
     assert [data["brokerName"] for data in route(client, names.topic(), **zone)["brokerDatas"]] == [names.broker + "-b"]
 
 
-def test_look_ups_at_the_same_time(client: Client, broker: Client, names: Names) -> None:
+def test_lookups_at_the_same_time(client: Client, broker: Client, names: Names) -> None:
     """B248: each gets its own answer."""
     topics = [f"T{number}" for number in range(20)]
     registered(broker, names, topics)

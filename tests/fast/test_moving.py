@@ -314,7 +314,7 @@ def test_the_idle_limit_goes_with_a_connection(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_look_ups_are_counted_for_the_client_that_moved(tmp_path: Path) -> None:
+def test_lookups_are_counted_for_the_client_that_moved(tmp_path: Path) -> None:
     counting = {"journalPath": tmp_path / "j", "journalLookupClients": "true", "journalLookupSeconds": 86_400}
     with LiveServer(tmp_path, 2, **counting) as server, server.connect() as client:
         still(server)

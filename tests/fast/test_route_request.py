@@ -36,7 +36,7 @@ def is_frame(whole: bytes) -> bool:
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("opaque", [0, 7, -1, 2**31 - 1, -(2**31)])
-def test_look_ups_of_real_clients_are_recognised(client: str, opaque: int) -> None:
+def test_lookups_of_real_clients_are_recognised(client: str, opaque: int) -> None:
     for topic in TOPICS:
         whole = look_up(client, topic, opaque)
         assert is_frame(whole)

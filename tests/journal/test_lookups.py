@@ -7,7 +7,7 @@ from rocketns.journal.lookups import LookupCounters, LookupRow
 CLIENT = "10.0.0.1:5000"
 
 
-def test_look_ups_are_counted_by_topic_language_and_version() -> None:
+def test_lookups_are_counted_by_topic_language_and_version() -> None:
     counters = LookupCounters(100, by_client=False)
     for missed in (False, False, True):
         counters.count("a", CLIENT, "JAVA", 493, missed)

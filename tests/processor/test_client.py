@@ -74,7 +74,7 @@ def test_the_order_configuration_is_added_where_switched_on(world: World) -> Non
         (True, -1, 0, True),
     ],
 )
-def test_look_ups_wait_for_brokers_to_register(
+def test_lookups_wait_for_brokers_to_register(
     world: World, needed: bool, seconds: int, passed_ms: int, ready: bool
 ) -> None:
     """B205, B206."""

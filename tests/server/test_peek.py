@@ -32,7 +32,7 @@ def test_a_negative_code_of_a_binary_header() -> None:
 
 
 @pytest.mark.parametrize(("code", "expected"), [(105, True), (103, False), (1_050, False), (5_105, False)])
-def test_look_ups_as_clients_write_them(code: int, expected: bool) -> None:
+def test_lookups_as_clients_write_them(code: int, expected: bool) -> None:
     assert seems_lookup(frame(json_header(code, {"topic": "T"}))) is expected
     assert seems_lookup(frame(binary_header(code, {"topic": "T"}), b"", ROCKETMQ)) is expected
     assert not seems_lookup(memoryview(frame(json_header(code))))

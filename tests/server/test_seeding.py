@@ -199,7 +199,7 @@ def test_an_unforeseen_error_leaves_one_server_out(monkeypatch: pytest.MonkeyPat
     assert seeded(answering(WHOLE)) is None
 
 
-def test_look_ups_are_asked_some_at_a_time() -> None:
+def test_lookups_are_asked_some_at_a_time() -> None:
     """So that the other server, which may be Java's, has time for its clients."""
     names = [f"T{number}" for number in range(200)]
     asked: list[int] = []
