@@ -61,7 +61,7 @@ def assert_not_found(answer: Any, topic: str | None) -> None:
 
 @pytest.mark.parametrize("code", [codes.GET_ROUTEINFO_BY_TOPIC, *CODES])
 @both_encodings
-def test_every_code_is_a_look_up(client: Client, broker: Client, names: Names, code: int, binary: bool) -> None:
+def test_every_code_is_a_lookup(client: Client, broker: Client, names: Names, code: int, binary: bool) -> None:
     """B248: known or not."""
     registered(broker, names)
     answer = client.request(code, {"topic": names.topic()}, binary=binary)

@@ -222,8 +222,8 @@ def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> Non
         assert [client.receive().opaque for _ in range(2)] == [1, 2]
 
 
-def has_answered(server: LiveServer, look_ups: int) -> bool:
-    return server.answered_by_reactors() == look_ups
+def has_answered(server: LiveServer, lookups: int) -> bool:
+    return server.answered_by_reactors() == lookups
 
 
 def test_a_connection_with_answers_that_are_not_taken_stays(server: LiveServer) -> None:

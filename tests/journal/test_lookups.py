@@ -57,7 +57,7 @@ def test_text_that_no_client_has_is_not_kept() -> None:
     assert counters.drain() == [LookupRow("*", "*", None, None, 2, 2)]
 
 
-def test_a_look_up_without_topic_is_one_as_well() -> None:
+def test_a_lookup_without_topic_is_one_as_well() -> None:
     counters = LookupCounters(100, by_client=False)
     counters.count(None, CLIENT, None, 0, True)
     assert counters.drain() == [LookupRow(None, None, None, 0, 1, 1)]

@@ -72,7 +72,7 @@ def seeded(*servers: Serve | str, within_s: float = 20) -> KnownRoutes | None:
     return found[0]
 
 
-def test_everything_that_a_look_up_can_ask_is_read() -> None:
+def test_everything_that_a_lookup_can_ask_is_read() -> None:
     mapping = {"bname": "b", "topic": "T", "currIdMap": {"0": 0}, "totalQueues": 1}
     route = ROUTE | {"filterServerTable": {"10.0.0.2:10911": ["f:1"]}, "topicQueueMappingByBroker": {"b": mapping}}
     group = GROUP | {"zoneName": "z", "enableActingMaster": True}
