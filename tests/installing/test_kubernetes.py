@@ -10,12 +10,12 @@ import yaml
 
 from rocketns import __version__, cli
 from rocketns.config import Configuration
+from tests.installing.helm import helm
 from tests.installing.kubernetes import (
     CHART,
     MANIFESTS,
     Manifest,
     container,
-    helm,
     mistakes,
     of_kind,
     read,
@@ -121,7 +121,7 @@ def test_helm_finds_nothing_wrong_with_the_chart() -> None:
 
 
 def test_a_misspelt_value_is_refused() -> None:
-    result = run_helm("template", CHART, "--set", "replica=3")
+    result = run_helm("template", "rocketns", CHART, "--set", "replica=3")
     assert result.returncode != 0
     assert "replica" in result.stderr
 
@@ -145,7 +145,7 @@ def test_with_the_management_port_the_probes_ask_it(tmp_path: Path) -> None:
 
 
 def test_without_the_management_port_there_are_no_metrics() -> None:
-    result = run_helm("template", CHART, "--set", "serviceMonitor.enabled=true")
+    result = run_helm("template", "rocketns", CHART, "--set", "serviceMonitor.enabled=true")
     assert result.returncode != 0
     assert "admin.enabled=true" in result.stderr
 
