@@ -92,7 +92,7 @@ def _stream(options: argparse.Namespace, say: Progress) -> int:
     limits = Limits(options.min_window, options.grace, options.silent_after)
     following = Following(
         options.journal, options.out, options.checkpoint, options.webhook, options.every, limits, options.once,
-        options.alertmanager,
+        options.alertmanager, options.clocks,
     )  # fmt: skip
     follow(spark, following, say)
     return 0

@@ -15,14 +15,12 @@ from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.moment.around import around
 from rocketns.pipeline.moment.clocks import estimates
 from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
-from rocketns.pipeline.moment.reading import rows_of
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Told
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import EVENTS_FOLDER, RESULTS, SUMMARY, current
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, clocks_of
 
 Row = Mapping[str, Any]
-CLOCKS_TABLE = "clock_days"
 
 
 def explained_route(spark: SparkSession | None, journal: str | None, out: str | None, topic: str, at: int) -> list[str]:
@@ -35,7 +33,7 @@ def explained_route(spark: SparkSession | None, journal: str | None, out: str | 
     clocks = _clocks_of(spark, folder, found.told)
     told = found.told.corrected({(row["day"], row["ns"]): row["offset"] for row in clocks})
     since, lost = causes(told, at), lost_before(told, at)
-    offsets = {row["ns"]: row for row in sorted(clocks, key=_day) if row["day"] <= exact_text(at)[:10]}
+    offsets = {row["ns"]: row for row in clocks if row["day"] <= exact_text(at)[:10]}
     lines = [f"{topic} at {exact_text(at)}, from {found.source}", *_clocks(offsets.values())]
     for route in routes_at(told, topic, at):
         lines += [*_server(route, since), *_loss(lost.get(route.ns))]
@@ -45,12 +43,8 @@ def explained_route(spark: SparkSession | None, journal: str | None, out: str | 
 def _clocks_of(spark: SparkSession | None, folder: Folder | None, told: Told) -> list[dict[str, Any]]:
     """CLOCK_DAYS of the earlier run, which saw more samples; otherwise estimated from these records."""
     if folder is not None and folder.exists(SUMMARY):
-        return rows_of(spark, folder, f"{RESULTS}/{current(folder)['run']}/{CLOCKS_TABLE}")
+        return clocks_of(spark, folder)
     return [dict(zip(CLOCK_DAYS.names, day, strict=True)) for day in chained(estimates(told), Clocks()).days]
-
-
-def _day(row: Row) -> str:
-    return str(row["day"])
 
 
 def _clocks(offsets: Iterable[Row]) -> Iterable[str]:

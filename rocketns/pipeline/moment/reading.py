@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
-from typing import Any, cast
+from typing import cast
 
 import orjson
 import pyarrow.compute as pc  # type: ignore[import-untyped]
@@ -123,10 +123,3 @@ def _start_of(spark: SparkSession | None, file: JournalFile, size: int | None) -
     """Its first bytes, or all; none if the name server has deleted it meanwhile."""
     folder, _, name = file.path.rpartition("/")
     return Folder(spark, folder).beginning(name, size) or b""
-
-
-def rows_of(spark: SparkSession | None, folder: Folder, name: str) -> list[dict[str, Any]]:
-    """The rows of a small table below a folder."""
-    if spark is not None:
-        return [row.asDict() for row in spark.read.parquet(folder.path(name)).collect()]
-    return cast(list[dict[str, Any]], pq.read_table(folder.local_path(name)).to_pylist())
