@@ -47,7 +47,7 @@ parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java Na
 docker: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with containers; COMPILES=1 has the image compile rocketns, too
 	@ROCKETNS_DOCKER_COMPILES=$(COMPILES) $(PY) -m pytest -n 0 interop/docker $(ARGS)
 
-installed: $(VENV)/dev $(VENV)/built $(VENV)/java ## after make wheels, in fresh Debians 12 and 13: wheel, Debian package, README, the audit's demo; 20 minutes
+installed: $(VENV)/dev $(VENV)/built $(VENV)/java ## after make wheels, in fresh Debians (12, 13, the next): wheel, Debian package, README, the audit's demo; most of an hour
 	@ROCKETNS_DIST=dist $(PY) -m pytest -n 0 interop/docker/test_installing.py $(ARGS)
 
 pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
