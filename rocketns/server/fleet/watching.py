@@ -134,7 +134,8 @@ class FleetWatch:
                 since[item] = min(suspicion.since_epoch_ms, since.get(item, suspicion.since_epoch_ms))
         kinds = list(Kind)
         items = sorted(since, key=lambda item: (kinds.index(item.kind), item.name))
-        return [Disagreement(item.kind, item.name, since[item], self._sides(item)) for item in items]
+        found = (Disagreement(item.kind, item.name, since[item], self._sides(item)) for item in items)
+        return [one for one in found if len(one.sides) > 1]  # own may have become like theirs since it was read
 
     def _sides(self, item: Item) -> tuple[Side, ...]:
         """Who says what. A peer that is not suspected says what this name server says."""
