@@ -149,7 +149,8 @@ def test_what_this_name_server_says_alike_by_now_is_no_disagreement() -> None:
         world.watch.refresh()
         assert world.found == set()
 
-    assert [event.is_over for event in watched(Scripted({"a": BROKERS["a"]}, TOPICS), test=test).events] == [False, True]
+    world = watched(Scripted({"a": BROKERS["a"]}, TOPICS), test=test)
+    assert [event.is_over for event in world.events] == [False, True]
 
 
 def test_what_the_next_reading_does_not_find_is_not_told() -> None:
