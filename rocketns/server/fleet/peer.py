@@ -18,7 +18,7 @@ from rocketns.fleet.comparing import Item, Kind
 from rocketns.fleet.digests import DIGEST_BYTES
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import Member
-from rocketns.fleet.suspects import Suspects
+from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
 from rocketns.javatext import parse_int
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
@@ -128,7 +128,7 @@ class Peer:
             topics = self._own.topics(bucket)
             more, some = await asyncio.to_thread(differing_digests, topics, answer.body or b"")
             count += more
-            differing += some
+            differing += self.suspects.worth(Kind.TOPIC, some, SUSPECTS_MAX - len(differing))
         self._differing[Kind.TOPIC] = count
         self._judge(Kind.TOPIC, differing)
 

@@ -140,12 +140,12 @@ class FleetWatch:
     def _sides(self, item: Item) -> tuple[Side, ...]:
         """Who says what. A peer that is not suspected says what this name server says."""
         own: View = self._own.group(item.name) if item.kind is Kind.BROKER else self._own.topic(item.name)
-        sides: dict[str, list[str]] = {_shown(own): [OWN]}
+        sides: dict[View, list[str]] = {own: [OWN]}
         for peer in self._peers.values():
             if peer.member().is_readable:
                 suspicion = peer.suspects.of(item)
-                sides.setdefault(_shown(own if suspicion is None else suspicion.theirs), []).append(peer.addr)
-        return tuple(Side(value, tuple(members)) for value, members in sides.items())
+                sides.setdefault(own if suspicion is None else suspicion.theirs, []).append(peer.addr)
+        return tuple(Side(_shown(view), tuple(members)) for view, members in sides.items())
 
     def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
         """What nobody was told yet. What is too much for one time is left for the next."""
