@@ -53,9 +53,7 @@ class Suspects:
         for item in [item for item in found if item.name not in kept]:
             del found[item]
 
-    def worth(
-        self, kind: Kind, differing: Iterable[tuple[str, View, View]], room: int
-    ) -> list[tuple[str, View, View]]:
+    def worth(self, kind: Kind, differing: Iterable[tuple[str, View, View]], room: int) -> list[tuple[str, View, View]]:
         """Those to `judge`: all that are suspected already, and of the others the first ``room``."""
         found, chosen = self._found[kind], []
         for one in differing:

@@ -17,7 +17,8 @@ from rocketns._fast.connections.holders cimport hold
 from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Message, new_message, push
 )
-from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, id_of
+from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, find_connection, id_of
+from rocketns._fast.system.counting cimport read_count
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD,
     EPOLL_CTL_DEL,
@@ -87,6 +88,18 @@ cdef void close_connection(Reactor *reactor, Connection *connection, int ending)
     """Reactor thread only. The connection is gone afterwards."""
     remove_connection(reactor, connection)
     release_connection(reactor.shared, connection, ending)
+
+
+cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil:
+    """Any thread. The connection's lookups that reactors answered; -1 where this reactor does not have it."""
+    cdef Connection *connection
+    cdef int64_t answered = -1
+    pthread_mutex_lock(&reactor.table_mutex)
+    connection = find_connection(reactor, id)
+    if connection != NULL:
+        answered = read_count(&connection.answered)
+    pthread_mutex_unlock(&reactor.table_mutex)
+    return answered
 
 
 cdef bint make_table_room(Reactor *reactor) noexcept nogil:

@@ -14,7 +14,6 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from rocketns._fast.system.atomics cimport add, load, store
-from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.holders cimport INPUT, OUTPUT
 from rocketns._fast.routes.lookup_counts cimport Count, Counts, free_counts, make_counts
 from rocketns._fast.connections.messages cimport (
@@ -40,17 +39,11 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     take_all,
 )
+from rocketns._fast.reactor.connection_table cimport lookups_of
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
-from rocketns._fast.reactor.reactor_state cimport (
-    FRAME_COST_BYTES,
-    LATENCY_BUCKETS,
-    Reactor,
-    find_connection,
-    send_message,
-)
+from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, LATENCY_BUCKETS, send_message
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.reactor.shedding cimport LOOP, ask_to_close, who_is_to_close
-from rocketns._fast.system.counting cimport read_count
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 from rocketns._fast.system.threads cimport (
     assert_owner,
@@ -295,15 +288,7 @@ cdef class Reactors:
         send_message(self.shared.reactors[source], message)
 
     def lookups_of(self, uint64_t connection):
-        cdef Reactor *reactor = self.shared.reactors[self.reactor_of(connection)]
-        cdef Connection *found
-        cdef int64_t answered = -1
-        pthread_mutex_lock(&reactor.table_mutex)
-        found = find_connection(reactor, connection)
-        if found != NULL:
-            answered = read_count(&found.answered)
-        pthread_mutex_unlock(&reactor.table_mutex)
-        return None if answered < 0 else answered
+        return lookups_of(self.shared.reactors[self.reactor_of(connection)], connection)
 
     def carried(self):
         return [load(&self.shared.reactors[number].carried) for number in range(self.count)]

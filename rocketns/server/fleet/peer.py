@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from rocketns.errors import BodyDecodeError
-from rocketns.fleet.answers import differing_digests, differing_groups, route_digest, topic_names
+from rocketns.fleet.answers import Differing, differing_digests, differing_groups, route_digest, topic_names
 from rocketns.fleet.comparing import Item, Kind
 from rocketns.fleet.digests import DIGEST_BYTES
 from rocketns.fleet.group_view import GroupView
@@ -117,7 +117,8 @@ class Peer:
     async def _read_buckets(self, theirs: bytes) -> None:
         if len(theirs) != DIGEST_BYTES * DIGEST_BUCKETS:
             raise UnusableError("its digests have a wrong length")
-        own, count, differing = self._own.buckets(), 0, []
+        own, count = self._own.buckets(), 0
+        differing: Differing = []
         places = range(0, len(own), DIGEST_BYTES)
         for place in [one for one in places if own[one : one + DIGEST_BYTES] != theirs[one : one + DIGEST_BYTES]]:
             bucket = place // DIGEST_BYTES

@@ -82,8 +82,7 @@ class ReactorConnection:
     @property
     def requests(self) -> int:
         """While the connection moves to another reactor, and after its end, with the lookups that were known before."""
-        answered = None if self.has_ended else self._reactors.lookups_of(self._number)
-        self._answered = self._answered if answered is None else answered
+        self._answered = max(self._answered, self._reactors.lookups_of(self._number))
         return self._received + self._answered
 
     def took_frame(self) -> None:
