@@ -8,6 +8,8 @@ out=$(realpath "$2")
 source=$(cd "$(dirname "$0")/../.." && pwd)
 version=$(basename "$wheel" | cut -d- -f2)
 . /etc/os-release
+# Debian's next release has no number yet.
+release=${VERSION_ID:-$VERSION_CODENAME}
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -22,7 +24,7 @@ for unit in service socket; do cp packaging/systemd/rocketns.$unit debian/rocket
 cp packaging/systemd/rocketns.sysusers.conf debian/rocketns.sysusers
 cp packaging/systemd/rocketns.tmpfiles.conf debian/rocketns.tmpfiles
 cat > debian/changelog <<END
-rocketns ($version+deb$VERSION_ID) unstable; urgency=medium
+rocketns ($version+deb$release) unstable; urgency=medium
 
   * See CHANGELOG.md.
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.step import Limits
@@ -22,10 +26,11 @@ from tests.pipeline.parts import as_files, cut_at
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 
 
-def followed(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
+def followed(spark: SparkSession, folder: Path, clocks: str | None = None) -> list[dict[str, Any]]:
     """Work through what is there, as a process that was started anew would; every line so far."""
     journal, out = str(folder / "journal"), str(folder / "out")
-    follow(spark, Following(journal, out, None, None, 1_000_000, Limits(), once=True), lambda _: None)
+    following = Following(journal, out, None, None, 1_000_000, Limits(), once=True, clocks=clocks)
+    follow(spark, following, lambda _: None)
     return [json.loads(line) for line in (folder / "out" / "alerts.jsonl").read_text("utf-8").splitlines()]
 
 
@@ -145,6 +150,31 @@ def test_lines_that_do_not_parse_are_alerted(spark: SparkSession, tmp_path: Path
     opened, closed = told
     assert (opened["event"], opened["ns"], opened["corrupt"]) == ("open", "n1", 1)
     assert (closed["event"], closed["alert"]) == ("close", opened["alert"])
+
+
+def test_clocks_that_a_run_knows_are_corrected(spark: SparkSession, tmp_path: Path) -> None:
+    """The clock of n2 is 20 s ahead. Both hear of each change at once."""
+    broker, ahead = Broker("broker-a", "10.0.0.1:10911"), {"n1": 0, "n2": 20 * SECOND}
+    for ns, offset in ahead.items():
+        journal = Journal(DAY_START + offset, ns)
+        for beat in range(1, 13):
+            queues = 8 if beat >= 6 else 4
+            journal.register(DAY_START + beat * 30 * SECOND + offset, broker, [topic("T", queues)])
+        write_files({ns: journal.records}, tmp_path / "journal")
+    told = [["2026-01-01", ns, offset, 9, 0, "versions", "n1", 0] for ns, offset in ahead.items()]
+    rows = [dict(zip(CLOCK_DAYS.names, row, strict=True)) for row in told]
+    (tmp_path / "run/results/r/clock_days").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "run/results/r/clock_days/part.parquet")
+    (tmp_path / "run/summary.json").write_text('{"run": "r"}')
+    assert "divergence" in {line["kind"] for line in followed(spark, tmp_path)}
+    shutil.rmtree(tmp_path / "out")
+    assert followed(spark, tmp_path, str(tmp_path / "run")) == []
+
+
+def test_clocks_need_a_run(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(worked_example(), tmp_path / "journal")
+    with pytest.raises(BadInput, match="has no results of an earlier run"):
+        followed(spark, tmp_path, str(tmp_path))
 
 
 def test_a_journal_that_is_not_there_is_named(spark: SparkSession, tmp_path: Path) -> None:

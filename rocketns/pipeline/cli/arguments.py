@@ -203,6 +203,9 @@ def _stream(add: argparse.ArgumentParser) -> None:
         help="folder of the stream's memory; after a restart it continues from there "
              "(default: checkpoint below --out)")  # fmt: skip
     add.add_argument("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON")
+    add.add_argument(
+        "--clocks", metavar="PATH", help="the --out of a 'run': clocks count as off by as much as on its last day"
+    )
     add.add_argument("--alertmanager", metavar="URL",
         help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093")  # fmt: skip
     add.add_argument("--every", type=duration, default=defaults.EVERY_US, metavar="DURATION",

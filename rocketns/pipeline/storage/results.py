@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from operator import itemgetter
 from typing import Any, cast
 
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, StructType
@@ -27,6 +29,8 @@ from rocketns.pipeline.storage.held import held
 from rocketns.pipeline.storage.paths import Folder
 
 RESULTS = "results"
+EVENTS_FOLDER = "events"
+CLOCKS_TABLE = "clock_days"
 WORK = "work"
 CSV = "csv"
 REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl", "summary.json"
@@ -138,6 +142,17 @@ def current(out: Folder) -> dict[str, Any]:
     if "run" not in summary:
         raise BadInput(f"--out {out.root} has no results of an earlier run. Start with 'rocketns audit run'.")
     return summary
+
+
+def clocks_of(spark: SparkSession | None, out: Folder) -> list[dict[str, Any]]:
+    """CLOCK_DAYS of the run that counts, day by day; ``spark`` None: it is on this machine. BadInput if there is no
+    run."""
+    place = f"{RESULTS}/{current(out)['run']}/{CLOCKS_TABLE}"
+    if spark is None:
+        rows = pq.read_table(out.local_path(place)).to_pylist()
+    else:
+        rows = [row.asDict() for row in spark.read.parquet(out.path(place)).collect()]
+    return sorted(rows, key=itemgetter("day", "ns"))
 
 
 def show_pages(out: Folder) -> None:

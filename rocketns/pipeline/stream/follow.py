@@ -17,13 +17,14 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
@@ -31,6 +32,7 @@ from rocketns.pipeline.storage.alertmanager import Alertmanager
 from rocketns.pipeline.storage.following import Look, Place, events_of, look
 from rocketns.pipeline.storage.held import held_if_small
 from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.results import clocks_of
 from rocketns.pipeline.storage.statestore import StateStore
 from rocketns.pipeline.stream.servers import Arriving
 from rocketns.pipeline.stream.step import SCHEMAS, Limits, Line, Memory, step
@@ -51,6 +53,7 @@ class Following(NamedTuple):
     limits: Limits
     once: bool
     alertmanager: str | None = None
+    clocks: str | None = None
 
 
 class Outlets(NamedTuple):
@@ -88,7 +91,8 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     )
     checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
     store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
-    follower = Follower(spark, journal, store, outlets, following.limits, say)
+    ahead = {} if following.clocks is None else offsets_of(spark, following.clocks, say)
+    follower = Follower(spark, journal, store, outlets, following.limits, say, ahead)
     say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
     with signalled() as is_asked:
         while not is_asked.is_set():
@@ -105,8 +109,16 @@ class Follower:
     there than the last look read."""
 
     def __init__(
-        self, spark: SparkSession, journal: Folder, store: StateStore, outlets: Outlets, limits: Limits, say: Say
+        self,
+        spark: SparkSession,
+        journal: Folder,
+        store: StateStore,
+        outlets: Outlets,
+        limits: Limits,
+        say: Say,
+        ahead: Mapping[str, int],
     ) -> None:
+        self._ahead = ahead
         self._spark, self._journal, self._store, self._limits = spark, journal, store, limits
         self._outlets, self._say = outlets, say
         version = store.last()
@@ -138,7 +150,7 @@ class Follower:
         """The lines of the batch, once its version is valid."""
         batch, arriving = self._batch, Arriving(found.pending, found.opened)
         self._store.begin(batch)
-        events = events_of(self._spark, found.texts).persist()
+        events = by_clocks(events_of(self._spark, found.texts), self._ahead).persist()
         try:
             keep = partial(self._store.keep, batch)
             lines, self.memory = step(self.memory, events, self._limits, keep, arriving, held_if_small)
@@ -147,6 +159,21 @@ class Follower:
         finally:
             events.unpersist()
         return lines
+
+
+def offsets_of(spark: SparkSession, out: str, say: Say) -> dict[str, int]:
+    """By name server, how far its clock was ahead (us) on the last day of the run below ``out``. BadInput if there is
+    no run."""
+    ahead = {row["ns"]: row["offset"] for row in clocks_of(spark, Folder(spark, out))}
+    for ns, offset in sorted(ahead.items()):
+        say(f"the clock of {ns} counts as {offset / 1e6:+g} s off")
+    return ahead
+
+
+def by_clocks(events: DataFrame, ahead: Mapping[str, int]) -> DataFrame:
+    """The events with ``ts`` as the reference's clock shows it."""
+    known = [F.when(F.col("ns") == ns, F.lit(offset)) for ns, offset in ahead.items() if offset]
+    return events.withColumn("ts", F.col("ts") - F.coalesce(*known, F.lit(0))) if known else events
 
 
 @contextmanager

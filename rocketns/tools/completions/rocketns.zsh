@@ -138,6 +138,7 @@ _shtab_rocketns_audit_stream_options=(
   "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
   "--checkpoint[folder of the stream\'s memory\; after a restart it continues from there (default\: checkpoint below --out)]:PATH:"
   "--webhook[http or https address to which each alert is posted as JSON]:URL:"
+  "--clocks[the --out of a \'run\'\: clocks count as off by as much as on its last day]:PATH:"
   "--alertmanager[address of a Prometheus Alertmanager (API v2), such as http\:\/\/localhost\:9093]:URL:"
   "--every[how often to look for new records (default\: 3s)]:DURATION:"
   "--grace[how late a heartbeat may be at one name server before a partition is alerted (default\: 8s)]:DURATION:"
