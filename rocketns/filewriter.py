@@ -75,6 +75,7 @@ class FileWriter:
         self._done: deque[tuple[Done, str | None]] = deque()
         self._thread: threading.Thread | None = None
         self._closed: Done | None = None
+        self.failures = 0  # writes that failed; the writer's thread counts, any thread may read
 
     def start(self, call_on_control: Callable[[Callable[[], None]], object]) -> None:
         """Before the first `submit`."""
@@ -132,11 +133,14 @@ class FileWriter:
             files.replace_with_backup(file.path, file.chunks(changes))
         except OSError as error:
             log.error("%s, %s: %s", file.failure, file.path, error)
-            return NOT_WRITTEN.format(file.path, error.strerror or error)
+            reason = error.strerror or str(error)
         except Exception as error:
             log.exception("%s, %s", file.failure, file.path)
-            return NOT_WRITTEN.format(file.path, type(error).__name__)
-        return None
+            reason = type(error).__name__
+        else:
+            return None
+        self.failures += 1
+        return NOT_WRITTEN.format(file.path, reason)
 
     def _finish(self, group: _Group, reason: str | None) -> None:
         with self._wake:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from rocketns.fleet.comparing import Item, Kind
 from rocketns.fleet.group_view import GroupView
@@ -33,42 +34,57 @@ class Suspects:
     """At most SUSPECTS_MAX of each kind."""
 
     def __init__(self) -> None:
-        self._found: dict[Item, Suspicion] = {}
+        self._found: dict[Kind, dict[Item, Suspicion]] = {kind: {} for kind in Kind}
 
     def judge(self, item: Item, own: View, theirs: View, epoch_ms: int) -> None:
         """One more reading of one thing."""
-        known = self._found.get(item)
+        found = self._found[item.kind]
+        known = found.get(item)
         if own == theirs:
-            self._found.pop(item, None)
+            found.pop(item, None)
         elif known is not None:
             known.theirs, known.readings = theirs, known.readings + 1
-        elif sum(one.kind is item.kind for one in self._found) < SUSPECTS_MAX:
-            self._found[item] = Suspicion(epoch_ms, theirs)
+        elif len(found) < SUSPECTS_MAX:
+            found[item] = Suspicion(epoch_ms, theirs)
 
     def keep(self, kind: Kind, names: Iterable[str]) -> None:
         """All things of a kind were read, and only these differ."""
-        kept = set(names)
-        for item in [item for item in self._found if item.kind is kind and item.name not in kept]:
-            del self._found[item]
+        kept, found = set(names), self._found[kind]
+        for item in [item for item in found if item.name not in kept]:
+            del found[item]
+
+    def worth(self, kind: Kind, differing: Iterable[tuple[str, View, View]], room: int) -> list[tuple[str, View, View]]:
+        """Those to `judge`: all that are suspected already, and of the others the first ``room``."""
+        found, chosen = self._found[kind], []
+        for one in differing:
+            is_new = Item(kind, one[0]) not in found
+            if not is_new or room > 0:
+                chosen.append(one)
+                room -= is_new
+        return chosen
 
     def clear(self) -> None:
         """The peer cannot be read: what it says is not known."""
-        self._found.clear()
+        for found in self._found.values():
+            found.clear()
 
     def names(self, kind: Kind) -> list[str]:
         """The things of a kind, lasting or not."""
-        return [item.name for item in self._found if item.kind is kind]
+        return [item.name for item in self._found[kind]]
 
     @property
     def has_new(self) -> bool:
         """Whether one more reading decides about some."""
-        return any(not suspicion.lasts for suspicion in self._found.values())
+        return any(not suspicion.lasts for _, suspicion in self._all())
 
     def lasting(self) -> Iterator[tuple[Item, Suspicion]]:
         """What counts."""
-        return ((item, suspicion) for item, suspicion in self._found.items() if suspicion.lasts)
+        return ((item, suspicion) for item, suspicion in self._all() if suspicion.lasts)
+
+    def _all(self) -> Iterator[tuple[Item, Suspicion]]:
+        return chain.from_iterable(found.items() for found in self._found.values())
 
     def of(self, item: Item) -> Suspicion | None:
         """The suspicion about one thing, if it counts."""
-        found = self._found.get(item)
+        found = self._found[item.kind].get(item)
         return found if found is not None and found.lasts else None

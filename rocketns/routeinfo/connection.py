@@ -31,7 +31,7 @@ class Connection(Protocol):
 
     @property
     def requests(self) -> int:
-        """Requests that control took."""
+        """Requests that control took, and lookups that a reactor answered."""
 
     @property
     def language(self) -> str | None:

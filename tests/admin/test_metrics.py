@@ -137,6 +137,15 @@ def test_connections_are_counted_by_why_they_were_closed(managed: Managed, scrap
     assert scrape()("rocketns_connections_opened_total", transport="reactors") == 2
 
 
+def test_a_file_that_cannot_be_written_is_counted(managed: Managed, scrape: Scrape, tmp_path: Path) -> None:
+    (tmp_path / "kv.json").mkdir()
+    with managed.connect() as client:
+        fields = {"namespace": "ns", "key": "k", "value": "v"}
+        assert client.request(codes.PUT_KV_CONFIG, fields).code == codes.SYSTEM_ERROR
+    seen = scrape()
+    assert (seen("rocketns_file_write_failures_total"), seen("rocketns_queue_length", queue="files")) == (1, 0)
+
+
 def test_connections_beyond_the_limit_are_counted(start_managed: Callable[..., Managed]) -> None:
     managed = start_managed({"rocketns.connectionsMax": 1})
     with managed.connect() as first:

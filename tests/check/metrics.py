@@ -101,8 +101,8 @@ BESIDE_RUST_OPERATED = (
     ("alert: p99 of routes above 50 ms", "`LookupsSlow`"),
     ("alerts: rejecting; oldest unregistration above 5 s; fallback; expiry index", "`RequestsRefused`, `LimitReached`, "
      "`ControlSlow`, `NameServerStalls`: unregistrations have no fallback and expiries no index"),
-    ("alerts: KV write failed, KV generation gap", "none: a failed write is an error line in the log and is repeated. "
-     "`rocketns_queue_length` with queue `files` shows what waits. There are no generations"),
+    ("alerts: KV write failed, KV generation gap", "`FileNotWritten`. There are no generations: a request is answered "
+     "when its change is written"),
     ("alert: TLS reload failed", "`TlsReloadFailed`, `CertificateEnds`"),
     ("alerts: cache above 64 MiB, resident memory above 4 GiB", "none: `rocketns_route_bytes` and "
      "`process_resident_memory_bytes` are there; the right bound is that of a fleet"),

@@ -140,6 +140,19 @@ def test_what_is_over_is_an_event_too() -> None:
     assert [event.is_over for event in watched(late, test=test).events] == [False, True]
 
 
+def test_what_this_name_server_says_alike_by_now_is_no_disagreement() -> None:
+    """A peer said it first. Its last reading is older than this name server's own value."""
+
+    async def test(world: World, _addrs: list[str]) -> None:
+        await world.until(lambda: world.found)
+        del world.tables.broker_addr_table["b"]
+        world.watch.refresh()
+        assert world.found == set()
+
+    world = watched(Scripted({"a": BROKERS["a"]}, TOPICS), test=test)
+    assert [event.is_over for event in world.events] == [False, True]
+
+
 def test_what_the_next_reading_does_not_find_is_not_told() -> None:
     """A broker reaches its name servers one after the other."""
     late, readings = Scripted({"a": "10.0.0.1:1"}, TOPICS), []

@@ -5,7 +5,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from rocketns._fast.connections.messages cimport Message
 
-# Every field belongs to the thread of the reactor that has the connection: no other thread reads or writes it. A MOVE
+# Every field belongs to the thread of the reactor that has the connection: no other thread writes it, and none reads it
+# but those whose comment says so. A MOVE
 # message hands the whole connection to another reactor. The mutexes of the two inboxes order the two threads' writes:
 # the sender touches the connection no more after its push, and the receiver sees all writes that came before it.
 #
@@ -18,6 +19,7 @@ cdef struct Connection:
     uint32_t generation
     char *address  # where lookups are counted by client, else NULL
     uint64_t address_hash
+    int64_t answered  # its lookups that reactors answered. Control reads it, see `Reactors.lookups_of`. By `count_one`
     Message *close_notice  # CLOSED, for control, which knows the connection. Made early, so memory cannot lack later
     # What it waits for.
     uint32_t armed  # the epoll events that are asked for

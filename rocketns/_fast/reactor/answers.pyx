@@ -14,6 +14,7 @@ from rocketns._fast.routes.lookup_counts cimport count_lookup
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
 from rocketns._fast.codec.route_request cimport RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM
+from rocketns._fast.system.counting cimport count_one
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
@@ -155,5 +156,6 @@ cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame,
         answer_in_output(reactor, connection, &request, &written)
     if written.size == HANDED_OVER:
         return False
+    count_one(&connection.answered)
     add(&reactor.absent if written.is_absent else &reactor.answered, 1)
     return True

@@ -1,7 +1,7 @@
-"""What compiled callers may use of places.pyx."""
+"""What compiled callers may use of connection_table.pyx."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
@@ -13,3 +13,4 @@ cdef void close_connection(Reactor *reactor, Connection *connection, int ending)
 cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil
 cdef bint report_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil
 cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil
+cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil

@@ -17,7 +17,8 @@ from rocketns._fast.connections.holders cimport hold
 from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Message, new_message, push
 )
-from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, id_of
+from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, find_connection, id_of
+from rocketns._fast.system.counting cimport read_count
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD,
     EPOLL_CTL_DEL,
@@ -37,6 +38,7 @@ from rocketns._fast.system.sockets cimport (
     socklen_t,
 )
 from rocketns._fast.reactor.stalls cimport unstall
+from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef enum:
     TABLE_MIN = 64
@@ -54,7 +56,9 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
         hold(&reactor.holders[kind], kind, connection, 0)
     if connection.is_stalled:
         unstall(reactor, connection)
+    pthread_mutex_lock(&reactor.table_mutex)
     reactor.connections[connection.index] = NULL
+    pthread_mutex_unlock(&reactor.table_mutex)
     reactor.free_indexes[reactor.free_count] = connection.index
     reactor.free_count += 1
     add(&reactor.carried, -1)
@@ -86,6 +90,18 @@ cdef void close_connection(Reactor *reactor, Connection *connection, int ending)
     release_connection(reactor.shared, connection, ending)
 
 
+cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil:
+    """Any thread. The connection's lookups that reactors answered; -1 where this reactor does not have it."""
+    cdef Connection *connection
+    cdef int64_t answered = -1
+    pthread_mutex_lock(&reactor.table_mutex)
+    connection = find_connection(reactor, id)
+    if connection != NULL:
+        answered = read_count(&connection.answered)
+    pthread_mutex_unlock(&reactor.table_mutex)
+    return answered
+
+
 cdef bint make_table_room(Reactor *reactor) noexcept nogil:
     """Reactor thread only. Room for one more connection; False where there is no memory or the table is full."""
     cdef uint32_t room
@@ -96,9 +112,11 @@ cdef bint make_table_room(Reactor *reactor) noexcept nogil:
     room = max(reactor.table_room * 2, <uint32_t>TABLE_MIN)
     if room > TABLE_MAX:
         return False
+    pthread_mutex_lock(&reactor.table_mutex)
     connections = <Connection **>realloc(reactor.connections, room * sizeof(Connection *))
     if connections != NULL:
         reactor.connections = connections
+    pthread_mutex_unlock(&reactor.table_mutex)
     free_indexes = <uint32_t *>realloc(reactor.free_indexes, room * sizeof(uint32_t))
     if free_indexes != NULL:
         reactor.free_indexes = free_indexes
@@ -114,16 +132,18 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
     assert_reactor(reactor, "insert_connection")
     if not make_table_room(reactor):
         return False
+    reactor.generation += 1
+    connection.generation = reactor.generation
+    connection.armed = EPOLLIN
+    pthread_mutex_lock(&reactor.table_mutex)
     if reactor.free_count:
         reactor.free_count -= 1
         connection.index = reactor.free_indexes[reactor.free_count]
     else:
         connection.index = reactor.table_count
         reactor.table_count += 1
-    reactor.generation += 1
-    connection.generation = reactor.generation
-    connection.armed = EPOLLIN
     reactor.connections[connection.index] = connection
+    pthread_mutex_unlock(&reactor.table_mutex)
     add(&reactor.carried, 1)
     event.events, event.data.u64 = EPOLLIN, id_of(reactor, connection)
     if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event) == 0:

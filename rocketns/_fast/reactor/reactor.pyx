@@ -286,6 +286,7 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     reactor.scratch_in = <uint8_t *>malloc(SCRATCH_BYTES)
     reactor.scratch_out = <uint8_t *>malloc(SCRATCH_BYTES)
     pthread_mutex_init(&reactor.routes_mutex, NULL)
+    pthread_mutex_init(&reactor.table_mutex, NULL)
     pthread_mutex_init(&reactor.inbox.mutex, NULL)
     if (
         reactor.epoll_fd < 0
@@ -321,6 +322,7 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     close(reactor.epoll_fd)
     close(reactor.inbox.wake_fd)
     pthread_mutex_destroy(&reactor.routes_mutex)
+    pthread_mutex_destroy(&reactor.table_mutex)
     pthread_mutex_destroy(&reactor.inbox.mutex)
     free_counts(&reactor.counts)
     free(reactor.scratch_in)

@@ -84,6 +84,9 @@ cdef struct Reactor:
     # `shared.routes`, or swaps `counts`.
     pthread_mutex_t routes_mutex
     Counts counts
+    # This reactor holds it while it changes `connections` or `table_count`, control while it reads them. A connection is
+    # freed only when it is off the table.
+    pthread_mutex_t table_mutex
     # Written by who sends to `inbox`. Atomic.
     int64_t messages_sent
     # Written by this reactor, read by others. Atomic. So is `holders[].largest`.
@@ -146,7 +149,8 @@ cdef inline void assert_reactor(const Reactor *reactor, const char *function) no
 
 
 cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
-    """Reactor thread only. NULL where the connection is gone: another generation may have its index."""
+    """Reactor thread, or with `table_mutex`. NULL where the connection is gone: another generation may have its index.
+    """
     cdef uint32_t index = (id >> INDEX_SHIFT) & (TABLE_MAX - 1)
     cdef Connection *connection = reactor.connections[index] if index < reactor.table_count else NULL
     return connection if connection != NULL and connection.generation == <uint32_t>id else NULL

@@ -97,6 +97,9 @@ class Reactors:
         With ``recent_ms``, only connections that had a byte within that time. A moved connection has a new number.
         """
 
+    def lookups_of(self, connection: int) -> int:
+        """How many lookups of a connection reactors answered. -1 where it moves to another reactor, or is gone."""
+
     def carried(self) -> list[int]:
         """How many connections each reactor has."""
 

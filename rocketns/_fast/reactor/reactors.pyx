@@ -39,6 +39,7 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     take_all,
 )
+from rocketns._fast.reactor.connection_table cimport lookups_of
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, LATENCY_BUCKETS, send_message
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
@@ -285,6 +286,9 @@ cdef class Reactors:
             raise MemoryError
         message.number, message.moment = thousandths, recent_ms
         send_message(self.shared.reactors[source], message)
+
+    def lookups_of(self, uint64_t connection):
+        return lookups_of(self.shared.reactors[self.reactor_of(connection)], connection)
 
     def carried(self):
         return [load(&self.shared.reactors[number].carried) for number in range(self.count)]

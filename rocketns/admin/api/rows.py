@@ -128,7 +128,7 @@ class ConnectionRow:
     version: Annotated[int | None, "the number of that request"]
     version_name: Annotated[Text, "the version of RocketMQ with this number"]
     since: Annotated[int, "when it was opened"]
-    requests: Annotated[int, "that control took; a reactor answers most lookups itself, and does not count them here"]
+    requests: Annotated[int, "since it was opened, with the lookups that reactors answered"]
     waiting: Annotated[int, "requests without an answer"]
     brokers: Annotated[tuple[str, ...], "addresses of the brokers that registered over it, 16 at most"]
 

@@ -45,6 +45,8 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_queue_length", "What waits.", _queues,
           {"queue": "`requests` for control; `unregistrations`; `files`: changes of the KV and configuration files; "
            "`log`: lines"}),
+    counter("rocketns_file_write_failures_total", "Writes of the KV or configuration file that failed. They are not "
+            "repeated: the next change writes the whole file.", one(lambda s: s.controller.writer.failures)),
     gauge("rocketns_queue_bytes", "Bytes of what waits.", _queue_bytes,
           {"queue": "`requests` at control; `reactors`: frames that reactors gave to control and it has not decoded"}),
     counter("rocketns_log_dropped_records_total", "Log lines that were dropped because the log's reader is slow.",

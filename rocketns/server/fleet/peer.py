@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from rocketns.errors import BodyDecodeError
-from rocketns.fleet.answers import differing_digests, differing_groups, route_digest, topic_names
+from rocketns.fleet.answers import Differing, differing_digests, differing_groups, route_digest, topic_names
 from rocketns.fleet.comparing import Item, Kind
 from rocketns.fleet.digests import DIGEST_BYTES
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import Member
-from rocketns.fleet.suspects import Suspects
+from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
 from rocketns.javatext import parse_int
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
@@ -117,7 +117,8 @@ class Peer:
     async def _read_buckets(self, theirs: bytes) -> None:
         if len(theirs) != DIGEST_BYTES * DIGEST_BUCKETS:
             raise UnusableError("its digests have a wrong length")
-        own, count, differing = self._own.buckets(), 0, []
+        own, count = self._own.buckets(), 0
+        differing: Differing = []
         places = range(0, len(own), DIGEST_BYTES)
         for place in [one for one in places if own[one : one + DIGEST_BYTES] != theirs[one : one + DIGEST_BYTES]]:
             bucket = place // DIGEST_BYTES
@@ -128,7 +129,7 @@ class Peer:
             topics = self._own.topics(bucket)
             more, some = await asyncio.to_thread(differing_digests, topics, answer.body or b"")
             count += more
-            differing += some
+            differing += self.suspects.worth(Kind.TOPIC, some, SUSPECTS_MAX - len(differing))
         self._differing[Kind.TOPIC] = count
         self._judge(Kind.TOPIC, differing)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rocketns.config import Configuration
 from rocketns.fleet.comparing import Item, Kind
@@ -116,8 +116,10 @@ class FleetWatch:
 
     def refresh(self) -> None:
         """Replace ``state``, and deliver what changed as events."""
-        found = self._disagreements()
-        listed = found[:DISAGREEMENTS_MAX]
+        since = self._suspected()
+        readable = [peer for peer in self._peers.values() if peer.member().is_readable]
+        found = [(item, sides) for item in since if len(sides := self._sides(item, readable)) > 1]
+        listed = [_disagreement(item, since[item], sides) for item, sides in found[:DISAGREEMENTS_MAX]]
         members = (self._own_member(), *(peer.member() for peer in self._peers.values()))
         self.state = FleetState(self._epoch_ms(), members, tuple(listed), len(found) - len(listed))
         if events := self._changes(listed):
@@ -127,24 +129,26 @@ class FleetWatch:
         groups, topics = self._own.counts()
         return Member(OWN, "rocketns", "", self._since_ms, self._epoch_ms(), groups, topics)
 
-    def _disagreements(self) -> list[Disagreement]:
+    def _suspected(self) -> dict[Item, int]:
+        """Since when the peers say each thing otherwise, in the order in which it is listed."""
         since: dict[Item, int] = {}
         for peer in self._peers.values():
             for item, suspicion in peer.suspects.lasting():
                 since[item] = min(suspicion.since_epoch_ms, since.get(item, suspicion.since_epoch_ms))
         kinds = list(Kind)
-        items = sorted(since, key=lambda item: (kinds.index(item.kind), item.name))
-        return [Disagreement(item.kind, item.name, since[item], self._sides(item)) for item in items]
+        return dict(sorted(since.items(), key=lambda one: (kinds.index(one[0].kind), one[0].name)))
 
-    def _sides(self, item: Item) -> tuple[Side, ...]:
-        """Who says what. A peer that is not suspected says what this name server says."""
+    def _sides(self, item: Item, readable: Iterable[Peer]) -> dict[View, list[str]]:
+        """Who says what. A peer that is not suspected says what this name server says.
+
+        There may be one side: this name server's value became like theirs since they were read.
+        """
         own: View = self._own.group(item.name) if item.kind is Kind.BROKER else self._own.topic(item.name)
-        sides: dict[str, list[str]] = {_shown(own): [OWN]}
-        for peer in self._peers.values():
-            if peer.member().is_readable:
-                suspicion = peer.suspects.of(item)
-                sides.setdefault(_shown(own if suspicion is None else suspicion.theirs), []).append(peer.addr)
-        return tuple(Side(value, tuple(members)) for value, members in sides.items())
+        sides: dict[View, list[str]] = {own: [OWN]}
+        for peer in readable:
+            suspicion = peer.suspects.of(item)
+            sides.setdefault(own if suspicion is None else suspicion.theirs, []).append(peer.addr)
+        return sides
 
     def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
         """What nobody was told yet. What is too much for one time is left for the next."""
@@ -162,6 +166,11 @@ class FleetWatch:
 
     def _epoch_ms(self) -> int:
         return self._clock.now().epoch_ms
+
+
+def _disagreement(item: Item, since_ms: int, sides: Mapping[View, list[str]]) -> Disagreement:
+    shown = tuple(Side(_shown(view), tuple(members)) for view, members in sides.items())
+    return Disagreement(item.kind, item.name, since_ms, shown)
 
 
 def _shown(view: View) -> str:

@@ -33,11 +33,13 @@ class ReactorConnection:
 
     is_tls = False
     __slots__ = (
+        "_answered",
         "_awaited",
         "_cause",
         "_high_water_bytes",
         "_number",
         "_reactors",
+        "_received",
         "_replies",
         "_reply_bytes",
         "_taken",
@@ -48,7 +50,6 @@ class ReactorConnection:
         "in_flight",
         "is_open",
         "language",
-        "requests",
         "since_epoch_ms",
         "version",
         "was_ended_here",
@@ -70,12 +71,19 @@ class ReactorConnection:
         self.host = host_of(address)
         self.in_flight = 0
         self.since_epoch_ms = since_epoch_ms
-        self.requests = 0
+        self._received = 0  # requests that control took
+        self._answered = 0  # lookups that reactors answered, when they were read last
         self.language: str | None = None
         self.version: int | None = None
         self.is_open = True
         self.was_ended_here = False
         self.has_ended = False
+
+    @property
+    def requests(self) -> int:
+        """While the connection moves to another reactor, and after its end, with the lookups that were known before."""
+        self._answered = max(self._answered, self._reactors.lookups_of(self._number))
+        return self._received + self._answered
 
     def took_frame(self) -> None:
         """The reactor counts a frame as in flight until a `flush` after its answer."""
@@ -86,7 +94,7 @@ class ReactorConnection:
 
     def begin_request(self) -> None:
         self.in_flight += 1
-        self.requests += 1
+        self._received += 1
 
     def end_request(self) -> None:
         self.in_flight -= 1

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import orjson
+import pytest
+
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from tests.admin.api.conftest import Ask, get
@@ -90,8 +95,25 @@ def test_a_client_that_only_looks_up_tells_its_language_and_version(managed: Man
     with managed.connect() as client:
         for topic in ("T", "T", "U"):
             client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, language="GO", version=V4_9_4)
+        managed.advance(0)  # control takes what the reactor told it
         (row,) = ask("connections")["items"]
     assert (row["language"], row["versionName"]) == ("GO", "4.9.4")
+
+
+@pytest.mark.parametrize("reactors", [0, 2], ids=["loop", "reactors"])
+def test_the_requests_of_a_connection_contain_its_lookups(start_managed: Callable[..., Managed], reactors: int) -> None:
+    """Reactors answer most of them without control; a topic without a route counts too."""
+    managed = start_managed({"rocketns.reactors": reactors})
+    with Broker(managed, "a") as broker, managed.connect() as client, managed.connect() as other:
+        broker.register(["T"])
+        for topic in ("T", "T", "U"):
+            client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+        client.request(codes.GET_NAMESRV_CONFIG)
+        other.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
+        managed.advance(0)  # control takes what the reactors told it
+        rows = orjson.loads(get(managed, "connections", sort="requests").body)["items"]
+        peers = [f"127.0.0.1:{one.socket.getsockname()[1]}" for one in (broker.client, other, client)]
+    assert {row["peer"]: row["requests"] for row in rows} == dict(zip(peers, [1, 1, 4], strict=True))
 
 
 def test_a_kv_item_is_listed_with_a_bounded_part_of_its_value(managed: Managed, ask: Ask) -> None:
