@@ -11,6 +11,7 @@ import re
 import struct
 from dataclasses import dataclass
 
+from rocketns._fast.system.proxy_extensions import fault_of
 from rocketns.errors import MalformedFrame
 from rocketns.javatext import parse_int
 
@@ -19,7 +20,6 @@ V2_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 DETECTION_BYTES = len(V2_SIGNATURE)
 V1_LINE_BYTES_MAX = 108  # without CR LF, as Netty counts
 V2_BYTES_MAX = 16 + 65_535  # the fixed part and its 16-bit length
-TLV_NESTING_MAX = 128
 
 # `rocketns.protocol.spec` has the layouts.
 _V2_HEAD = struct.Struct(">12sBBH")  # signature, version and command, family and transport, length of what follows
@@ -31,10 +31,6 @@ _LOCAL, _PROXY = 0, 1
 _UNIX_FAMILY = 3
 _ADDRESSES = {1: _V2_IPV4, 2: _V2_IPV6, _UNIX_FAMILY: _V2_UNIX}
 _STREAM, _DATAGRAM = 1, 2
-
-# A type-length-value: type (1 byte), length (2 bytes), value. The value of type SSL is 5 bytes and further TLVs.
-_TLV_HEAD_BYTES, _TLV_BYTES_MIN = 3, 4
-_TLV_SSL, _TLV_SSL_HEAD_BYTES = 0x20, 5
 
 _IPV4 = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
 
@@ -120,29 +116,10 @@ def _v2_source(family: int, transport: int, block: bytes) -> str | None:
     layout = _ADDRESSES[family]
     if len(block) < layout.size:
         raise MalformedFrame("a PROXY header that is too short for its addresses")
-    _check_tlvs(block[layout.size :])
+    fault = fault_of(block[layout.size :])
+    if fault is not None:
+        raise MalformedFrame(fault)
     if family == _UNIX_FAMILY:
         return None
     source, _, source_port, _ = layout.unpack_from(block)
     return f"{ipaddress.ip_address(source)}:{source_port}"
-
-
-def _check_tlvs(rest: bytes, nesting: int = 0) -> None:
-    """HAProxyMessage.readTlvs. Without Construct: a header has room for 20,000 of them."""
-    if nesting > TLV_NESTING_MAX:
-        raise MalformedFrame("a PROXY header with extensions within extensions")
-    at = 0
-    while len(rest) - at >= _TLV_BYTES_MIN:
-        value = at + _TLV_HEAD_BYTES
-        end = value + int.from_bytes(rest[at + 1 : value])
-        if end > len(rest):
-            raise MalformedFrame("a PROXY header with a cut extension")
-        if rest[at] == _TLV_SSL:
-            _check_ssl_tlv(rest[value:end], nesting)
-        at = end
-
-
-def _check_ssl_tlv(value: bytes, nesting: int) -> None:
-    if len(value) < _TLV_SSL_HEAD_BYTES:
-        raise MalformedFrame("a PROXY header with a cut SSL extension")
-    _check_tlvs(value[_TLV_SSL_HEAD_BYTES:], nesting + 1)

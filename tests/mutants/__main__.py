@@ -21,6 +21,7 @@ from tests.mutants.copy import Copy
 from tests.mutants.fault import Fault, read_faults
 
 MINUTES = 120
+WHOLE = "1/1"
 NOT_RUN = "NOT RUN, time is over"
 
 
@@ -77,18 +78,27 @@ def shares_of(faults: Sequence[Fault], workers: int) -> list[list[Fault]]:
     return shares
 
 
+def part_of(faults: Sequence[Fault], part: str) -> Sequence[Fault]:
+    """``K/N``: the Kth of N parts. Each part has faults of every folder, and together they have every fault."""
+    number, parts = map(int, part.split("/"))
+    if not 1 <= number <= parts:
+        raise ValueError(f"no part {part}")
+    return faults[number - 1 :: parts]
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help="only faults with one of these words in their name or file")
     parser.add_argument("--workers", type=int, default=2, help="copies of the code that are tested at once")
     parser.add_argument("--minutes", type=float, default=MINUTES, help=f"no fault is planted after them ({MINUTES})")
+    parser.add_argument("--part", default=WHOLE, help="K/N: only the Kth of N parts, each with faults of every folder")
     given = parser.parse_args(arguments)
     wanted = given.names or [""]
     faults = [f for f in read_faults() if any(word in f.name or word in f.file for word in wanted)]
     faults.sort(key=lambda fault: (fault.is_compiled, fault.file))  # nothing is compiled before the rest is done
     ends_at = time.monotonic() + given.minutes * 60
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.workers) as at_once:
-        shares = shares_of(faults, given.workers)
+        shares = shares_of(part_of(faults, given.part), given.workers)
         folders = [Path(folder) / str(number) for number in range(given.workers)]
         results: dict[Fault, str] = {}
         for found in at_once.map(run_share, folders, shares, itertools.repeat(ends_at)):

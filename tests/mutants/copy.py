@@ -29,7 +29,8 @@ class Copy:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
-        shutil.copytree(ROOT / "build" / "cython", folder / "build" / "cython", dirs_exist_ok=True)
+        if (made := ROOT / "build" / "cython").is_dir():  # else the first fault that is compiled takes longer
+            shutil.copytree(made, folder / "build" / "cython", dirs_exist_ok=True)
 
     def build(self) -> None:
         """Compile what changed. subprocess.CalledProcessError where it does not compile."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants.__main__ import part_of
 from tests.mutants.copy import ROOT
 from tests.mutants.fault import Fault, UnusableFault, read_faults
 
@@ -38,3 +39,16 @@ def test_a_text_that_is_not_there_once_is_refused(tmp_path: Path) -> None:
     for old in ("x = 1", "x = 2"):
         with pytest.raises(UnusableFault):
             Fault("a", "a.py", old, "x = 3", ()).plant(tmp_path)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_the_parts_together_are_the_catalogue(parts: int) -> None:
+    faults = read_faults()
+    found = [fault for number in range(parts) for fault in part_of(faults, f"{number + 1}/{parts}")]
+    assert Counter(found) == Counter(faults)
+
+
+def test_a_part_that_there_is_not_is_refused() -> None:
+    for part in ("0/2", "3/2", "1/0"):
+        with pytest.raises(ValueError, match="no part"):
+            part_of(read_faults(), part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -35,12 +36,14 @@ NOON = DAY_START + 12 * 3600 * SECOND
 BROKERS = [Broker(f"broker-{name}", f"10.0.0.{number}:10911") for number, name in enumerate("abc", 1)]
 
 
-def fleet(offsets_s: dict[str, float], versions: int, silent_at_n1: bool = False) -> Journals:
-    """Ten minutes of three brokers that every name server hears within 20 ms, with clocks that are off by so many s."""
+def fleet(
+    offsets_s: dict[str, float], versions: int, silent_at_n1: bool = False, brokers: Sequence[Broker] = BROKERS
+) -> Journals:
+    """Ten minutes of brokers that every name server hears within 20 ms, with clocks that are off by so many s."""
     chance = random.Random(1)
     journals = {ns: Journal(NOON + int(off * SECOND), ns) for ns, off in offsets_s.items()}
     for beat in range(20):
-        for number, broker in enumerate(BROKERS):
+        for number, broker in enumerate(brokers):
             sent = NOON + (1 + beat * 30 + number * 7) * SECOND
             for ns, journal in journals.items():
                 if silent_at_n1 and ns == "n1" and beat > 4:
@@ -75,6 +78,11 @@ def test_heartbeats_tell_small_offsets_where_no_version_changed(spark: SparkSess
     assert offsets_of(spark, journals) == {
         "n1": (0, "reference", "n1", 0), "n2": (3.2, "heartbeats", "n1", 30), "n3": (-2.5, "heartbeats", "n1", 30),
     }  # fmt: skip
+
+
+def test_two_versions_are_too_few(spark: SparkSession) -> None:
+    """Each broker changed its version once."""
+    assert offsets_of(spark, fleet({"n1": 0, "n2": 3.2}, versions=1, brokers=BROKERS[:2]))["n2"][1] == "heartbeats"
 
 
 def test_the_reference_is_who_heard_the_most(spark: SparkSession) -> None:

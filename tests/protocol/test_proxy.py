@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,6 +107,23 @@ def test_as_many_extensions_as_fit() -> None:
     header = v2(TCP4, block)
     assert proxy.parse(header) == proxy.ProxyHeader(len(header), "192.0.2.7:56324")
     assert len(header) <= proxy.V2_BYTES_MAX
+
+
+def test_the_dearest_header_takes_no_time_from_others() -> None:
+    """B057: it is read before the fair shares begin. 1,000 peers may send one at once."""
+    room = 0xFFFF - len(IPV4)
+    flat = tlv(0, b"") * (room // 3)
+    deep = tlv(0, b"") * ((room - 120 * 8) // 3)
+    for _ in range(120):
+        deep = tlv(0x20, bytes(5) + deep)
+    for block in (flat, deep):
+        header = v2(TCP4, IPV4 + block)
+        took_s = []
+        for _ in range(5):
+            began_s = time.thread_time()
+            assert proxy.parse(header) is not None
+            took_s.append(time.thread_time() - began_s)
+        assert min(took_s) < 0.001, took_s
 
 
 def outcome(data: bytes) -> object:
