@@ -9,6 +9,7 @@ from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 from rocketns.server.requests.host import host_of
+from rocketns.server.requests.traffic import Traffic
 
 log = logging.getLogger("rocketns.reactors")
 
@@ -28,7 +29,7 @@ ENDINGS: dict[int, tuple[Cause, str]] = {
 }
 
 
-class ReactorConnection:
+class ReactorConnection(Traffic):
     """A `rocketns.routeinfo.connection.Connection` whose socket is a reactor's."""
 
     is_tls = False
@@ -45,18 +46,14 @@ class ReactorConnection:
         "address",
         "has_ended",
         "host",
-        "in_flight",
         "is_open",
-        "language",
-        "requests",
-        "since_epoch_ms",
-        "version",
         "was_ended_here",
     )
 
     def __init__(
         self, reactors: Reactors, number: int, address: str, high_water_bytes: int, since_epoch_ms: int
     ) -> None:
+        super().__init__(since_epoch_ms)
         self._reactors = reactors
         self._number = number
         self._high_water_bytes = high_water_bytes
@@ -68,11 +65,6 @@ class ReactorConnection:
         self._cause: Cause | None = None
         self.address = address
         self.host = host_of(address)
-        self.in_flight = 0
-        self.since_epoch_ms = since_epoch_ms
-        self.requests = 0
-        self.language: str | None = None
-        self.version: int | None = None
         self.is_open = True
         self.was_ended_here = False
         self.has_ended = False
@@ -80,16 +72,6 @@ class ReactorConnection:
     def took_frame(self) -> None:
         """The reactor counts a frame as in flight until a `flush` after its answer."""
         self._taken += 1
-
-    def note_sender(self, language: str | None, version: int) -> None:
-        self.language, self.version = language, version
-
-    def begin_request(self) -> None:
-        self.in_flight += 1
-        self.requests += 1
-
-    def end_request(self) -> None:
-        self.in_flight -= 1
 
     def write(self, frame: bytes) -> None:
         """Add an answer. It is sent with the next `flush`, or now if many bytes are joined."""
