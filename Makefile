@@ -74,10 +74,10 @@ bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet 
 	@$(PY) -m benchmarks $(ARGS)
 	@$(if $(ARGS),,$(PY) -m pytest benchmarks/micro)
 
-wheels: $(VENV)/dev $(VENV)/wheels ## the sdist and the manylinux wheels into dist/; downloads a C compiler (zig), 5 minutes
+wheels: $(VENV)/dev $(VENV)/wheels ## the sdist and the manylinux wheels into dist/; downloads a C compiler (zig), 3 minutes of CPU time
 	@exec $(PY) packaging/wheels.py $(ARGS)
 
-helm: $(VENV)/made ## helm into .venv, compiled by go: the tests of the chart need it. Minutes of CPU time
+helm: $(VENV)/made ## helm itself into .venv, compiled by go; without it the tests of the chart use a library. Minutes of CPU time
 	GOBIN=$(abspath $(VENV))/bin go install -trimpath helm.sh/helm/v3/cmd/helm@v3.22.0
 
 build: $(VENV)/built ## compile what changed in rocketns/_fast, and the module that only tests call

@@ -2,6 +2,7 @@
 
 ``python -m benchmarks.restart --brokers 300 --topics 10000``. Every broker has every topic. The server is killed or
 stopped, and started again with its journal. Memory is compared with that of the process where the brokers registered.
+With ``--refused`` the brokers have died meanwhile: how long after the first answer the last one is out of the routes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,16 +35,23 @@ class Start(NamedTuple):
     mb: float
 
 
-def register(client: Client, brokers: int, topics: int, heartbeats: int) -> None:
+def refused_host(number: int) -> str:
+    """A loopback address of its own, where nobody listens."""
+    return f"127.{100 + number // 100}.100.{100 + number % 100}"
+
+
+def register(
+    client: Client, brokers: int, topics: int, heartbeats: int, host: Callable[[int], str] = broker_host
+) -> None:
     """All brokers, then ``heartbeats`` of each: 322, which brokers with acting masters send once a second."""
     body, version = plain_body(range(topics), 1), dumps(data_version(1, 1_700_000_000_001))
     for number in range(brokers):
-        client.send(registration(broker_name(number), broker_host(number), body))
+        client.send(registration(broker_name(number), host(number), body))
         assert client.receive().code == 0
     for _ in range(heartbeats):
         for number in range(brokers):
             ext = {"clusterName": "DefaultCluster", "brokerName": broker_name(number),
-                   "brokerAddr": f"{broker_host(number)}:10911", "brokerId": 0}  # fmt: skip
+                   "brokerAddr": f"{host(number)}:10911", "brokerId": 0}  # fmt: skip
             client.post(codes.QUERY_DATA_VERSION, ext, version)
         for _ in range(brokers):
             assert client.receive().code == 0
@@ -67,6 +75,18 @@ def started(server: RocketnsServer, brokers: int) -> Start:
     return Start(wall, cpu, resident_mb(server.pid))
 
 
+def gone_s(server: RocketnsServer) -> float:
+    """Start it, and ask until the topic has no broker. From its first answer on, in seconds."""
+    server.start()
+    with Client(server.port, timeout_s=WITHIN_S) as client:
+        client.request(codes.GET_ROUTEINFO_BY_TOPIC, LOOKUP)
+        answered = time.monotonic()
+        while client.request(codes.GET_ROUTEINFO_BY_TOPIC, LOOKUP).code != codes.TOPIC_NOT_EXIST:
+            assert time.monotonic() - answered < WITHIN_S
+            time.sleep(TRY_EVERY_S)
+    return time.monotonic() - answered
+
+
 def main(words: Sequence[str]) -> int:
     """Print a line for each start."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.restart", description=__doc__)
@@ -74,8 +94,12 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--topics", type=int, default=1000, help="of each broker (1000)")
     parser.add_argument("--heartbeats", type=int, default=0, help="of each broker, recorded after its topics (0)")
     parser.add_argument("--starts", type=int, default=3, help="after a kill, and as many after a stop (3)")
+    parser.add_argument("--refused", action="store_true", help="the brokers' addresses refuse connections by then")
     given = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as folder:
+        if given.refused:
+            measure_refused(Path(folder), given.brokers, given.topics, given.starts)
+            return 0
         measure(Path(folder), given.brokers, given.topics, given.heartbeats, given.starts)
     return 0
 
@@ -104,6 +128,19 @@ def measure(folder: Path, brokers: int, topics: int, heartbeats: int, starts: in
                       f"{one.mb:.1f} MB ({more:+.0%})", flush=True)  # fmt: skip
     finally:
         server.kill()
+
+
+def measure_refused(folder: Path, brokers: int, topics: int, starts: int) -> None:
+    for number in range(starts):
+        at = folder / str(number)
+        server = RocketnsServer(at / "ns", {"journalPath": at / "j", "journalNs": "n1"})
+        try:
+            with Client(server.port, timeout_s=WITHIN_S) as brokers_side:
+                register(brokers_side, brokers, topics, 0, refused_host)
+                server.kill()
+            print(f"{brokers} brokers that died: gone {gone_s(server):.3f} s after the first answer", flush=True)
+        finally:
+            server.kill()
 
 
 if __name__ == "__main__":

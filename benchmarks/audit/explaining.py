@@ -1,5 +1,5 @@
-"""``python -m benchmarks.audit.explaining``: what ``rocketns audit explain`` costs on a month's journal, with the start
-of Spark: from the files of the journal, and from the events that an ingest left.
+"""``python -m benchmarks.audit.explaining``: what ``rocketns audit explain`` costs on a month's journal:
+from its files, and from the events that an ingest left.
 
 The journal is that of ``benchmarks.audit.nightly``. The moment is in the middle of it.
 """
@@ -41,7 +41,7 @@ def measured(folder: Path, days: int) -> None:
     for told, where in (("files of the journal", journal), ("ingested events", (*journal, *out))):
         for _ in range(RUNS):
             cost = Watched(*AUDIT, "explain", TOPIC, "--at", at, *where).cost
-            print(f"| {told} | {cost.cpu_s:.0f} | {cost.wall_s:.0f} |", flush=True)
+            print(f"| {told} | {cost.cpu_s:.1f} | {cost.wall_s:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def test_a_step_of_a_snapshot(benchmark: BenchmarkFixture, manager: Manager, jou
     assert median_s(benchmark) <= 0.002
 
 
-def test_count_a_look_up(benchmark: BenchmarkFixture) -> None:
+def test_count_a_lookup(benchmark: BenchmarkFixture) -> None:
     """The Python lane takes about 100 us for a lookup; counting it may take 1 us."""
     counters = LookupCounters(20_000, by_client=False)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.docker.base import base
+from interop.docker.base import IN_DEVELOPMENT, base
 from interop.docker.engine import Engine, NoEngine
 from interop.docker.images import HOST_NETWORK, ROOT
 from interop.docker.summary import LEFT_OUT
@@ -21,15 +21,17 @@ from rocketns import __version__
 from tests.installing.building import copy_tracked
 
 DIST = os.environ.get("ROCKETNS_DIST", "")
-RELEASES = ("bookworm", "trixie")
+# Debian's releases and the CPython that each has.
+RELEASED = {"bookworm": "3.11", "trixie": "3.13"}
+PYTHONS = {**RELEASED, IN_DEVELOPMENT: "3.14"}
 SCRIPTS = Path(__file__).parent / "installing"
 TIMEOUT_S = 1800.0
 
 pytestmark = [
     pytest.mark.skipif(not DIST, reason="ROCKETNS_DIST names no folder that `make wheels` wrote: `make installed`"),
     pytest.mark.timeout(int(TIMEOUT_S) + 300),
-    pytest.mark.parametrize("release", RELEASES),
 ]
+every_python = pytest.mark.parametrize("release", PYTHONS)
 Run = Callable[..., str]
 
 
@@ -56,8 +58,10 @@ def run(engine: Engine, release: str) -> Run:
     return one
 
 
-def test_wheel_needs_no_compiler_and_the_audit_a_java_runtime(run: Run, wheel: Path) -> None:
+@every_python
+def test_wheel_needs_no_compiler_and_the_audit_a_java_runtime(run: Run, wheel: Path, release: str) -> None:
     said = run("wheel.sh", wheel, read=(wheel.parent,))
+    assert said.startswith(f"Python {PYTHONS[release]}.")
     assert f"rocketns {__version__}\n" in said
     assert "127.0.0.1:9876 is ready" in said
     assert said.endswith("the demo found every fault\n")
@@ -70,6 +74,7 @@ def package(run: Run, wheel: Path, tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.parametrize("release", RELEASED)
 def test_debian_package_is_installed_used_and_removed(run: Run, package: Path) -> None:
     said = run("deb-use.sh", package, read=(package.parent,))
     assert f"rocketns {__version__}\n" in said
@@ -83,6 +88,7 @@ def said_by_the_readme(pattern: str) -> str:
     return str(found)
 
 
+@every_python
 def test_readme_is_right_about_a_checkout(run: Run, tmp_path: Path) -> None:
     """Its packages are enough, its first command starts the server, which prints the boot line; and `pip install .`."""
     packages = said_by_the_readme(r"On Debian: `apt-get install ([^`]+)`")

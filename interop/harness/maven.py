@@ -1,4 +1,4 @@
-"""RocketMQ's own jars through Maven, resolved once a version and kept in the user's cache folder."""
+"""RocketMQ's own jars, and others, through Maven, resolved once a version and kept in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 MAVEN_TIMEOUT_S = 900
+ROCKETMQ = "org.apache.rocketmq"
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>rocketns.interop</groupId><artifactId>{name}</artifactId><version>1</version>
@@ -19,7 +20,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0<
 </dependencies></project>
 """
 DEPENDENCY = (
-    "<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{artifact}</artifactId>"
+    "<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
     "<version>{version}</version><classifier>{classifier}</classifier></dependency>"
 )
 ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools", "rocketmq-client")
@@ -50,15 +51,15 @@ def classpath(version: str) -> str:
     return jars(f"rocketmq-{version}", version, *ARTIFACTS)
 
 
-def jars(name: str, version: str, *artifacts: str) -> str:
-    """The class path of some of RocketMQ's artifacts and all that they need, kept in a cache folder of that name.
+def jars(name: str, version: str, *artifacts: str, group: str = ROCKETMQ) -> str:
+    """The class path of some artifacts of a group and all that they need, kept in a cache folder of that name.
 
     An artifact may have a version of its own, and a classifier: ``name:version:classifier``.
     """
     folder = cache_folder() / name
     if not (folder / "complete").exists():
         with alone():
-            _resolve(folder, version, artifacts)
+            _resolve(folder, version, artifacts, group)
     return f"{folder / 'lib'}/*"
 
 
@@ -71,17 +72,17 @@ def alone() -> Iterator[None]:
         yield
 
 
-def _resolve(folder: Path, version: str, artifacts: Sequence[str]) -> None:
+def _resolve(folder: Path, version: str, artifacts: Sequence[str], group: str) -> None:
     if (folder / "complete").exists():
         return  # by whom was waited for
     folder.mkdir(parents=True, exist_ok=True)
-    dependencies = "\n".join(_dependency(artifact, version) for artifact in artifacts)
+    dependencies = "\n".join(_dependency(artifact, version, group) for artifact in artifacts)
     (folder / "pom.xml").write_text(POM.format(name=folder.name, dependencies=dependencies), "utf-8")
     command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"]
     subprocess.run(command, cwd=folder, check=True, timeout=MAVEN_TIMEOUT_S)
     (folder / "complete").touch()
 
 
-def _dependency(artifact: str, version: str) -> str:
+def _dependency(artifact: str, version: str, group: str) -> str:
     name, own_version, classifier = [*artifact.split(":"), "", ""][:3]
-    return DEPENDENCY.format(artifact=name, version=own_version or version, classifier=classifier)
+    return DEPENDENCY.format(group=group, artifact=name, version=own_version or version, classifier=classifier)

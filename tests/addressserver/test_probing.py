@@ -51,7 +51,7 @@ def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION])
-def test_who_answers_look_ups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_answers_lookups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also without brokers, which have to find it first."""
     assert listed_after([code], monkeypatch) == [True]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from interop.harness.ports import free_port
 from rocketns.admin.starting import make_admin
-from tests.admin.http import Http, free_port
+from tests.admin.http import Http
 from tests.support.inprocess import TimedServer
 
 

@@ -7,14 +7,6 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 
 
-def free_port() -> int:
-    """A port that was free just now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 @dataclass(frozen=True)
 class Answer:
     status: int

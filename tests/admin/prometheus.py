@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.admin.http import Http, free_port
+from interop.harness.ports import free_port
+from tests.admin.http import Http
 from tests.check.source import ROOT
 
 RULES = ROOT / "packaging" / "prometheus" / "rocketns.rules.yml"

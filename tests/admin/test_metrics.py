@@ -44,7 +44,7 @@ def scrape(managed: Managed) -> Scrape:
     return lambda: Scraped(managed.http.ask("/metrics").text)
 
 
-def test_look_ups_are_counted_by_who_answered_and_by_result(managed: Managed, scrape: Scrape, names: Names) -> None:
+def test_lookups_are_counted_by_who_answered_and_by_result(managed: Managed, scrape: Scrape, names: Names) -> None:
     with managed.connect() as client:
         registered(client, names)
         for _ in range(5):

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from interop.harness.ports import free_port
 from interop.harness.servers import ReactorServer
 from interop.harness.wire import eventually
-from tests.admin.http import free_port
 from tests.admin.prometheus import RULES, Prometheus, needs_prometheus
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from interop.harness.ports import free_port
 from interop.harness.servers import ReactorServer
 from rocketns.admin import starting
 from rocketns.config import AdminConfig, Configuration
 from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
 from tests.admin.conftest import Managed
-from tests.admin.http import Http, free_port
+from tests.admin.http import Http
 
 
 def configuration(home: Path, text: str) -> Configuration:

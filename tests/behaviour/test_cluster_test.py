@@ -61,7 +61,7 @@ def assert_not_found(answer: Any, topic: str | None) -> None:
 
 @pytest.mark.parametrize("code", [codes.GET_ROUTEINFO_BY_TOPIC, *CODES])
 @both_encodings
-def test_every_code_is_a_look_up(client: Client, broker: Client, names: Names, code: int, binary: bool) -> None:
+def test_every_code_is_a_lookup(client: Client, broker: Client, names: Names, code: int, binary: bool) -> None:
     """B248: known or not."""
     registered(broker, names)
     answer = client.request(code, {"topic": names.topic()}, binary=binary)
@@ -114,7 +114,7 @@ def test_zones(client: Client, broker: Client, names: Names) -> None:
     assert [data["brokerName"] for data in route(client, names.topic(), **zone)["brokerDatas"]] == [names.broker + "-b"]
 
 
-def test_look_ups_at_the_same_time(client: Client, broker: Client, names: Names) -> None:
+def test_lookups_at_the_same_time(client: Client, broker: Client, names: Names) -> None:
     """B248: each gets its own answer."""
     topics = [f"T{number}" for number in range(20)]
     registered(broker, names, topics)

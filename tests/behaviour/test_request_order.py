@@ -24,7 +24,7 @@ def request(code: int, ext: dict[str, str], body: bytes, opaque: int, binary: bo
 
 @both_encodings
 @pytest.mark.parametrize("topics", [1, 3_000], ids=["small", "large"])
-def test_a_look_up_behind_a_registration_finds_its_topics(
+def test_a_lookup_behind_a_registration_finds_its_topics(
     server: NameServer, names: Names, binary: bool, topics: int
 ) -> None:
     """B041: both come in one piece; the lookup may not overtake what its own peer sent before it."""

@@ -15,7 +15,7 @@ ORDER = (
     ("contract",),
     ("storage", "jobs", "incidents", "synthetic"),
     ("report",),
-    ("batch", "stream"),
+    ("batch", "stream", "moment"),
     ("cli",),
     ("submit",),
 )

@@ -222,8 +222,8 @@ def test_a_connection_with_a_request_at_control_stays(server: LiveServer) -> Non
         assert [client.receive().opaque for _ in range(2)] == [1, 2]
 
 
-def has_answered(server: LiveServer, look_ups: int) -> bool:
-    return server.answered_by_reactors() == look_ups
+def has_answered(server: LiveServer, lookups: int) -> bool:
+    return server.answered_by_reactors() == lookups
 
 
 def test_a_connection_with_answers_that_are_not_taken_stays(server: LiveServer) -> None:
@@ -314,7 +314,7 @@ def test_the_idle_limit_goes_with_a_connection(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_look_ups_are_counted_for_the_client_that_moved(tmp_path: Path) -> None:
+def test_lookups_are_counted_for_the_client_that_moved(tmp_path: Path) -> None:
     counting = {"journalPath": tmp_path / "j", "journalLookupClients": "true", "journalLookupSeconds": 86_400}
     with LiveServer(tmp_path, 2, **counting) as server, server.connect() as client:
         still(server)

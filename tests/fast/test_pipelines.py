@@ -10,7 +10,7 @@ from tests.soak.live import LiveServer
 LOOK_UPS = 2_000
 
 
-def test_look_ups_beyond_a_turn_are_answered_without_further_bytes(tmp_path: Path) -> None:
+def test_lookups_beyond_a_turn_are_answered_without_further_bytes(tmp_path: Path) -> None:
     with LiveServer(tmp_path, reactors=1) as server, server.connect() as client:
         expected = server.reference(look_up(CLIENTS[0], "nobody's"))
         client.send(look_up(CLIENTS[0], "nobody's") * LOOK_UPS)

@@ -36,7 +36,7 @@ def is_frame(whole: bytes) -> bool:
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("opaque", [0, 7, -1, 2**31 - 1, -(2**31)])
-def test_look_ups_of_real_clients_are_recognised(client: str, opaque: int) -> None:
+def test_lookups_of_real_clients_are_recognised(client: str, opaque: int) -> None:
     for topic in TOPICS:
         whole = look_up(client, topic, opaque)
         assert is_frame(whole)
@@ -82,7 +82,7 @@ def test_what_is_recognised_by_its_likeness_is_what_the_reference_reads(pair: tu
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_every_byte_of_a_look_up_replaced_or_cut(client: str) -> None:
+def test_every_byte_of_a_lookup_replaced_or_cut(client: str) -> None:
     whole = look_up(client)
     for at in range(4, len(whole)):
         changed = [whole[:at] + bytes([byte]) + whole[at + 1 :] for byte in b'"\\{}[]:,-0n \x00\x01\x7f\x80\xff']

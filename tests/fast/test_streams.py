@@ -61,7 +61,7 @@ def test_a_stream_may_be_cut_anywhere(server: LiveServer, frames: list[bytes], c
     assert sorted(answers) == sorted(expected)
 
 
-def test_look_ups_alone_are_answered_in_their_order_by_reactors(server: LiveServer) -> None:
+def test_lookups_alone_are_answered_in_their_order_by_reactors(server: LiveServer) -> None:
     frames = [look_up(CLIENTS[opaque % len(CLIENTS)], TOPICS[opaque % 3], opaque) for opaque in range(1500)]
     before = server.answered_by_reactors()
     with server.connect() as client:

@@ -6,30 +6,21 @@ have none there.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
-import pytest
 import yaml
 
 from tests.check.source import ROOT
+from tests.installing.helm import helm
 
 CHART = ROOT / "packaging" / "helm" / "rocketns"
 MANIFESTS = ROOT / "packaging" / "kubernetes" / "rocketns.yaml"
 OLDEST = "1.25"
 HELM_TIMEOUT_S = 100
 Manifest = dict[str, Any]
-
-
-def helm() -> str:
-    """The program; a test that needs it is left out where it is not installed."""
-    beside = Path(sys.executable).parent / "helm"
-    found = str(beside) if beside.is_file() else shutil.which("helm")
-    return found or pytest.skip("helm is not installed, so the chart is not rendered: `make helm` builds it with go")
 
 
 def run_helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -10,12 +10,12 @@ import yaml
 
 from rocketns import __version__, cli
 from rocketns.config import Configuration
+from tests.installing.helm import helm
 from tests.installing.kubernetes import (
     CHART,
     MANIFESTS,
     Manifest,
     container,
-    helm,
     mistakes,
     of_kind,
     read,
@@ -121,7 +121,7 @@ def test_helm_finds_nothing_wrong_with_the_chart() -> None:
 
 
 def test_a_misspelt_value_is_refused() -> None:
-    result = run_helm("template", CHART, "--set", "replica=3")
+    result = run_helm("template", "rocketns", CHART, "--set", "replica=3")
     assert result.returncode != 0
     assert "replica" in result.stderr
 
@@ -144,8 +144,21 @@ def test_with_the_management_port_the_probes_ask_it(tmp_path: Path) -> None:
     assert of_kind(found, "ServiceMonitor")["spec"]["endpoints"][0]["port"] == "admin"
 
 
+def test_the_management_port_may_be_asked_by_the_names_of_an_ingress(tmp_path: Path) -> None:
+    hosts = ("admin.hosts[0]=names.example.com", "admin.hosts[1]=.rocketns-headless")
+    admin = configuration(rendered("admin.enabled=true", *hosts), tmp_path).admin
+    assert admin.host_names == ["names.example.com", ".rocketns-headless"]
+    assert configuration(rendered("admin.enabled=true"), tmp_path).admin.host_names == []
+
+
+def test_a_name_with_a_port_is_refused_before_a_pod_would_refuse_it() -> None:
+    result = run_helm("template", "rocketns", CHART, "--set", "admin.hosts[0]=names.example.com:443")
+    assert result.returncode != 0
+    assert "hosts" in result.stderr
+
+
 def test_without_the_management_port_there_are_no_metrics() -> None:
-    result = run_helm("template", CHART, "--set", "serviceMonitor.enabled=true")
+    result = run_helm("template", "rocketns", CHART, "--set", "serviceMonitor.enabled=true")
     assert result.returncode != 0
     assert "admin.enabled=true" in result.stderr
 

@@ -7,7 +7,7 @@ from rocketns.journal.lookups import LookupCounters, LookupRow
 CLIENT = "10.0.0.1:5000"
 
 
-def test_look_ups_are_counted_by_topic_language_and_version() -> None:
+def test_lookups_are_counted_by_topic_language_and_version() -> None:
     counters = LookupCounters(100, by_client=False)
     for missed in (False, False, True):
         counters.count("a", CLIENT, "JAVA", 493, missed)
@@ -57,7 +57,7 @@ def test_text_that_no_client_has_is_not_kept() -> None:
     assert counters.drain() == [LookupRow("*", "*", None, None, 2, 2)]
 
 
-def test_a_look_up_without_topic_is_one_as_well() -> None:
+def test_a_lookup_without_topic_is_one_as_well() -> None:
     counters = LookupCounters(100, by_client=False)
     counters.count(None, CLIENT, None, 0, True)
     assert counters.drain() == [LookupRow(None, None, None, 0, 1, 1)]

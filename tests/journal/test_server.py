@@ -134,7 +134,7 @@ def test_the_journal_replayed_is_what_the_server_holds(
 
 
 @both_lanes
-def test_look_ups_are_counted_by_topic_and_client_kind(
+def test_lookups_are_counted_by_topic_and_client_kind(
     serve: Callable[..., TimedServer], names: Names, tmp_path: Path, reactors: int
 ) -> None:
     server = serve(**{"rocketns.reactors": reactors})
@@ -173,7 +173,7 @@ def test_clients_are_named_on_demand(
 
 
 @both_lanes
-def test_look_ups_beyond_the_bound_keep_their_misses(
+def test_lookups_beyond_the_bound_keep_their_misses(
     serve: Callable[..., TimedServer], names: Names, tmp_path: Path, reactors: int
 ) -> None:
     server = serve(**{"rocketns.reactors": reactors}, journalLookupKeysMax=1)
@@ -186,7 +186,7 @@ def test_look_ups_beyond_the_bound_keep_their_misses(
     assert [(one["topic"], one["n"], one["miss"]) for one in rows] == [(names.topic(), 1, 0), ("*", 3, 2)]
 
 
-def test_look_ups_are_not_counted_where_they_are_not_wanted(
+def test_lookups_are_not_counted_where_they_are_not_wanted(
     serve: Callable[..., TimedServer], names: Names, tmp_path: Path
 ) -> None:
     server = serve(journalLookupSeconds=0)

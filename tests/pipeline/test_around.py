@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.answers import explained_route
-from rocketns.pipeline.batch.around import files_between
-from rocketns.pipeline.batch.run import EVENTS_FOLDER
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.times import HOUR_US
+from rocketns.pipeline.moment.answers import explained_route
+from rocketns.pipeline.moment.reading import files_between
 from rocketns.pipeline.storage.ingest import ingest
+from rocketns.pipeline.storage.results import EVENTS_FOLDER
 from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, topic, write_files
 
 A = Broker("broker-a", "10.0.0.1:10911")
@@ -46,8 +46,8 @@ def journal_of(ns: str) -> Journal:
             journal.snapshot(true + ahead)
         if ns == "n1" and true == CHANGE - ROTATE_US + 120 * SECOND:
             journal.lose(true + ahead)
-        if ns == "n2" and beat == 8 * 60 + 35:  # so that n1, with more heartbeats, is the reference
-            journal.lose(true + ahead, 2)
+        if ns == "n1" and beat in (18 * 60 + 5, 18 * 60 + 6):  # so that n1, with more heartbeats, is the reference
+            journal.heartbeat(true, A, version=beat // 20)
         journal.register(true + 7 * SECOND + ahead, A, [topic("T", 8 if true >= CHANGE else 4)], version=beat // 20)
     return journal
 
@@ -67,21 +67,21 @@ def fleet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Flee
     return found
 
 
-def test_only_the_files_that_may_hold_the_time_are_read(spark: SparkSession, fleet: Fleet) -> None:
-    found = files_between(spark, str(fleet.journal), CHANGE - 2 * ROTATE_US + SECOND, CHANGE)
+def test_only_the_files_that_may_hold_the_time_are_read(fleet: Fleet) -> None:
+    found = files_between(None, str(fleet.journal), CHANGE - 2 * ROTATE_US + SECOND, CHANGE)
     assert {ns: [int(f.segment[-6:]) for f in found if f.ns == ns] for ns in AHEAD} == {
         "n1": [119, 120, 121], "n2": [118, 119, 120],
     }  # fmt: skip
 
 
-def test_before_the_first_record_there_is_no_file(spark: SparkSession, fleet: Fleet) -> None:
-    assert files_between(spark, str(fleet.journal), DAY_START - 2 * HOUR_US, DAY_START - HOUR_US) == []
+def test_before_the_first_record_there_is_no_file(fleet: Fleet) -> None:
+    assert files_between(None, str(fleet.journal), DAY_START - 2 * HOUR_US, DAY_START - HOUR_US) == []
 
 
 @pytest.fixture(scope="module")
-def of_journal(spark: SparkSession, fleet: Fleet) -> list[str]:
+def of_journal(fleet: Fleet) -> list[str]:
     """Just after the change. What was ingested ends before."""
-    return explained_route(spark, str(fleet.journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
+    return explained_route(None, str(fleet.journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
 
 
 def test_events_that_do_not_reach_the_moment_are_passed_over_for_the_journal(
@@ -99,28 +99,35 @@ def test_times_are_by_corrected_clocks(of_journal: list[str]) -> None:
     assert sum("since 2026-01-01T20:00:07.000Z (heartbeat" in line for line in of_journal) == 2
 
 
-def test_ingested_events_give_the_same_answer(spark: SparkSession, fleet: Fleet, of_journal: list[str]) -> None:
-    found = explained_route(spark, None, str(fleet.out), "T", CHANGE + 20 * SECOND)
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_ingested_events_give_the_same_answer(
+    spark: SparkSession, fleet: Fleet, of_journal: list[str], *, by_spark: bool
+) -> None:
+    found = explained_route(spark if by_spark else None, None, str(fleet.out), "T", CHANGE + 20 * SECOND)
     assert found[0].endswith(f"from {fleet.out}/{EVENTS_FOLDER}")
     assert found[1:] == of_journal[1:]
 
 
-def test_lost_records_are_told_until_the_next_snapshot(
+def test_a_journal_that_only_spark_reaches_gives_the_same_answer(
     spark: SparkSession, fleet: Fleet, of_journal: list[str]
 ) -> None:
+    assert explained_route(spark, str(fleet.journal), None, "T", CHANGE + 20 * SECOND) == of_journal
+
+
+def test_lost_records_are_told_until_the_next_snapshot(fleet: Fleet, of_journal: list[str]) -> None:
     warning = "  records are missing since 2026-01-01T19:50:07.000Z, so this may be out of date"
-    between = explained_route(spark, None, str(fleet.out), "T", CHANGE - 300 * SECOND)
+    between = explained_route(None, None, str(fleet.out), "T", CHANGE - 300 * SECOND)
     assert between.count(warning) == 1
     assert between[between.index(warning) - 2].startswith("  broker-a: 4 read queues")
     assert warning not in of_journal
 
 
 @pytest.mark.parametrize("hours", [-30, 100])
-def test_a_time_without_records_is_wrong_usage(spark: SparkSession, fleet: Fleet, hours: int) -> None:
+def test_a_time_without_records_is_wrong_usage(fleet: Fleet, hours: int) -> None:
     with pytest.raises(BadInput, match="no record of the time around"):
-        explained_route(spark, str(fleet.journal), None, "T", DAY_START + hours * HOUR_US)
+        explained_route(None, str(fleet.journal), None, "T", DAY_START + hours * HOUR_US)
 
 
-def test_a_journal_or_an_earlier_run_has_to_be_named(spark: SparkSession) -> None:
+def test_a_journal_or_an_earlier_run_has_to_be_named() -> None:
     with pytest.raises(BadInput, match="--journal, or the --out"):
-        explained_route(spark, None, None, "T", CHANGE)
+        explained_route(None, None, None, "T", CHANGE)

@@ -12,8 +12,9 @@ from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import EVENTS, OFFSETS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
-from rocketns.pipeline.jobs.history.clockdays import clock_days, clock_offsets
+from rocketns.pipeline.jobs.history.clockdays import Clocks, chained, clock_days, clock_offsets
 from rocketns.pipeline.jobs.history.clocks import corrected, estimates
+from rocketns.pipeline.moment.clocks import estimates as of_moment
 from tests.pipeline.duck import clocks as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
@@ -24,6 +25,7 @@ from tests.pipeline.journals import (
     Journals,
     events_frame,
     random_journals,
+    told_of,
     topic,
     worked_example,
 )
@@ -50,10 +52,13 @@ def fleet(offsets_s: dict[str, float], versions: int, silent_at_n1: bool = False
 
 
 def offsets_of(spark: SparkSession, journals: Journals) -> dict[str, tuple[Any, ...]]:
-    """offset in s, method, reference, uncertainty in s; held to the independent version on the way."""
+    """offset in s, method, reference, uncertainty in s; held to the independent version and to what
+    `explain` does on the way."""
     frame = clock_offsets(clock_days(estimates(cut(events_frame(spark, journals)))))
     assert frame.schema.simpleString() == OFFSETS.simpleString()
     found = rows(frame)
+    days = chained(of_moment(told_of(journals, "T")), Clocks()).days
+    assert sorted((day[1:] for day in days), key=repr) == found
     assert found == duck_rows(duck_events(journals), duck.OFFSETS)
     return {r[0]: (round(r[1] / SECOND, 1), r[4], r[5], r[6] and round(r[6] / SECOND, 2)) for r in found}
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import random
 
 import pytest
-from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.schema import ROUTES
-from rocketns.pipeline.jobs.history.explain import routes_at
+from rocketns.pipeline.moment.routes import routes_at
 from tests.pipeline.duck import explain as duck
-from tests.pipeline.frames import cut, duck_events, duck_rows, rows
+from tests.pipeline.frames import duck_events, duck_rows
 from tests.pipeline.journals import (
     DAY_START,
     SECOND,
     Broker,
     Journal,
     Journals,
-    events_frame,
     random_journals,
+    told_of,
     topic,
     worked_example,
 )
@@ -27,7 +25,7 @@ from tests.pipeline.served import TOPICS, Answer, served
 
 
 @pytest.mark.parametrize("asked", TOPICS)
-def test_the_answer_is_what_the_name_server_answered_then(spark: SparkSession, asked: str) -> None:
+def test_the_answer_is_what_the_name_server_answered_then(asked: str) -> None:
     """The tables of a name server under random work. Each moment that is asked for is a journal of its own, shifted so
     that it comes at the same time; every second one begins in the middle, with a snapshot still to come."""
     chance, at = random.Random(asked), 2_000_000_000 * SECOND
@@ -41,14 +39,13 @@ def test_the_answer_is_what_the_name_server_answered_then(spark: SparkSession, a
         told = [r for r in history.records if r["ts"] >= first]
         journals[name] = [{**r, "ts": r["ts"] + at - ts} for r in told]
         wanted[name] = answers[asked]
-    frame = routes_at(cut(events_frame(spark, journals)), asked, at, acting_masters=True, keep=cut)
-    assert frame.schema.simpleString() == ROUTES.simpleString()
-    found = {r[0]: (r[1], r[2], [(g[0], g[1], sorted(g[2])) for g in r[3]]) for r in rows(frame)}
+    routes = routes_at(told_of(journals, asked), asked, at, acting_masters=True)
+    found = {r.ns: (r.known, r.queues, [(g.broker, g.cluster, sorted(g.addrs)) for g in r.groups]) for r in routes}
     assert found == wanted
     assert len({repr(answer) for answer in wanted.values()}) > 10
 
 
-def test_what_is_not_known_is_told_from_what_is_not_there(spark: SparkSession) -> None:
+def test_what_is_not_known_is_told_from_what_is_not_there() -> None:
     broker = Broker("broker-a", "10.0.0.1:10911")
     fleet = {ns: Journal(0, ns) for ns in ("down", "late", "none", "quiet", "silent")}
     fleet["down"].register(1 * SECOND, broker, [topic("T")])
@@ -59,8 +56,8 @@ def test_what_is_not_known_is_told_from_what_is_not_there(spark: SparkSession) -
     fleet["quiet"].register(1 * SECOND, broker, [topic("T")])
     fleet["quiet"].heartbeat(1000 * SECOND, broker)
     fleet["silent"].register(1 * SECOND, broker, [topic("T")])
-    events = cut(events_frame(spark, {ns: journal.records for ns, journal in fleet.items()}))
-    found = {r[0]: (r[1], [q[0] for q in r[2]]) for r in rows(routes_at(events, "T", 130 * SECOND, keep=cut))}
+    told = told_of({ns: journal.records for ns, journal in fleet.items()}, "T")
+    found = {r.ns: (r.known, [q.broker for q in r.queues]) for r in routes_at(told, "T", 130 * SECOND)}
     assert found == {
         "down": (False, []),
         "late": (False, []),
@@ -70,12 +67,13 @@ def test_what_is_not_known_is_told_from_what_is_not_there(spark: SparkSession) -
     }
 
 
-def test_the_routes_are_those_of_the_independent_version(spark: SparkSession) -> None:
+def test_the_routes_are_those_of_the_independent_version() -> None:
     journals: Journals = {f"w-{ns}": records for ns, records in worked_example().items()}
     for seed in range(12):
         journals |= {f"{seed}-{ns}": records for ns, records in random_journals(seed).items()}
-    events, db = cut(events_frame(spark, journals)), duck_events(journals)
+    db = duck_events(journals)
     at = DAY_START + 1800 * SECOND
-    found = [row[:3] for row in rows(routes_at(events, "T", at, keep=cut))]
+    routes = routes_at(told_of(journals, "T"), "T", at)
+    found = sorted(((r.ns, r.known, [tuple(q) for q in r.queues]) for r in routes), key=repr)
     assert found == duck_rows(db, duck.ROUTES.format(topic="T", at=at, silent=SILENT_AFTER_US))
     assert sum(bool(queues) for _, _, queues in found) > 5

@@ -10,13 +10,13 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.run import EVENTS_FOLDER, Request, computed, ingest_only
+from rocketns.pipeline.batch.run import Request, computed, ingest_only
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.storage.events.stored import read_files
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, Results
 from tests.pipeline.duck.query import same
 from tests.pipeline.duck.twins import TWINS, Run
 from tests.pipeline.frames import plain

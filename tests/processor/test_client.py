@@ -74,7 +74,7 @@ def test_the_order_configuration_is_added_where_switched_on(world: World) -> Non
         (True, -1, 0, True),
     ],
 )
-def test_look_ups_wait_for_brokers_to_register(
+def test_lookups_wait_for_brokers_to_register(
     world: World, needed: bool, seconds: int, passed_ms: int, ready: bool
 ) -> None:
     """B205, B206."""
@@ -89,7 +89,7 @@ def test_look_ups_wait_for_brokers_to_register(
             check_ready(world.context, world.now)
 
 
-def test_in_cluster_test_mode_every_request_is_a_look_up(world: World) -> None:
+def test_in_cluster_test_mode_every_request_is_a_lookup(world: World) -> None:
     """B248: always in default mode and with the order configuration."""
     world.register("T1", "T2", __ZONE_NAME="z1")
     world.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "T1", "value": "broker-a:4"})

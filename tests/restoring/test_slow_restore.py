@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
+from interop.harness.ports import free_port
 from interop.harness.wire import Client, eventually
 from rocketns import first_routes
 from rocketns.journal.restore import restoring
@@ -21,13 +22,7 @@ from tests.journal.files import records_of
 from tests.support.inprocess import TimedServer
 
 
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
-
-
-def test_look_ups_are_answered_and_registrations_wait(
+def test_lookups_are_answered_and_registrations_wait(
     serve: Callable[..., TimedServer], names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Never TOPIC_NOT_EXIST. The slave whose registration waited is told its master."""

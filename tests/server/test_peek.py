@@ -13,7 +13,7 @@ from rocketns._fast.codec.wire import next_frame
 from rocketns.errors import MalformedFrame
 from rocketns.processor.dispatch import HAVE_EFFECT, PROCESSORS
 from rocketns.protocol import command
-from rocketns.server.requests.peek import UNKNOWN, request_code, seems_look_up
+from rocketns.server.requests.peek import UNKNOWN, request_code, seems_lookup
 
 READS = {101, 105, 106, 206, 219, 224, 304, 311, 312, 313, 319, 901, 21070}
 
@@ -32,10 +32,10 @@ def test_a_negative_code_of_a_binary_header() -> None:
 
 
 @pytest.mark.parametrize(("code", "expected"), [(105, True), (103, False), (1_050, False), (5_105, False)])
-def test_look_ups_as_clients_write_them(code: int, expected: bool) -> None:
-    assert seems_look_up(frame(json_header(code, {"topic": "T"}))) is expected
-    assert seems_look_up(frame(binary_header(code, {"topic": "T"}), b"", ROCKETMQ)) is expected
-    assert not seems_look_up(memoryview(frame(json_header(code))))
+def test_lookups_as_clients_write_them(code: int, expected: bool) -> None:
+    assert seems_lookup(frame(json_header(code, {"topic": "T"}))) is expected
+    assert seems_lookup(frame(binary_header(code, {"topic": "T"}), b"", ROCKETMQ)) is expected
+    assert not seems_lookup(memoryview(frame(json_header(code))))
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     run(test)
 
 
-def test_look_ups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """B248: requests over the limit are answered at once, as not found."""
     monkeypatch.setattr(product_environment, "LOOKUPS_MAX", 2)
 

@@ -72,7 +72,7 @@ def seeded(*servers: Serve | str, within_s: float = 20) -> KnownRoutes | None:
     return found[0]
 
 
-def test_everything_that_a_look_up_can_ask_is_read() -> None:
+def test_everything_that_a_lookup_can_ask_is_read() -> None:
     mapping = {"bname": "b", "topic": "T", "currIdMap": {"0": 0}, "totalQueues": 1}
     route = ROUTE | {"filterServerTable": {"10.0.0.2:10911": ["f:1"]}, "topicQueueMappingByBroker": {"b": mapping}}
     group = GROUP | {"zoneName": "z", "enableActingMaster": True}
@@ -199,7 +199,7 @@ def test_an_unforeseen_error_leaves_one_server_out(monkeypatch: pytest.MonkeyPat
     assert seeded(answering(WHOLE)) is None
 
 
-def test_look_ups_are_asked_some_at_a_time() -> None:
+def test_lookups_are_asked_some_at_a_time() -> None:
     """So that the other server, which may be Java's, has time for its clients."""
     names = [f"T{number}" for number in range(200)]
     asked: list[int] = []

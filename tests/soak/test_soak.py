@@ -65,7 +65,7 @@ def connected(server: LiveServer) -> list[Client]:
     return clients
 
 
-def test_look_ups_are_answered_while_control_does_nothing(tmp_path: Path) -> None:
+def test_lookups_are_answered_while_control_does_nothing(tmp_path: Path) -> None:
     """Over old and new connections, for present and absent topics. Requests for control are answered afterwards."""
     with LiveServer(tmp_path) as server, server.connect() as broker:
         body = register_body([topic_config("T"), topic_config("U")])
@@ -83,7 +83,7 @@ def test_look_ups_are_answered_while_control_does_nothing(tmp_path: Path) -> Non
 
 
 @pytest.mark.flaky(reruns=2)  # how many lookups there are meanwhile depends on who is given a core
-def test_look_ups_go_on_through_large_registrations(tmp_path: Path) -> None:
+def test_lookups_go_on_through_large_registrations(tmp_path: Path) -> None:
     """No lookup that is answered while 10,000 topics are registered waits for their end."""
     with LiveServer(tmp_path) as server, server.connect() as broker, server.connect() as client:
         broker.request(103, register_ext(body=(one := register_body([topic_config("T"), topic_config("U")]))), one)

@@ -4,6 +4,7 @@ set -eu
 for compiler in cc gcc clang; do
     if command -v $compiler; then echo "there is a compiler, so this shows nothing" >&2; exit 1; fi
 done
+python3 --version
 python3 -m venv /opt/venv
 /opt/venv/bin/pip install -q --only-binary :all: "$1"
 /opt/venv/bin/rocketns --version

@@ -40,11 +40,9 @@ from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tai
 from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
 from rocketns.pipeline.storage.ingest import Ingested, ingest
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import Results, current
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, Results, current
 
 Say = Callable[[str], None]
-
-EVENTS_FOLDER = "events"
 
 
 class Request(NamedTuple):

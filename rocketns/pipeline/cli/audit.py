@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from rocketns.pipeline.cli.arguments import parse
 from rocketns.pipeline.cli.progress import Progress
-from rocketns.pipeline.cli.spark import SMALL_BATCHES, is_short, session
+from rocketns.pipeline.cli.spark import SMALL_BATCHES, check_extra, is_here, is_short, session
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE
 
@@ -74,8 +74,11 @@ def _report(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _explain(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say, SMALL_BATCHES, short=True)
-    from rocketns.pipeline.batch.answers import explained_route
+    here = is_here(options, options.journal, options.out)
+    if here:
+        check_extra()
+    spark = None if here else session(options, say, short=True)
+    from rocketns.pipeline.moment.answers import explained_route
 
     print("\n".join(explained_route(spark, options.journal, options.out, options.topic, options.at)))
     return 0

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.findings import Outcome
-from rocketns.pipeline.batch.run import EVENTS_FOLDER, Request, audit
+from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, Results
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.make import save_truth
 from rocketns.pipeline.synthetic.scenario.spec import DEMO_EVENTS

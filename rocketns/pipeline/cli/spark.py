@@ -27,6 +27,8 @@ SMALL_BATCHES = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.en
 # Journals up to this size cost less CPU without Java's optimising compiler: see benchmarks/results/audit.md.
 SHORT_BYTES = 128 << 20
 QUIET = {"spark.log.level": "ERROR"}
+# Where Hadoop's configuration or spark-submit may name another file system for paths without one.
+PLACES_ELSEWHERE = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT")
 # pip takes the extra from the rocketns that is installed, also if no index has it.
 MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[spark]'"
 MISSING_JAVA = (
@@ -66,6 +68,12 @@ def is_short(journal: str) -> bool:
         if size > SHORT_BYTES:
             return False
     return size > 0
+
+
+def is_here(options: argparse.Namespace, *paths: str | None) -> bool:
+    """Whether these folders are on this machine and no setting of Spark or Hadoop may say otherwise."""
+    chosen = options.master or options.conf or any(name in os.environ for name in PLACES_ELSEWHERE)
+    return not chosen and all(path is None or "://" not in path or path.startswith("file:") for path in paths)
 
 
 def check_extra() -> None:

@@ -89,16 +89,6 @@ QUEUES = columns("broker:string r:int w:int p:int")
 NS_VIEW = columns("ns:string view:view", view=ArrayType(QUEUES))
 TOPIC_SEGMENTS = columns("topic:string t1:long t2:long views:views", views=ArrayType(NS_VIEW))
 
-# The route of one topic as each name server knew it; known is false where its state is not known.
-GROUP = columns(
-    "broker:string cluster:string addrs:addrs acting:boolean", addrs=ArrayType(columns("bid:int addr:string"))
-)
-ROUTES = columns(
-    "ns:string known:boolean queues:queues groups:groups",
-    queues=ArrayType(columns("broker:string r:int w:int p:int s:int")),
-    groups=ArrayType(GROUP),
-)
-
 # strategy: averagely | circle; assignments: model | real; *_qs_*: queue-seconds; *_ids: "broker-a:0", at most 64,
 # of the worst assignment; capped: not every assignment was tried; group: the consumer group of a real assignment,
 # null for the model.

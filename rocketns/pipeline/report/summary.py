@@ -11,6 +11,7 @@ from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.blocks import plural
+from rocketns.pipeline.report.cards import when
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.words.advice import first
 from rocketns.pipeline.report.words.harms import whom
@@ -44,11 +45,12 @@ class Tile:
 @dataclass(frozen=True)
 class Summary:
     """``state``: severe, major, minor, none or incomplete, for the style sheet. ``anchor``: the card of the incident
-    that the headline is about, '' if there is none."""
+    that the headline is about, '' if there is none. ``when``: its exact time, with the day."""
 
     state: str
     headline: str
     names: Sequence[str]
+    when: str
     whom: str
     first: str
     command: str
@@ -68,6 +70,7 @@ def summary(data: ReportInput) -> Summary:
         state=_state(data, worst),
         headline=headline(data),
         names=(*worst.brokers, *worst.ns, worst.topic) if worst else (),
+        when=_sentence(when(worst)) if worst else "",
         whom=whom(worst) if worst else "",
         first=first(worst) if worst else "",
         command=command(worst, journal) if worst else "",
@@ -112,6 +115,10 @@ def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
         "levels": {level.name.lower(): sum(one.level is level for one in incidents) for level in reversed(Level)},
         "kinds": dict(sorted(Counter(one.kind.value for one in incidents).items())),
     }
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _state(data: ReportInput, worst: Incident | None) -> str:

@@ -28,9 +28,15 @@ _STATUS = re.compile(r"path=([^;]+); isDirectory=false; length=(\d+);[^{}]*? mod
 class Folder:
     """One folder; names are relative to it and may have slashes."""
 
-    def __init__(self, spark: SparkSession, root: str) -> None:
+    def __init__(self, spark: SparkSession | None, root: str) -> None:
+        """``spark`` None: a folder on this machine."""
         self.root = root.rstrip("/") or "/"
-        self._jvm = cast(Any, spark.sparkContext._jvm)
+        self._jvm: Any = None
+        if spark is None:
+            self._here: Path | None = _on_this_machine(self.root)
+            self._scheme, self.absolute = "file", f"file:{self._here}"
+            return
+        self._jvm = spark.sparkContext._jvm
         self._root = self._jvm.org.apache.hadoop.fs.Path(self.root)
         self._conf = spark._jsparkSession.sessionState().newHadoopConf()
         self._system = self._root.getFileSystem(self._conf)
@@ -45,6 +51,10 @@ class Folder:
     def local(self) -> Path | None:
         """The folder on this machine, or None if it is elsewhere."""
         return self._here
+
+    def local_path(self, name: str) -> Path:
+        """The file of a folder on this machine."""
+        return cast(Path, self._here) / name
 
     def exists(self, name: str = "") -> bool:
         if self._here is not None:
@@ -62,6 +72,10 @@ class Folder:
     def files(self) -> Iterator[tuple[str, int, int]]:
         """Path, size in bytes and epoch ms of the last change of every file below the folder, or below all matching
         folders if it has wildcards; empty if there is none. BadInput if it cannot be read."""
+        if self._jvm is None:
+            for found in Path("/").glob(str(self._here).lstrip("/") or "."):
+                yield from _walked(found)
+            return
         try:
             for found in self._system.globStatus(self._root) or []:
                 below = found.getPath()
@@ -183,6 +197,10 @@ class Folder:
 
     def _at(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(f"{self.root}/{name}" if name else self.root)
+
+
+def _on_this_machine(root: str) -> Path:
+    return Path("/" + root.removeprefix("file:").lstrip("/") if root.startswith("file:") else root).absolute()
 
 
 def _walked(folder: Path) -> Iterator[tuple[str, int, int]]:

@@ -27,6 +27,7 @@ from rocketns.pipeline.storage.held import held
 from rocketns.pipeline.storage.paths import Folder
 
 RESULTS = "results"
+EVENTS_FOLDER = "events"
 WORK = "work"
 CSV = "csv"
 REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl", "summary.json"

@@ -24,7 +24,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.control.control import Control
 from rocketns.server.reactors.reactor_connection import ReactorConnection
-from rocketns.server.requests.peek import seems_look_up
+from rocketns.server.requests.peek import seems_lookup
 from rocketns.server.stall import IdleAllowance, Stall
 
 log = logging.getLogger("rocketns.reactors")
@@ -154,7 +154,7 @@ class ReactorTransport:
             self._reactors.done_with(len(frame))
             return
         connection.took_frame()
-        self.lookups_handed_over += seems_look_up(frame)
+        self.lookups_handed_over += seems_lookup(frame)
         self._control.submit(connection, frame, self._reactors.done_with)
 
     def close_idle(self) -> None:

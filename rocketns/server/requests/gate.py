@@ -22,7 +22,7 @@ class Gate:
 
     def holds(self, connection: Connection, waiting: Waiting) -> bool:
         """Whether a frame must wait: also a lookup behind a frame that does."""
-        return self.is_closed and (not waiting.is_look_up or connection in self._frames)
+        return self.is_closed and (not waiting.is_lookup or connection in self._frames)
 
     def keep(self, connection: Connection, frames: list[Waiting]) -> None:
         """Add frames behind the others of their connection."""

@@ -45,7 +45,7 @@ class Waiting:
 
     frame: bytes | memoryview
     size: int
-    is_look_up: bool
+    is_lookup: bool
     is_refused: bool
     release: Callable[[int], object] | None = None
 
@@ -94,7 +94,7 @@ class Inbox(Generic[Key]):
     def submit(self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None) -> bool:
         """Add a frame; False if it is refused."""
         line, is_new = self._line_of(key)
-        waiting = Waiting(frame, len(frame), peek.seems_look_up(frame), False, release)
+        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release)
         waiting.is_refused = not self._has_room(line, waiting)
         if waiting.is_refused:
             waiting.frame = bytes(frame[: 8 + int.from_bytes(frame[5:8], "big")])
@@ -199,7 +199,7 @@ class Inbox(Generic[Key]):
         self._hosts.want(line.host, connections.next_estimate_ns)
 
     def _has_room(self, line: _Line, waiting: Waiting) -> bool:
-        queue = waiting.is_look_up
+        queue = waiting.is_lookup
         fits = not line.queued[queue] or self._queued[queue] < self._capacities[queue]
         return fits and self.bytes + waiting.size <= self._bytes_max
 
@@ -207,5 +207,5 @@ class Inbox(Generic[Key]):
         self._size += step
         self.bytes += step * len(waiting.frame)
         if not waiting.is_refused:
-            line.queued[waiting.is_look_up] += step
-            self._queued[waiting.is_look_up] += step
+            line.queued[waiting.is_lookup] += step
+            self._queued[waiting.is_lookup] += step

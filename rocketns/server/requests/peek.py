@@ -17,7 +17,7 @@ _LOOK_UP_ENDS = _HEAD + 256
 _BINARY_LOOK_UP = RequestCode.GET_ROUTEINFO_BY_TOPIC.to_bytes(2, "big")
 
 
-def seems_look_up(frame: bytes | memoryview) -> bool:
+def seems_lookup(frame: bytes | memoryview) -> bool:
     """Whether the frame is a route lookup as clients write it. It decides only the queue in which the frame counts."""
     if isinstance(frame, memoryview):  # far larger than a lookup
         return False

@@ -41,7 +41,7 @@ class Listing(NamedTuple):
     foreign: Mapping[str, int]
 
 
-def journal_files(spark: SparkSession, roots: Sequence[str]) -> Listing:
+def journal_files(spark: SparkSession | None, roots: Sequence[str]) -> Listing:
     """The journal's files below the folders. BadInput if there is none that this version can read."""
     closed: list[JournalFile] = []
     being_written: list[JournalFile] = []

@@ -93,7 +93,7 @@ class State:
 class Manifest:
     """The manifests below the folder of the events."""
 
-    def __init__(self, spark: SparkSession, out: str) -> None:
+    def __init__(self, spark: SparkSession | None, out: str) -> None:
         self.folder = Folder(spark, out)
         self._days: dict[str, list[Read]] = {}
 

@@ -1,0 +1,89 @@
+"""`rocketns audit explain`: the route of a topic at a moment, in words, from the records around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.schema import CLOCK_DAYS
+from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.jobs.history.clockdays import NONE, REFERENCE, Clocks, chained
+from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
+from rocketns.pipeline.moment.around import around
+from rocketns.pipeline.moment.clocks import estimates
+from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
+from rocketns.pipeline.moment.reading import rows_of
+from rocketns.pipeline.moment.routes import Route, routes_at
+from rocketns.pipeline.moment.told import Told
+from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, RESULTS, SUMMARY, current
+
+Row = Mapping[str, Any]
+CLOCKS_TABLE = "clock_days"
+
+
+def explained_route(spark: SparkSession | None, journal: str | None, out: str | None, topic: str, at: int) -> list[str]:
+    """Lines for standard output. ``out``: the folder of an earlier run. ``spark`` None: both folders are on this
+    machine. BadInput if there is no record of that time."""
+    if journal is None and out is None:
+        raise BadInput("name the --journal, or the --out of an earlier run")
+    folder = None if out is None else Folder(spark, out)
+    found = around(spark, journal, folder.path(EVENTS_FOLDER) if folder else None, topic, at)
+    clocks = _clocks_of(spark, folder, found.told)
+    told = found.told.corrected({(row["day"], row["ns"]): row["offset"] for row in clocks})
+    since, lost = causes(told, at), lost_before(told, at)
+    offsets = {row["ns"]: row for row in sorted(clocks, key=_day) if row["day"] <= exact_text(at)[:10]}
+    lines = [f"{topic} at {exact_text(at)}, from {found.source}", *_clocks(offsets.values())]
+    for route in routes_at(told, topic, at):
+        lines += [*_server(route, since), *_loss(lost.get(route.ns))]
+    return lines
+
+
+def _clocks_of(spark: SparkSession | None, folder: Folder | None, told: Told) -> list[dict[str, Any]]:
+    """CLOCK_DAYS of the earlier run, which saw more samples; otherwise estimated from these records."""
+    if folder is not None and folder.exists(SUMMARY):
+        return rows_of(spark, folder, f"{RESULTS}/{current(folder)['run']}/{CLOCKS_TABLE}")
+    return [dict(zip(CLOCK_DAYS.names, day, strict=True)) for day in chained(estimates(told), Clocks()).days]
+
+
+def _day(row: Row) -> str:
+    return str(row["day"])
+
+
+def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
+    """Which clock the times are those of, and how far the others are off."""
+    by_name = sorted(offsets, key=lambda row: str(row["ns"]))
+    reference = next((row["reference"] for row in by_name), None)
+    yield f"times are those of the clock of {reference}"
+    for row in by_name:
+        if row["method"] == NONE:
+            yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are its own"
+        elif row["method"] != REFERENCE:
+            known = f", known to {row['uncertainty'] / 1e6:g} s" if row["uncertainty"] is not None else ""
+            yield f"  {row['ns']}: its clock is {row['offset'] / 1e6:+g} s off (from {row['method']}{known})"
+
+
+def _server(route: Route, since: Mapping[tuple[str, str], Cause]) -> Iterable[str]:
+    if not route.known:
+        return [f"{route.ns}: not known: it was down, or its journal has nothing of that time"]
+    if not route.queues:
+        return [f"{route.ns}: no route, it answered that the topic does not exist"]
+    groups = {group.broker: group for group in route.groups}
+    lines = [f"{route.ns}:"]
+    for queue in route.queues:
+        record = since.get((route.ns, queue.broker))
+        addresses = ", ".join(f"{bid} {addr}" for bid, addr in groups[queue.broker].addrs)
+        lines.append(f"  {queue.broker}: {queue.r} read queues, {queue.w} write queues, perm {queue.p}; {addresses}")
+        if record:
+            since_when = exact_text(record.ts)
+            begin = f"{since_when} or before" if record.cause == FOUND_GONE else since_when
+            lines.append(f"    since {begin} ({record.cause}; boot {record.boot}, seq {record.seq})")
+    return lines
+
+
+def _loss(since: int | None) -> Iterable[str]:
+    if since is not None:
+        yield f"  records are missing since {exact_text(since)}, so this may be out of date"

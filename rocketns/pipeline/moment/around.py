@@ -1,0 +1,75 @@
+"""The records around a moment: as few as show the state of every name server then.
+
+A journal has a whole snapshot in each hour, so state is known from the records of the last hours. They are read from
+the events that an earlier run ingested, otherwise from those files of the journal that may hold them. If a name server
+has no whole snapshot in them, the records of a day before are read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.times import DAY_US, HOUR_US, exact_text
+from rocketns.pipeline.jobs.history.clocks import FAR_US
+from rocketns.pipeline.moment.lines import Record
+from rocketns.pipeline.moment.reading import of_ingested, of_journal
+from rocketns.pipeline.moment.told import Told
+from rocketns.pipeline.storage.paths import Folder
+
+# Two hours hold a whole snapshot. Clocks may be off by FAR_US.
+SHORT_US = 2 * HOUR_US + FAR_US
+LONG_US = DAY_US + 2 * HOUR_US
+AHEAD_US = FAR_US + SILENT_AFTER_US
+
+Read = Callable[[int, int], Iterator[Record]]
+
+
+class Around(NamedTuple):
+    """``told``: the records around the moment, in order. ``source``: where they came from, in words."""
+
+    told: Told
+    source: str
+
+
+def around(spark: SparkSession | None, journal: str | None, ingested: str | None, topic: str, at: int) -> Around:
+    """BadInput if neither has a record of the time up to ``at`` (epoch us).
+
+    ``ingested``: the folder of the events that an earlier run ingested. It counts only if it reaches beyond ``at``:
+    otherwise newer files of the journal may tell more. ``spark`` None: all is on this machine.
+    """
+    if ingested is not None and Folder(spark, ingested).exists():
+        found = _enough(lambda t0, t1: of_ingested(spark, ingested, t0, t1), topic, at)
+        if found.marks and (journal is None or found.last > at):
+            return Around(found, ingested)
+    if journal is None:
+        raise BadInput(f"{ingested} holds no record of the time around {exact_text(at)}: name the --journal too")
+    found = _enough(lambda t0, t1: of_journal(spark, journal, t0, t1), topic, at)
+    if not found.marks:
+        raise BadInput(f"{journal} has no record of the time around {exact_text(at)}")
+    return Around(found, journal)
+
+
+def _enough(read: Read, topic: str, at: int) -> Told:
+    """The records of the last hours, and those of a day if these do not show the state of every name server."""
+    told = Told()
+    told.add(read(at - SHORT_US, at + AHEAD_US), topic, at - SHORT_US)
+    if told.marks and _without_beginning(told, at):
+        told.add(read(at - LONG_US, at - SHORT_US), topic, at - SHORT_US)
+    return told.sorted()
+
+
+def _without_beginning(told: Told, at: int) -> bool:
+    """Whether there is a name server that was up, and neither its start nor a whole snapshot is among its records."""
+    return any(
+        any(mark.ts <= at - FAR_US for mark in marks.values())
+        and not any(
+            record["ts"] <= at - FAR_US and (record["ev"] == "start" or (record["ev"] == "snap" and record.get("end")))
+            for record in told.records.get(boot, ())
+        )
+        for boot, marks in told.marks.items()
+    )

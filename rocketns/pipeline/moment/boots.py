@@ -1,0 +1,86 @@
+"""When the state of each boot is known, from its records: the same as ``jobs.history.state`` for a single moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from rocketns.pipeline.moment.lines import Record
+from rocketns.pipeline.moment.told import Mark, Told
+
+
+class Hole(NamedTuple):
+    """The records before ``until`` are missing; ``t`` is the time of the last one before them, us."""
+
+    after: int
+    until: int
+    t: int
+
+
+class Snapshot(NamedTuple):
+    """A whole snapshot by its first and last number, and when it ended, us."""
+
+    snap: int
+    end_seq: int
+    end_ts: int
+
+
+class Known(NamedTuple):
+    """A boot. Its state is known in [t1, t2), us; never if ``t1`` is None. ``stopped``: t2 is that of a stop record.
+    ``snapshots``: those at which state begins."""
+
+    ns: str
+    boot: int
+    t1: int | None
+    t2: int
+    stopped: bool
+    holes: Sequence[Hole]
+    snapshots: Sequence[Snapshot]
+    records: Sequence[Record]
+
+
+def known_boots(told: Told) -> list[Known]:
+    """Each boot, in the order of name server and boot. ``told`` is in the order of ``seq``."""
+    return [
+        _known(ns, boot, list(told.marks[ns, boot].values()), told.records.get((ns, boot), []))
+        for ns, boot in sorted(told.marks)
+    ]
+
+
+def _known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) -> Known:
+    starts = [record for record in records if record["ev"] == "start"]
+    stop = max((record["ts"] for record in records if record["ev"] == "stop"), default=None)
+    restored = any(record.get("restored") for record in starts)
+    begun = (marks[0].seq == 1 or bool(starts)) and not restored
+    holes = [Hole(a.seq, b.seq, a.ts) for a, b in pairwise(marks) if b.seq > a.seq + 1]
+    snapshots = _needed(_whole(records, holes), [*([] if begun else [0]), *[hole.until for hole in holes]])
+    t1: int | None
+    if begun:
+        t1 = min((r["ts"] for r in (starts or ({"ts": mark.ts} for mark in marks))), default=None)
+    else:
+        t1 = min((snapshot.end_ts for snapshot in snapshots), default=None)
+    t2 = max(mark.ts for mark in marks) if stop is None else stop
+    return Known(ns, boot, t1 if t1 is not None and t1 < t2 else None, t2, stop is not None, holes, snapshots, records)
+
+
+def _whole(records: Iterable[Record], holes: Sequence[Hole]) -> list[Snapshot]:
+    """The snapshots with their first part and their end, and no hole between."""
+    begun: set[int] = set()
+    found = []
+    for record in records:
+        if record["ev"] != "snap" or record.get("snap") is None:
+            continue
+        snap = record["snap"]
+        if record.get("part") == 0:
+            begun.add(snap)
+        torn = any(hole.after < record["seq"] and hole.until > snap for hole in holes)
+        if record.get("end") and snap in begun and not torn:
+            found.append(Snapshot(snap, record["seq"], record["ts"]))
+    return sorted(found)
+
+
+def _needed(snapshots: Sequence[Snapshot], begins: Iterable[int]) -> list[Snapshot]:
+    """Of each of these numbers the first snapshot from it on."""
+    first = {next((one for one in snapshots if one.snap >= begin), None) for begin in begins}
+    return sorted(one for one in first if one is not None)

@@ -1,0 +1,147 @@
+"""How far the clocks differ, from the heartbeats around a moment: what ``jobs.history.clocks`` does, for few records.
+
+A test holds the two to each other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from math import copysign, floor
+from operator import itemgetter
+from statistics import median
+from typing import Any, NamedTuple
+
+from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.pipeline.jobs.history.clocks import (
+    AGREE_US,
+    FAR_US,
+    FRESH_MS,
+    HALF_BEAT_US,
+    HEARTBEATS,
+    MEMBERS_MAX,
+    SAMPLES_MIN,
+    VERSION,
+    VERSIONS,
+)
+from rocketns.pipeline.moment.lines import Record
+from rocketns.pipeline.moment.told import Told
+
+Member = tuple[Any, ...]
+
+
+class Difference(NamedTuple):
+    """A sample: the clock's time minus the reference's, us. ``gap``: ms since the heartbeat before."""
+
+    at: int
+    difference: int
+    gap: int | None
+
+
+def estimates(told: Told) -> list[dict[str, Any]]:
+    """Rows of ``jobs.history.clocks.ESTIMATES``."""
+    rows = []
+    for dt, days in groupby(sorted(told.days), itemgetter(0)):
+        rows += _of_day(dt, [ns for _, ns in days], told)
+    return rows
+
+
+def _of_day(dt: str, servers: Sequence[str], told: Told) -> list[dict[str, Any]]:
+    members = _members(dt, told)
+    heard = [record for record in told.heard if record["dt"] == dt and _member(record) in members]
+    counts = Counter(record["ns"] for record in heard)
+    reference = min(counts, key=lambda ns: (-counts[ns], ns), default=None)
+    versions, beats = _version_differences(heard, reference), _beat_differences(heard, reference)
+    rows = []
+    for ns in servers:
+        judged = [_judged(method, by[ns]) for method, by in ((VERSIONS, versions), (HEARTBEATS, beats)) if by.get(ns)]
+        rows += [{"dt": dt, "ns": ns, "reference": reference, **one} for one in judged or [{"method": None}]]
+    return rows
+
+
+def _member(record: Record) -> Member:
+    return tuple(record.get(name) for name in MEMBER)
+
+
+def _members(dt: str, told: Told) -> set[Member]:
+    """The members that most name servers mention in registrations, downs and snapshots."""
+    servers: dict[Member, set[str]] = defaultdict(set)
+    for (ns, _), records in told.records.items():
+        for record in records:
+            if record["dt"] == dt and record["ev"] in ("reg", "down", "snap") and record.get("addr") is not None:
+                servers[_member(record)].add(ns)
+    in_order = sorted(servers, key=lambda member: (-len(servers[member]), [(v is not None, v) for v in member]))
+    return set(in_order[:MEMBERS_MAX])
+
+
+def _version_differences(heard: Iterable[Record], reference: str | None) -> dict[str, list[Difference]]:
+    """By name server: the first heartbeats of data versions, beside those of the reference."""
+    firsts: dict[tuple[str, Member], dict[Member, Record]] = defaultdict(dict)
+    for record in sorted(heard, key=itemgetter("ts")):
+        if record.get("dvc") is not None:
+            version = tuple(record.get(name) for name in VERSION)
+            firsts[record["ns"], _member(record)].setdefault(version, record)
+    fresh = {key: dict(_fresh(list(versions.items()))) for key, versions in firsts.items()}
+    found: dict[str, list[Difference]] = defaultdict(list)
+    for (ns, member), versions in fresh.items():
+        known = fresh.get((str(reference), member), {})
+        for version, ts in versions.items():
+            if ns != reference and version in known and abs(ts - known[version]) <= FAR_US:
+                found[ns].append(Difference(ts, ts - known[version], None))
+    return found
+
+
+def _fresh(in_order: Sequence[tuple[Member, Record]]) -> Iterator[tuple[Member, int]]:
+    """After a longer silence a version may be older than its heartbeat, and the first one may be of any age."""
+    earliest = in_order[0][1]["ts"]
+    for version, record in in_order:
+        if record["ts"] > earliest and record.get("gap") is not None and record["gap"] <= FRESH_MS:
+            yield version, record["ts"]
+
+
+def _beat_differences(heard: Iterable[Record], reference: str | None) -> dict[str, list[Difference]]:
+    """By name server: each heartbeat beside the nearest one of the same member at the reference."""
+    beats = [
+        (_member(record), record["ns"], record["ts"], record.get("gap")) for record in heard if record["ev"] == "hb"
+    ]
+    of_reference: dict[Member, list[int]] = defaultdict(list)
+    for member, ns, ts, _ in beats:
+        if ns == reference:
+            of_reference[member].append(ts)
+    for times in of_reference.values():
+        times.sort()
+    found: dict[str, list[Difference]] = defaultdict(list)
+    for member, ns, ts, gap in beats:
+        near = _nearest(of_reference.get(member, []), ts)
+        if ns != reference and near is not None and abs(ts - near) <= HALF_BEAT_US:
+            found[ns].append(Difference(ts, ts - near, gap))
+    return found
+
+
+def _nearest(times: Sequence[int], ts: int) -> int | None:
+    """The earlier one of two that are equally near."""
+    place = bisect_left(times, ts)
+    around = times[max(place - 1, 0) : place + 1]
+    return min(around, key=lambda time: abs(ts - time), default=None)
+
+
+def _judged(method: str, samples: Sequence[Difference]) -> dict[str, Any]:
+    offset = _rounded(median(sample.difference for sample in samples))
+    away = [abs(sample.difference - offset) for sample in samples]
+    near = [distance for distance in away if distance <= AGREE_US]
+    gaps = [sample.gap for sample in samples if sample.gap is not None]
+    period = _rounded(median(gaps) * 1000) if gaps else None
+    agreed = max(near, default=None) if method == VERSIONS else None
+    last = sorted(((s.at, s.difference) for s in samples), reverse=True)[:SAMPLES_MIN] if method == VERSIONS else []
+    return {
+        "method": method, "offset": offset, "samples": len(samples), "spread": _rounded(median(away)),
+        "agreeing": len(near), "uncertainty": agreed if period is None else period,
+        "latest": [difference for _, difference in last],
+    }  # fmt: skip
+
+
+def _rounded(value: float) -> int:
+    """Halves away from zero, as Spark rounds."""
+    return int(copysign(floor(abs(value) + 0.5), value))

@@ -1,0 +1,48 @@
+"""Which record gave each broker its queues, and since when records are missing that may have changed them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
+from rocketns.pipeline.moment.boots import known_boots
+from rocketns.pipeline.moment.lines import Record
+from rocketns.pipeline.moment.told import Told
+
+
+class Cause(NamedTuple):
+    """The record that set the queues."""
+
+    ts: int
+    boot: int
+    seq: int
+    cause: str
+
+
+def causes(told: Told, at: int) -> dict[tuple[str, str], Cause]:
+    """By name server and broker; a snapshot only if there is no other record."""
+    last: dict[tuple[str, str], Cause] = {}
+    for (ns, boot), records in sorted(told.records.items()):
+        for record in records:
+            if record["ts"] <= at and record.get("topics") and record["ev"] in ("tput", "tdel", "snap"):
+                found = Cause(record["ts"], boot, record["seq"], _cause(record))
+                known = last.get((ns, record["broker"]))
+                if known is None or known.cause == FOUND_GONE or found.cause != FOUND_GONE:
+                    last[ns, record["broker"]] = found
+    return last
+
+
+def _cause(record: Record) -> str:
+    return FOUND_GONE if record["ev"] == "snap" else str(record.get("cause") or "register")
+
+
+def lost_before(told: Told, at: int) -> dict[str, int]:
+    """By name server, since when (us) records of the running boot are missing that may have changed a route as of
+    ``at``. A whole snapshot after a hole restores the state."""
+    last = {boot.ns: boot for boot in known_boots(told.until(at))}  # the last boot is the last one of its name server
+    since: dict[str, int] = {}
+    for ns, boot in last.items():
+        open_holes = [h.t for h in boot.holes if not any(one.snap >= h.until for one in boot.snapshots)]
+        if open_holes:
+            since[ns] = min(open_holes)
+    return since

@@ -1,0 +1,132 @@
+"""The records of a stretch of time: from ingested events, or from those files of a journal that may hold them.
+
+What is on this machine is read without Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import groupby
+from typing import Any, cast
+
+import orjson
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.times import DAY_US, exact_text
+from rocketns.pipeline.moment.lines import Record, records_of
+from rocketns.pipeline.storage.events.listing import JournalFile, journal_files
+from rocketns.pipeline.storage.events.manifest import Manifest, Part
+from rocketns.pipeline.storage.events.stored import read_events
+from rocketns.pipeline.storage.paths import Folder
+
+# What routes and clocks need of a record.
+COLUMNS = (
+    "boot", "seq", "ts", "ev", "cluster", "broker", "bid", "addr", "gap", "dvt", "dvc", "dvs", "timeout_ms", "acting",
+    "cause", "topics", "snap", "part", "end", "restored",
+)  # fmt: skip
+# Nearly all records are these, which have no other columns than the first ones. Rows of few columns are read faster.
+QUIET, QUIET_COLUMNS = "hb", 12
+BATCH_ROWS = 50_000
+# The first record of a file is short.
+FIRST_BYTES = 4096
+
+
+def of_ingested(spark: SparkSession | None, folder: str, t0: int, t1: int) -> Iterator[Record]:
+    """From the folder of the events that an ingest wrote. ``spark`` None: it is on this machine."""
+    if spark is not None:
+        told = read_events(spark, folder, Observation(t0, t1)).where(F.col("ts").between(t0, t1))
+        yield from cast(list[Record], told.select("ns", "dt", *COLUMNS).toArrow().to_pylist())
+        return
+    manifest = Manifest(None, folder)
+    for part in manifest.state().parts:
+        if part.first is not None and part.last is not None and part.first <= t1 and part.last >= t0:
+            yield from _of_part(manifest.folder, part, t0, t1)
+
+
+def _of_part(folder: Folder, part: Part, t0: int, t1: int) -> Iterator[Record]:
+    between = [("ts", ">=", t0), ("ts", "<=", t1)]
+    where = {"ns": part.ns, "dt": part.dt}
+    for name in folder.names(part.path):
+        if not name.endswith(".parquet") or name.startswith((".", "_")):
+            continue
+        path = folder.local_path(f"{part.path}/{name}")
+        table = pq.read_table(path, columns=list(COLUMNS), filters=between, partitioning=None)
+        quiet = pc.and_(pc.equal(table["ev"], QUIET), pc.is_null(table["timeout_ms"]))
+        quiet = pc.and_(quiet, pc.is_null(table["acting"]))
+        for rows in (table.filter(quiet).select(COLUMNS[:QUIET_COLUMNS]), table.filter(pc.invert(quiet))):
+            for batch in rows.to_batches(BATCH_ROWS):
+                yield from (record | where for record in batch.to_pylist())
+
+
+def of_journal(spark: SparkSession | None, journal: str, t0: int, t1: int) -> Iterator[Record]:
+    """From the journal's finished files."""
+    for file in files_between(spark, journal, t0, t1):
+        data = _start_of(spark, file, None)
+        yield from (record for record in records_of(data, file.ns, file.dt) if t0 <= record["ts"] <= t1)
+
+
+def files_between(spark: SparkSession | None, journal: str, t0: int, t1: int) -> list[JournalFile]:
+    """The finished files that may hold records of [t0, t1]. A boot's files follow each other, so the first record of a
+    few of them shows which."""
+    days = range(t0 // DAY_US - 1, t1 // DAY_US + 1)  # a file may begin on the day before
+    root = journal.rstrip("/").removesuffix("/v=1")
+    try:
+        found = journal_files(spark, [f"{root}/v=*/dt={exact_text(day * DAY_US)[:10]}" for day in days if day >= 0])
+    except BadInput:
+        return []
+    largest = {(file.ns, file.segment): file for file in sorted(found.closed, key=lambda file: file.size)}  # of copies
+    in_order = sorted(largest.values(), key=_boot_and_number)
+    return [file for _, same in groupby(in_order, key=_boot) for file in _between(spark, list(same), t0, t1)]
+
+
+def _boot(file: JournalFile) -> tuple[str, str]:
+    return file.ns, file.segment.partition("-")[0]
+
+
+def _boot_and_number(file: JournalFile) -> tuple[str, str, int]:
+    number = file.segment.rpartition("-")[2]
+    return *_boot(file), int(number) if number.isdecimal() else 0
+
+
+def _between(spark: SparkSession | None, files: Sequence[JournalFile], t0: int, t1: int) -> Sequence[JournalFile]:
+    first = max(_count_until(spark, files, t0) - 1, 0)
+    return files[first : _count_until(spark, files, t1)]
+
+
+def _count_until(spark: SparkSession | None, files: Sequence[JournalFile], moment: int) -> int:
+    """How many files begin at the moment or before it."""
+    low, high = 0, len(files)
+    while low < high:
+        middle = (low + high) // 2
+        if _begin(spark, files[middle]) <= moment:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _begin(spark: SparkSession | None, file: JournalFile) -> int:
+    """The time of the file's first record; 0 if the first lines do not parse."""
+    for line in _start_of(spark, file, FIRST_BYTES).splitlines():
+        with suppress(orjson.JSONDecodeError, KeyError, TypeError):
+            return int(orjson.loads(line)["ts"])
+    return 0
+
+
+def _start_of(spark: SparkSession | None, file: JournalFile, size: int | None) -> bytes:
+    """Its first bytes, or all; none if the name server has deleted it meanwhile."""
+    folder, _, name = file.path.rpartition("/")
+    return Folder(spark, folder).beginning(name, size) or b""
+
+
+def rows_of(spark: SparkSession | None, folder: Folder, name: str) -> list[dict[str, Any]]:
+    """The rows of a small table below a folder."""
+    if spark is not None:
+        return [row.asDict() for row in spark.read.parquet(folder.path(name)).collect()]
+    return cast(list[dict[str, Any]], pq.read_table(folder.local_path(name)).to_pylist())

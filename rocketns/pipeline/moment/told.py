@@ -1,0 +1,97 @@
+"""What the records around a moment tell: of each boot its numbers and times, and the records that show one topic.
+
+Most records are heartbeats and lookups, of which only number and time are kept, so a day of a large fleet has room in
+memory. Heartbeats of the last hours are kept whole, as samples of the clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rocketns.pipeline.moment.lines import Record
+
+# Of these kinds and of heartbeats that state attributes, the whole record.
+_SHOWING = frozenset(("start", "stop", "reg", "down", "tput", "tdel", "snap"))
+_HEARD = frozenset(("reg", "hb"))
+
+Boot = tuple[str, int]  # name server, boot
+Day = tuple[str, str]  # dt, name server
+
+
+class Mark(NamedTuple):
+    """The number and the time (epoch us) of any record, and the day of its file."""
+
+    seq: int
+    ts: int
+    dt: str
+
+
+@dataclass
+class Told:
+    """``marks``: of every record, and ``records``: those that show state, by boot; both in any order until ``sorted``.
+    ``heard``: ``reg`` and ``hb`` for the clocks. ``days``: those that have a record of a name server. ``last``: the
+    latest time."""
+
+    marks: dict[Boot, dict[int, Mark]] = field(default_factory=dict)
+    records: dict[Boot, list[Record]] = field(default_factory=dict)
+    heard: list[Record] = field(default_factory=list)
+    days: set[Day] = field(default_factory=set)
+    last: int = 0
+
+    def add(self, records: Iterable[Record], topic: str, heard_from: int) -> None:
+        """Of topics only this one is kept, and of heartbeats those from this time (us) on. A record that came already
+        is passed over."""
+        for record in records:
+            boot = record["ns"], record["boot"]
+            marks = self.marks.setdefault(boot, {})
+            if record["seq"] in marks:
+                continue
+            marks[record["seq"]] = Mark(record["seq"], record["ts"], record["dt"])
+            self.days.add((record["dt"], record["ns"]))
+            self.last = max(self.last, record["ts"])
+            self._keep(boot, record, topic, heard_from)
+
+    def _keep(self, boot: Boot, record: Record, topic: str, heard_from: int) -> None:
+        ev = record["ev"]
+        if ev in _HEARD and record["ts"] >= heard_from:
+            self.heard.append(record)
+        if ev in _SHOWING or (ev == "hb" and states_attributes(record)):
+            if record.get("topics"):
+                record["topics"] = [entry for entry in record["topics"] if entry["t"] == topic]
+            self.records.setdefault(boot, []).append(record)
+
+    def sorted(self) -> Told:
+        """The same in the order of ``seq``."""
+        marks = {boot: dict(sorted(found.items())) for boot, found in self.marks.items()}
+        records = {boot: sorted(found, key=_seq) for boot, found in self.records.items()}
+        return Told(marks, records, self.heard, self.days, self.last)
+
+    def corrected(self, offsets: Mapping[Day, int]) -> Told:
+        """The same by the reference's clock. ``offsets``: us that a clock is ahead on a day."""
+
+        def shifted(record: Record) -> Record:
+            return {**record, "ts": record["ts"] - offsets.get((record["dt"], record["ns"]), 0)}
+
+        marks = {
+            (ns, boot): {seq: m._replace(ts=m.ts - offsets.get((m.dt, ns), 0)) for seq, m in found.items()}
+            for (ns, boot), found in self.marks.items()
+        }
+        records = {boot: [shifted(record) for record in found] for boot, found in self.records.items()}
+        return Told(marks, records, [], self.days, self.last)
+
+    def until(self, at: int) -> Told:
+        """Without what comes after this time."""
+        marks = {boot: {seq: m for seq, m in found.items() if m.ts <= at} for boot, found in self.marks.items()}
+        records = {boot: [r for r in found if r["ts"] <= at] for boot, found in self.records.items()}
+        return Told({boot: found for boot, found in marks.items() if found}, records, [], self.days, min(self.last, at))
+
+
+def states_attributes(record: Mapping[str, Any]) -> bool:
+    """Whether a heartbeat tells more than that the broker lives."""
+    return record.get("timeout_ms") is not None or record.get("acting") is not None
+
+
+def _seq(record: Record) -> int:
+    return int(record["seq"])

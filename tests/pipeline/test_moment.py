@@ -1,0 +1,44 @@
+"""`explain` without Spark: which lines count as records, and when it can do without."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+
+import pytest
+
+from rocketns.pipeline.cli.spark import PLACES_ELSEWHERE, is_here
+from rocketns.pipeline.moment.lines import records_of
+
+GOOD = {"boot": 1, "seq": 2, "ts": 3, "ev": "tput", "broker": "b", "topics": [{"t": "T", "r": 4}], "new": {}}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"boot":1,"seq":2', b"[]", b"7", b"\xff", {"seq": None}, {"ts": "3"}, {"seq": 2.5}, {"boot": True},
+        {"topics": {"t": "T"}}, {"topics": ["T"]}, {"topics": [{"r": 4}]}, {"topics": [{"t": "T", "r": "4"}]},
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_record_is_left_out(line: object) -> None:
+    wrong = line if isinstance(line, bytes) else json.dumps(GOOD | line).encode()  # type: ignore[operator]
+    good = json.dumps(GOOD).encode()
+    found = list(records_of(good + b"\n" + wrong + b"\n" + good, "n", "day"))
+    assert found == [{**GOOD, "ns": "n", "dt": "day"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("path", "master", "conf", "here"),
+    [
+        ("/journal", None, [], True), ("file:///journal", None, [], True), ("s3a://bucket/journal", None, [], False),
+        ("/journal", "spark://spark:7077", [], False), ("/journal", None, [("spark.hadoop.fs.defaultFS", "")], False),
+    ],
+)  # fmt: skip
+def test_spark_starts_only_where_a_path_may_be_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, path: str, master: str | None, conf: list[tuple[str, str]], *, here: bool
+) -> None:
+    for name in PLACES_ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    assert is_here(Namespace(master=master, conf=conf), path, None) is here
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+    assert not is_here(Namespace(master=master, conf=conf), path, None)
