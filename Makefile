@@ -113,9 +113,7 @@ $(VENV)/wheels: pyproject.toml | $(VENV)/installed
 	@$(INSTALL) -r $@.txt
 	@touch $@
 
-# An editable installation, so that rocketns starts from any folder; after that only what changed is compiled. Debuggers
-# see functions and lines, which takes a fifth less to compile than what Python's own flags ask for.
-$(VENV)/built: export CFLAGS ?= -g1
+# An editable installation, so that rocketns starts from any folder; after that only what changed is compiled.
 $(VENV)/built: pyproject.toml setup.py $(FAST) $(VENV)/installed
 	@echo "compiling rocketns/_fast"
 	@if [ -n "$(filter-out $(FAST),$?)" ]; then ROCKETNS_TESTS=1 $(PY) -m pip install -q --no-deps --no-build-isolation -e .; \
