@@ -8,6 +8,8 @@ MINUTES ?= 10
 VENV := .venv
 PY := $(VENV)/bin/python
 FAST := $(wildcard rocketns/_fast/*/*.pyx rocketns/_fast/*/*.pxd tests/compiled/*.pyx)
+# Python translates what is imported itself, and pip would do so with all of it, one file after the other.
+INSTALL := $(PY) -m pip install -q --no-compile
 # Lists of pyproject.toml as lines that pip reads, so that no version is written down twice.
 REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	p = tomllib.load(open("pyproject.toml", "rb")); \
@@ -96,19 +98,19 @@ $(VENV)/made:
 $(VENV)/installed: pyproject.toml | $(VENV)/made
 	@echo "installing what rocketns needs into $(VENV)"
 	@$(REQUIREMENTS) build-system.requires project.dependencies > $@.txt
-	@$(PY) -m pip install -q -r $@.txt
+	@$(INSTALL) -r $@.txt
 	@touch $@
 
 $(VENV)/dev: pyproject.toml | $(VENV)/installed
 	@echo "installing what the tests need into $(VENV)"
 	@$(REQUIREMENTS) project.optional-dependencies.dev > $@.txt
-	@$(PY) -m pip install -q -r $@.txt
+	@$(INSTALL) -r $@.txt
 	@touch $@
 
 $(VENV)/wheels: pyproject.toml | $(VENV)/installed
 	@echo "installing what make wheels needs into $(VENV)"
 	@$(REQUIREMENTS) project.optional-dependencies.wheels > $@.txt
-	@$(PY) -m pip install -q -r $@.txt
+	@$(INSTALL) -r $@.txt
 	@touch $@
 
 # An editable installation, so that rocketns starts from any folder; after that only what changed is compiled.

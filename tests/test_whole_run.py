@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import OrderedDict
 from itertools import pairwise
 
@@ -10,7 +13,7 @@ import pytest
 from interop.harness import ports
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
 from tests.support.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
-from tests.support.summary import Summary
+from tests.support.summary import Summary, cpu_s
 
 BROKERS = [f"interop/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
 OTHERS = ["tests/config/test_system.py::test_one", "tests/server/test_tls.py::test_one"]
@@ -103,6 +106,30 @@ def test_the_summary_has_the_slowest_tests_their_folders_and_why_tests_were_left
     assert said["slowest tests"][0].split()[:5] == ["3.2", "s", "1.6", "s", "CPU"]
     assert [line.split()[-3:] for line in said["folders"]] == [["4", "tests", "b"], ["2", "tests", "tests/a"]]
     assert said["left out"] == ["3 tests: no Java runtime"]
+
+
+def test_the_cpu_time_of_a_test_has_that_of_processes_that_still_run() -> None:
+    busy = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True)\ninput()"
+    before_s = cpu_s()
+    with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        while_it_runs_s = cpu_s() - before_s
+        child.communicate(b"\n")
+    assert while_it_runs_s >= 0.28
+    assert cpu_s() - before_s >= while_it_runs_s
+
+
+def test_the_summary_says_which_workers_had_nothing_left_to_do() -> None:
+    summary = Summary(began_s=1000.0)
+    for worker, stop in (("gw0", 1090.0), ("gw1", 1100.0)):
+        one = report(f"tests/a/test_a.py::{worker}", "call", 8.0)
+        one.worker_id, one.stop = worker, stop  # type: ignore[attr-defined]
+        summary.pytest_runtest_logreport(one)
+    assert summary.sections()["workers"] == [
+        f"8 s CPU of {os.cpu_count()} cores for 100 s",
+        "seconds without a test at the end: gw0 10 gw1 0",
+    ]
 
 
 def test_ports_that_are_asked_for_together_differ(monkeypatch: pytest.MonkeyPatch) -> None:

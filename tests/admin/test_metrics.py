@@ -20,6 +20,7 @@ from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import register, registered
 from tests.behaviour.views import ask_route
+from tests.support.tlsclient import TlsClient
 from tests.timed.steps import pass_time
 
 Scrape = Callable[[], Scraped]
@@ -155,6 +156,14 @@ def test_connections_beyond_the_limit_are_counted(start_managed: Callable[..., M
     seen = Scraped(managed.http.ask("/metrics").text)
     assert seen("rocketns_connections_closed_total", reason="connections_max") == 1
     assert seen("rocketns_limit", limit="connectionsMax") == 1
+
+
+def test_tls_handshakes_and_the_time_they_took_are_counted(managed: Managed, scrape: Scrape) -> None:
+    assert scrape()("rocketns_tls_handshake_seconds_total") == 0
+    with TlsClient(managed.port) as client:
+        client.request(codes.GET_BROKER_CLUSTER_INFO)
+    assert scrape()("rocketns_tls_handshakes_total", result="succeeded") == 1
+    assert 0 < (scrape()("rocketns_tls_handshake_seconds_total") or 0) < 60
 
 
 def test_codes_that_peers_choose_make_no_labels(managed: Managed, scrape: Scrape) -> None:

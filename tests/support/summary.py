@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter, defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import pytest
 
 SLOWEST = 20
 SLOW_S = 1.0
+# Of /proc/PID/stat after the name: user, system, and both of the children that were waited for, in ticks.
+TIMES = slice(11, 15)
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s() -> float:
-    """CPU time of this process and of the processes that it has started and waited for."""
+    """CPU time of this process and of all that it has started, whether they still run (Spark's Java process does until
+    the end) or were waited for. What others start for it, such as containers, is missing."""
     times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    running = sum(map(_ticks, _descendants(os.getpid()))) / TICKS_PER_S
+    return times.user + times.system + times.children_user + times.children_system + running
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in _read(file).split():
+            yield int(child)
+            yield from _descendants(int(child))
+
+
+def _ticks(pid: int) -> int:
+    return sum(map(int, _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()[TIMES]))
+
+
+def _read(file: Path) -> str:
+    """Nothing where the process has ended by now."""
+    try:
+        return file.read_text("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 @dataclass
@@ -40,6 +65,8 @@ class Summary:
     """A pytest plugin. Workers measure the CPU time; the process that they report to prints."""
 
     before_s: float = field(default_factory=cpu_s)
+    began_s: float = field(default_factory=time.time)
+    last_s: dict[str, float] = field(default_factory=dict)
     tests: defaultdict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -48,12 +75,14 @@ class Summary:
         """Add the CPU time since the last report: that of one phase of one test."""
         report = yield
         now_s = cpu_s()
-        report.cpu_s = now_s - self.before_s  # type: ignore[attr-defined]
+        # Less than before, where a process has ended that nobody waited for.
+        report.cpu_s = max(0.0, now_s - self.before_s)  # type: ignore[attr-defined]
         self.before_s = now_s
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.tests[report.nodeid].add(report.when == "setup", report.duration, getattr(report, "cpu_s", 0.0))
+        self.last_s[getattr(report, "worker_id", "")] = report.stop
         if report.skipped:
             self.left_out[reason_of(report)] += 1
 
@@ -68,6 +97,7 @@ class Summary:
         slowest = sorted(self.tests.items(), key=lambda one: -one[1].wall_s)[:SLOWEST]
         return {
             "folders": self._folders(),
+            "workers": self._workers(),
             "slowest tests": [f"{cost}  {test}" for test, cost in slowest if cost.wall_s >= SLOW_S],
             "left out": [f"{count} tests: {reason}" for reason, count in self.left_out.most_common()],
         }
@@ -80,6 +110,15 @@ class Summary:
             folders["/".join(folder.parts[:2])].add(cost.tests, cost.wall_s, cost.cpu_s)
         dearest = sorted(folders.items(), key=lambda one: -one[1].cpu_s)
         return [f"{cost} {cost.tests:6} tests  {name}" for name, cost in dearest] if len(folders) > 1 else []
+
+    def _workers(self) -> list[str]:
+        """Whether the cores or the tests were what a run of several workers waited for."""
+        if len(self.last_s) < 2:
+            return []
+        end_s, used_s = max(self.last_s.values()), sum(cost.cpu_s for cost in self.tests.values())
+        idle = " ".join(f"{worker} {end_s - last_s:.0f}" for worker, last_s in sorted(self.last_s.items()))
+        had = f"{os.cpu_count()} cores for {end_s - self.began_s:.0f} s"
+        return [f"{used_s:.0f} s CPU of {had}", f"seconds without a test at the end: {idle}"]
 
 
 def reason_of(report: pytest.TestReport) -> str:

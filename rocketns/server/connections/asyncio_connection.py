@@ -17,6 +17,7 @@ from rocketns.server.connections.handshake import Handshake
 from rocketns.server.connections.holders import INPUT, OUTPUT
 from rocketns.server.control.control import Control
 from rocketns.server.requests.host import host_of
+from rocketns.server.requests.traffic import Traffic
 from rocketns.server.tls.connection import TlsStream
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.server.tls.handshakes import Handshakes
@@ -66,7 +67,7 @@ class Owner(Protocol):
         """Over the limit of all connections, end the one that holds the most."""
 
 
-class AsyncioConnection(asyncio.Protocol):
+class AsyncioConnection(Traffic, asyncio.Protocol):
     """A `rocketns.routeinfo.connection.Connection`. Closing is final: what is written afterwards is discarded."""
 
     __slots__ = (
@@ -83,15 +84,11 @@ class AsyncioConnection(asyncio.Protocol):
         "address",
         "host",
         "idle_ms_max",
-        "in_flight",
-        "language",
         "last_active_ms",
-        "requests",
-        "since_epoch_ms",
-        "version",
     )
 
     def __init__(self, owner: Owner) -> None:
+        super().__init__(owner.now_epoch_ms())
         self._owner = owner
         self._transport: asyncio.Transport | None = None
         self._handshake: Handshake | None = Handshake(owner.tls.mode)
@@ -103,11 +100,6 @@ class AsyncioConnection(asyncio.Protocol):
         self._writing_paused = False
         self._cause = Cause.CHANNEL_CLOSE
         self.address = self.host = "?"
-        self.in_flight = 0
-        self.since_epoch_ms = owner.now_epoch_ms()
-        self.requests = 0
-        self.language: str | None = None
-        self.version: int | None = None
         self.idle_ms_max = owner.idle_ms_max
         self.last_active_ms = owner.now_ms()
 
@@ -126,16 +118,6 @@ class AsyncioConnection(asyncio.Protocol):
         self._owner.hold(OUTPUT, self, 0)
         self._transport = None
         self._owner.closed(self, cause)
-
-    def note_sender(self, language: str | None, version: int) -> None:
-        self.language, self.version = language, version
-
-    def begin_request(self) -> None:
-        self.in_flight += 1
-        self.requests += 1
-
-    def end_request(self) -> None:
-        self.in_flight -= 1
 
     def forgive(self, missed_ms: int) -> None:
         """The server did not run for this time, so it does not count as idle."""

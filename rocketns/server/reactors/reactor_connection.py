@@ -9,6 +9,7 @@ from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 from rocketns.server.requests.host import host_of
+from rocketns.server.requests.traffic import Traffic
 
 log = logging.getLogger("rocketns.reactors")
 
@@ -28,7 +29,7 @@ ENDINGS: dict[int, tuple[Cause, str]] = {
 }
 
 
-class ReactorConnection:
+class ReactorConnection(Traffic):
     """A `rocketns.routeinfo.connection.Connection` whose socket is a reactor's."""
 
     is_tls = False
@@ -39,7 +40,6 @@ class ReactorConnection:
         "_high_water_bytes",
         "_number",
         "_reactors",
-        "_received",
         "_replies",
         "_reply_bytes",
         "_taken",
@@ -47,17 +47,14 @@ class ReactorConnection:
         "address",
         "has_ended",
         "host",
-        "in_flight",
         "is_open",
-        "language",
-        "since_epoch_ms",
-        "version",
         "was_ended_here",
     )
 
     def __init__(
         self, reactors: Reactors, number: int, address: str, high_water_bytes: int, since_epoch_ms: int
     ) -> None:
+        super().__init__(since_epoch_ms)
         self._reactors = reactors
         self._number = number
         self._high_water_bytes = high_water_bytes
@@ -69,12 +66,7 @@ class ReactorConnection:
         self._cause: Cause | None = None
         self.address = address
         self.host = host_of(address)
-        self.in_flight = 0
-        self.since_epoch_ms = since_epoch_ms
-        self._received = 0  # requests that control took
         self._answered = 0  # lookups that reactors answered, when they were read last
-        self.language: str | None = None
-        self.version: int | None = None
         self.is_open = True
         self.was_ended_here = False
         self.has_ended = False
@@ -83,21 +75,11 @@ class ReactorConnection:
     def requests(self) -> int:
         """While the connection moves to another reactor, and after its end, with the lookups that were known before."""
         self._answered = max(self._answered, self._reactors.lookups_of(self._number))
-        return self._received + self._answered
+        return self.received + self._answered
 
     def took_frame(self) -> None:
         """The reactor counts a frame as in flight until a `flush` after its answer."""
         self._taken += 1
-
-    def note_sender(self, language: str | None, version: int) -> None:
-        self.language, self.version = language, version
-
-    def begin_request(self) -> None:
-        self.in_flight += 1
-        self._received += 1
-
-    def end_request(self) -> None:
-        self.in_flight -= 1
 
     def write(self, frame: bytes) -> None:
         """Add an answer. It is sent with the next `flush`, or now if many bytes are joined."""

@@ -33,6 +33,7 @@ class Handshakes:
         self._waiting: dict[str, dict[Peer, None]] = {}
         self._turn_is_due = False
         self.succeeded = self.failed = 0
+        self.total_ns = 0
 
     def note_end(self, *, succeeded: bool) -> None:
         """A handshake is over."""
@@ -69,7 +70,9 @@ class Handshakes:
         try:
             peer.go_on_with_tls()
         finally:
-            self._hosts.charge(host, self._spent_ns() - began_ns)
+            cost_ns = self._spent_ns() - began_ns
+            self.total_ns += cost_ns
+            self._hosts.charge(host, cost_ns)
             if peers:
                 self._hosts.want(host, HANDSHAKE_COST_NS)
             else:

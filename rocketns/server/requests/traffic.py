@@ -1,0 +1,30 @@
+"""What control notes of a connection's requests and of who sends them, the same on both transports."""
+
+from __future__ import annotations
+
+
+class Traffic:
+    """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
+
+    __slots__ = ("in_flight", "language", "received", "since_epoch_ms", "version")
+
+    def __init__(self, since_epoch_ms: int) -> None:
+        self.since_epoch_ms = since_epoch_ms
+        self.in_flight = 0
+        self.received = 0  # requests that control took
+        self.language: str | None = None
+        self.version: int | None = None
+
+    @property
+    def requests(self) -> int:
+        return self.received
+
+    def note_sender(self, language: str | None, version: int) -> None:
+        self.language, self.version = language, version
+
+    def begin_request(self) -> None:
+        self.in_flight += 1
+        self.received += 1
+
+    def end_request(self) -> None:
+        self.in_flight -= 1
