@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -164,6 +165,16 @@ def test_tls_handshakes_and_the_time_they_took_are_counted(managed: Managed, scr
         client.request(codes.GET_BROKER_CLUSTER_INFO)
     assert scrape()("rocketns_tls_handshakes_total", result="succeeded") == 1
     assert 0 < (scrape()("rocketns_tls_handshake_seconds_total") or 0) < 60
+
+
+def test_a_tls_handshake_that_fails_is_counted(managed: Managed, scrape: Scrape) -> None:
+    """Nothing shorter than a PROXY header's beginning is looked at (B054), so the record is longer."""
+    with socket.create_connection(("127.0.0.1", managed.port)) as peer:
+        peer.sendall(b"\x16\x03\x01\x00\x20" + bytes(32))
+        peer.settimeout(60)
+        while peer.recv(4096):
+            pass
+    eventually(lambda: scrape()("rocketns_tls_handshakes_total", result="failed") == 1)
 
 
 def test_codes_that_peers_choose_make_no_labels(managed: Managed, scrape: Scrape) -> None:
