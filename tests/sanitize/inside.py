@@ -75,12 +75,16 @@ def plant(fault: str) -> int:
 
 def plant_wrong_thread(fault: str) -> None:
     """Do on this thread what belongs to another thread of a running server."""
+    from interop.harness import codes
     from tests.sanitize import planted
     from tests.support.inprocess import TimedServer
 
     with tempfile.TemporaryDirectory() as home:
-        reactors = TimedServer(Path(home), {"rocketns.reactors": 1}).reactors
+        server = TimedServer(Path(home), {"rocketns.reactors": 1})
+        reactors = server.reactors
         assert reactors is not None
+        with server.connect() as client:  # answered, so both threads run and are known
+            client.request(codes.GET_BROKER_CLUSTER_INFO)
         reactors.close_idle(0)  # any thread may
         if fault == "reactor_thread":
             planted.work_of_a_reactor(reactors)

@@ -9,7 +9,7 @@ from libc.stdint cimport uint8_t
 
 cdef enum:
     NESTING_MAX = 128
-    HEAD_BYTES = 3  # type and length
+    EXTENSION_HEAD_BYTES = 3  # type and length
     EXTENSION_BYTES_MIN = 4  # fewer bytes are padding
     SSL = 0x20  # its value is SSL_HEAD_BYTES and further extensions
     SSL_HEAD_BYTES = 5
@@ -32,15 +32,15 @@ cdef Fault check(const uint8_t *data, size_t size, int nesting) noexcept nogil:
         return TOO_DEEP
     while size - at >= EXTENSION_BYTES_MIN:
         length = <size_t>data[at + 1] << 8 | data[at + 2]
-        if length > size - at - HEAD_BYTES:
+        if length > size - at - EXTENSION_HEAD_BYTES:
             return CUT
         if data[at] == SSL:
             if length < SSL_HEAD_BYTES:
                 return SSL_CUT
-            found = check(data + at + HEAD_BYTES + SSL_HEAD_BYTES, length - SSL_HEAD_BYTES, nesting + 1)
+            found = check(data + at + EXTENSION_HEAD_BYTES + SSL_HEAD_BYTES, length - SSL_HEAD_BYTES, nesting + 1)
             if found != NONE:
                 return found
-        at += HEAD_BYTES + length
+        at += EXTENSION_HEAD_BYTES + length
     return NONE
 
 
