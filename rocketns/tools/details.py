@@ -97,4 +97,4 @@ def _part(name: str, value: Any) -> str:
     shown = [f"{broker} r{one['readQueueNums']} w{one['writeQueueNums']} perm {one['perm']}"
              for broker, one in list(value.items())[:BROKERS_IN_A_CELL_MAX]]  # fmt: skip
     more = len(value) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "") if value else "queues of none of them"
+    return ", ".join(shown) + (f" and {more} more" if more else "") if value else "no queues on these brokers"
