@@ -41,9 +41,8 @@ cdef int64_t frame_size(const uint8_t *data, size_t available, uint32_t frame_si
 
 
 def next_frame(const unsigned char[::1] buffer, Py_ssize_t start, uint32_t frame_size_max) -> int:
-    cdef Py_ssize_t available = buffer.shape[0] - start
-    if start < 0 or available < 0:
+    if start < 0 or start > buffer.shape[0]:
         raise ValueError(f"start {start} is outside a buffer of {buffer.shape[0]} bytes")
-    if available == 0:  # an empty view has no first element to take the address of
+    if start == buffer.shape[0]:  # an empty view has no first element to take the address of
         return NEED_MORE
-    return frame_size(&buffer[start], <size_t>available, frame_size_max)
+    return frame_size(&buffer[start], <size_t>(buffer.shape[0] - start), frame_size_max)
