@@ -27,9 +27,9 @@ def broker_name(number: int) -> str:
     return f"broker-{number:04d}"
 
 
-def broker_host(number: int) -> str:
-    """Each broker has an address of its own; all addresses have the same length."""
-    return f"10.{100 + number // 100}.100.{100 + number % 100}"
+def broker_host(number: int, network: int = 10) -> str:
+    """Each broker has an address of its own; all addresses of a network have the same length."""
+    return f"{network}.{100 + number // 100}.100.{100 + number % 100}"
 
 
 def registration(broker: str, host: str, body: bytes, *, compressed: bool = False) -> bytes:

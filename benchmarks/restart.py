@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from interop.harness.wire import Client
 LOOKUP = {"topic": topic(0), "acceptStandardJsonOnly": "true"}
 TRY_EVERY_S = 0.002
 WITHIN_S = 120
+LOOPBACK = 127  # the network of addresses where nobody listens
 
 
 class Start(NamedTuple):
@@ -35,23 +36,16 @@ class Start(NamedTuple):
     mb: float
 
 
-def refused_host(number: int) -> str:
-    """A loopback address of its own, where nobody listens."""
-    return f"127.{100 + number // 100}.100.{100 + number % 100}"
-
-
-def register(
-    client: Client, brokers: int, topics: int, heartbeats: int, host: Callable[[int], str] = broker_host
-) -> None:
+def register(client: Client, brokers: int, topics: int, heartbeats: int, network: int = 10) -> None:
     """All brokers, then ``heartbeats`` of each: 322, which brokers with acting masters send once a second."""
     body, version = plain_body(range(topics), 1), dumps(data_version(1, 1_700_000_000_001))
     for number in range(brokers):
-        client.send(registration(broker_name(number), host(number), body))
+        client.send(registration(broker_name(number), broker_host(number, network), body))
         assert client.receive().code == 0
     for _ in range(heartbeats):
         for number in range(brokers):
             ext = {"clusterName": "DefaultCluster", "brokerName": broker_name(number),
-                   "brokerAddr": f"{host(number)}:10911", "brokerId": 0}  # fmt: skip
+                   "brokerAddr": f"{broker_host(number, network)}:10911", "brokerId": 0}  # fmt: skip
             client.post(codes.QUERY_DATA_VERSION, ext, version)
         for _ in range(brokers):
             assert client.receive().code == 0
@@ -136,7 +130,7 @@ def measure_refused(folder: Path, brokers: int, topics: int, starts: int) -> Non
         server = RocketnsServer(at / "ns", {"journalPath": at / "j", "journalNs": "n1"})
         try:
             with Client(server.port, timeout_s=WITHIN_S) as brokers_side:
-                register(brokers_side, brokers, topics, 0, refused_host)
+                register(brokers_side, brokers, topics, 0, LOOPBACK)
                 server.kill()
             print(f"{brokers} brokers that died: gone {gone_s(server):.3f} s after the first answer", flush=True)
         finally:

@@ -6,9 +6,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from rocketns._fast.connections.messages cimport Message
 
 # Every field belongs to the thread of the reactor that has the connection: no other thread writes it, and none reads it
-# but those whose comment says so. A MOVE
-# message hands the whole connection to another reactor. The mutexes of the two inboxes order the two threads' writes:
-# the sender touches the connection no more after its push, and the receiver sees all writes that came before it.
+# but where its comment says so. A MOVE message hands the whole connection to another reactor. The mutexes of the two
+# inboxes order the two threads' writes: the sender touches the connection no more after its push, and the receiver sees
+# all writes that came before it.
 #
 # `input` and `output` are NULL while nothing waits in them. Waiting input begins at input + input_start with the first
 # byte of a frame. The bytes before it are done with.

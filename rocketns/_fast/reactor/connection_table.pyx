@@ -18,7 +18,6 @@ from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, find_connection, id_of
-from rocketns._fast.system.counting cimport read_count
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD,
     EPOLL_CTL_DEL,
@@ -97,7 +96,7 @@ cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil:
     pthread_mutex_lock(&reactor.table_mutex)
     connection = find_connection(reactor, id)
     if connection != NULL:
-        answered = read_count(&connection.answered)
+        answered = load(&connection.answered)
     pthread_mutex_unlock(&reactor.table_mutex)
     return answered
 

@@ -149,8 +149,7 @@ cdef inline void assert_reactor(const Reactor *reactor, const char *function) no
 
 
 cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
-    """Reactor thread, or with `table_mutex`. NULL where the connection is gone: another generation may have its index.
-    """
+    """Reactor thread, or with `table_mutex`. NULL where the connection is gone: another may have its index."""
     cdef uint32_t index = (id >> INDEX_SHIFT) & (TABLE_MAX - 1)
     cdef Connection *connection = reactor.connections[index] if index < reactor.table_count else NULL
     return connection if connection != NULL and connection.generation == <uint32_t>id else NULL

@@ -5,8 +5,10 @@ What is on this machine is read without Spark.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from typing import cast
 
@@ -95,20 +97,9 @@ def _boot_and_number(file: JournalFile) -> tuple[str, str, int]:
 
 
 def _between(spark: SparkSession | None, files: Sequence[JournalFile], t0: int, t1: int) -> Sequence[JournalFile]:
-    first = max(_count_until(spark, files, t0) - 1, 0)
-    return files[first : _count_until(spark, files, t1)]
-
-
-def _count_until(spark: SparkSession | None, files: Sequence[JournalFile], moment: int) -> int:
-    """How many files begin at the moment or before it."""
-    low, high = 0, len(files)
-    while low < high:
-        middle = (low + high) // 2
-        if _begin(spark, files[middle]) <= moment:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    begin = partial(_begin, spark)
+    first = max(bisect_right(files, t0, key=begin) - 1, 0)
+    return files[first : bisect_right(files, t1, key=begin)]
 
 
 def _begin(spark: SparkSession | None, file: JournalFile) -> int:

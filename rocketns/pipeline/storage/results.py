@@ -147,11 +147,10 @@ def current(out: Folder) -> dict[str, Any]:
 def clocks_of(spark: SparkSession | None, out: Folder) -> list[dict[str, Any]]:
     """CLOCK_DAYS of the run that counts, day by day; ``spark`` None: it is on this machine. BadInput if there is no
     run."""
-    place = f"{RESULTS}/{current(out)['run']}/{CLOCKS_TABLE}"
     if spark is None:
-        rows = pq.read_table(out.local_path(place)).to_pylist()
+        rows = pq.read_table(out.local_path(f"{RESULTS}/{current(out)['run']}/{CLOCKS_TABLE}")).to_pylist()
     else:
-        rows = [row.asDict() for row in spark.read.parquet(out.path(place)).collect()]
+        rows = [row.asDict() for row in Results.published(spark, out).frame(CLOCKS_TABLE).collect()]
     return sorted(rows, key=itemgetter("day", "ns"))
 
 

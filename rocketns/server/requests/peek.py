@@ -12,16 +12,16 @@ HEADER_BYTES_MAX = 4_096
 _HEAD = 8
 _CODE = re.compile(rb'"code":([0-9]{1,5})[,}]')
 
-_JSON_LOOK_UP = b'"code":%d,' % RequestCode.GET_ROUTEINFO_BY_TOPIC
-_LOOK_UP_ENDS = _HEAD + 256
-_BINARY_LOOK_UP = RequestCode.GET_ROUTEINFO_BY_TOPIC.to_bytes(2, "big")
+_JSON_LOOKUP = b'"code":%d,' % RequestCode.GET_ROUTEINFO_BY_TOPIC
+_LOOKUP_ENDS = _HEAD + 256
+_BINARY_LOOKUP = RequestCode.GET_ROUTEINFO_BY_TOPIC.to_bytes(2, "big")
 
 
 def seems_lookup(frame: bytes | memoryview) -> bool:
     """Whether the frame is a route lookup as clients write it. It decides only the queue in which the frame counts."""
     if isinstance(frame, memoryview):  # far larger than a lookup
         return False
-    return frame.find(_JSON_LOOK_UP, _HEAD, _LOOK_UP_ENDS) > 0 or frame.startswith(_BINARY_LOOK_UP, _HEAD)
+    return frame.find(_JSON_LOOKUP, _HEAD, _LOOKUP_ENDS) > 0 or frame.startswith(_BINARY_LOOKUP, _HEAD)
 
 
 def request_code(frame: bytes | memoryview) -> int:
