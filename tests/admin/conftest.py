@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from interop.harness.ports import free_port
+from rocketns.admin import view
+from rocketns.admin.metrics import exposition
 from rocketns.admin.starting import make_admin
 from tests.admin.http import Http
+from tests.admin.scraping import Scraped
+from tests.behaviour.conftest import Names
 from tests.support.inprocess import TimedServer
 
 
@@ -21,6 +25,9 @@ class Managed(TimedServer):
         port = free_port()
         super().__init__(home, {"rocketns.adminPort": port} | (properties or {}))
         self.http = Http(port)
+
+    def scrape(self) -> Scraped:
+        return Scraped(self.http.ask("/metrics").text)
 
     async def _start(self) -> None:
         self.admin = make_admin(self.controller)
@@ -55,3 +62,15 @@ def start_managed(tmp_path: Path) -> Iterator[Callable[..., Managed]]:
 @pytest.fixture
 def managed(start_managed: Callable[..., Managed]) -> Managed:
     return start_managed()
+
+
+@pytest.fixture
+def names() -> Names:
+    return Names()
+
+
+@pytest.fixture
+def no_old_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each scrape shows what has happened before it."""
+    monkeypatch.setattr(exposition, "TEXT_AGE_S", 0.0)
+    monkeypatch.setattr(view, "COPY_AGE_S", 0.0)

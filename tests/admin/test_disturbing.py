@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from contextlib import ExitStack
 
-import pytest
-
 from interop.harness.wire import Client
 from rocketns.admin import gate
 from tests.admin.conftest import Managed
@@ -16,11 +14,6 @@ from tests.behaviour.views import ask_route
 
 SCRAPE = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 ROUNDS = 300
-
-
-@pytest.fixture
-def names() -> Names:
-    return Names()
 
 
 def check_answers(client: Client, broker: Client, names: Names) -> None:

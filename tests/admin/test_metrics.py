@@ -12,7 +12,6 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.wire import eventually
-from rocketns.admin import view
 from rocketns.admin.metrics import exposition
 from rocketns.admin.metrics.family import SERIES_MAX, counter
 from tests.admin.conftest import Managed
@@ -29,20 +28,12 @@ Scrape = Callable[[], Scraped]
 OPEN_METRICS = {"Accept": "application/openmetrics-text; version=1.0.0"}
 
 
-@pytest.fixture
-def names() -> Names:
-    return Names()
-
-
-@pytest.fixture(autouse=True)
-def no_old_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exposition, "TEXT_AGE_S", 0.0)
-    monkeypatch.setattr(view, "COPY_AGE_S", 0.0)
+pytestmark = pytest.mark.usefixtures("no_old_numbers")
 
 
 @pytest.fixture
 def scrape(managed: Managed) -> Scrape:
-    return lambda: Scraped(managed.http.ask("/metrics").text)
+    return managed.scrape
 
 
 def test_lookups_are_counted_by_who_answered_and_by_result(managed: Managed, scrape: Scrape, names: Names) -> None:
@@ -59,7 +50,7 @@ def test_lookups_are_counted_by_who_answered_and_by_result(managed: Managed, scr
         assert seen("rocketns_requests_total", code="REGISTER_BROKER", result="SUCCESS") == 1
 
 
-def test_about_one_look_up_in_64_is_measured(managed: Managed, scrape: Scrape, names: Names) -> None:
+def test_about_one_lookup_in_64_is_measured(managed: Managed, scrape: Scrape, names: Names) -> None:
     """Rounds to the next sample are 32 to 95, so 1000 rounds have 10 to 31 of them."""
     with managed.connect() as client:
         registered(client, names)
@@ -154,7 +145,7 @@ def test_connections_beyond_the_limit_are_counted(start_managed: Callable[..., M
         first.request(codes.GET_BROKER_CLUSTER_INFO)
         with managed.connect() as second:
             assert second.is_closed_by_server()
-    seen = Scraped(managed.http.ask("/metrics").text)
+    seen = managed.scrape()
     assert seen("rocketns_connections_closed_total", reason="connections_max") == 1
     assert seen("rocketns_limit", limit="connectionsMax") == 1
 
@@ -213,10 +204,10 @@ def test_the_journal_is_counted(start_managed: Callable[..., Managed], tmp_path:
     with managed.connect() as client:
         registered(client, Names())
         pass_time(managed, 2_000)
-        seen = Scraped(managed.http.ask("/metrics").text)
+        seen = managed.scrape()
     assert (seen("rocketns_journal_records_total") or 0) >= 3
     assert seen("rocketns_journal_dropped_records_total") == 0
-    eventually(lambda: (Scraped(managed.http.ask("/metrics").text)("rocketns_journal_written_bytes_total") or 0) > 0)
+    eventually(lambda: (managed.scrape()("rocketns_journal_written_bytes_total") or 0) > 0)
 
 
 def test_a_scraper_that_wants_open_metrics_gets_it(managed: Managed) -> None:

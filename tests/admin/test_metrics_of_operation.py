@@ -11,10 +11,7 @@ import pytest
 import rocketns
 from interop.harness import codes
 from interop.harness.wire import eventually
-from rocketns.admin import view
-from rocketns.admin.metrics import exposition
 from tests.admin.conftest import Managed
-from tests.admin.scraping import Scraped
 from tests.behaviour.calls import put_kv, update_settings
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered, unregister
@@ -24,23 +21,11 @@ from tests.timed.steps import SECOND, pass_time
 STALL_S = 300
 
 
-@pytest.fixture
-def names() -> Names:
-    return Names()
-
-
-@pytest.fixture(autouse=True)
-def no_old_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exposition, "TEXT_AGE_S", 0.0)
-    monkeypatch.setattr(view, "COPY_AGE_S", 0.0)
-
-
-def scraped(managed: Managed) -> Scraped:
-    return Scraped(managed.http.ask("/metrics").text)
+pytestmark = pytest.mark.usefixtures("no_old_numbers")
 
 
 def test_the_build_and_the_reactors_are_shown(managed: Managed) -> None:
-    seen = scraped(managed)
+    seen = managed.scrape()
     build = {"version": rocketns.__version__, "python": platform.python_version(), "machine": platform.machine()}
     assert seen("rocketns_build_info", **build) == 1
     assert managed.reactors is not None
@@ -48,9 +33,9 @@ def test_the_build_and_the_reactors_are_shown(managed: Managed) -> None:
 
 
 def test_a_drain_is_shown(managed: Managed) -> None:
-    assert scraped(managed)("rocketns_draining") == 0
+    assert managed.scrape()("rocketns_draining") == 0
     assert managed.http.ask("/drainz", "POST").status == 200
-    assert scraped(managed)("rocketns_draining") == 1
+    assert managed.scrape()("rocketns_draining") == 1
 
 
 def test_a_stall_is_counted_with_its_length(managed: Managed, names: Names) -> None:
@@ -59,45 +44,45 @@ def test_a_stall_is_counted_with_its_length(managed: Managed, names: Names) -> N
         registered(broker, names)
         managed.advance(SECOND)
         managed.advance(STALL_S * SECOND)
-        seen = scraped(managed)
+        seen = managed.scrape()
     assert (seen("rocketns_stalls_total"), seen("rocketns_stalled_seconds_total")) == (1, STALL_S)
 
 
 def test_a_changed_property_is_counted(managed: Managed) -> None:
     with managed.connect() as client:
         assert update_settings(client, "enableTopicList=false\n").code == codes.SUCCESS
-    assert scraped(managed)("rocketns_config_changes_total") == 1
+    assert managed.scrape()("rocketns_config_changes_total") == 1
 
 
 def test_the_bytes_of_the_kv_table_are_those_that_its_limit_counts(managed: Managed) -> None:
     with managed.connect() as client:
         put_kv(client, "namespace", "key", "value" * 100)
     kept = managed.controller.context.kv_config.bytes
-    assert scraped(managed)("rocketns_kv_bytes") == kept > 500
+    assert managed.scrape()("rocketns_kv_bytes") == kept > 500
 
 
 def test_a_repeated_body_is_counted(managed: Managed, names: Names) -> None:
     with managed.connect() as client:
         for _ in range(3):
             registered(client, names, version={"counter": 1, "stateVersion": 0, "timestamp": 5})
-    assert scraped(managed)("rocketns_registrations_repeated_total") == 2
+    assert managed.scrape()("rocketns_registrations_repeated_total") == 2
 
 
 def test_a_group_whose_smallest_id_changes_is_counted(managed: Managed, names: Names) -> None:
     with managed.connect() as master, managed.connect() as slave:
         registered(slave, names, host=2, brokerId=1, enableActingMaster="true")
         registered(master, names, enableActingMaster="true")
-        before = scraped(managed)("rocketns_min_broker_id_changes_total") or 0
+        before = managed.scrape()("rocketns_min_broker_id_changes_total") or 0
         unregister(master, names)
         eventually(lambda: (members := group(master, names.broker)) and list(members["brokerAddrs"]) == ["1"])
-        assert (scraped(managed)("rocketns_min_broker_id_changes_total") or 0) - before == 1
+        assert (managed.scrape()("rocketns_min_broker_id_changes_total") or 0) - before == 1
 
 
 def test_lookups_that_reactors_leave_to_control_are_counted(managed: Managed) -> None:
     """A topic that is no plain text."""
     with managed.connect() as client:
         assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": 'a"b\\'}).code == codes.TOPIC_NOT_EXIST
-    assert scraped(managed)("rocketns_lookups_handed_over_total") == 1
+    assert managed.scrape()("rocketns_lookups_handed_over_total") == 1
 
 
 def test_brokers_that_would_expire_together_are_counted_as_doubted(start_managed: Callable[..., Managed]) -> None:
@@ -106,7 +91,7 @@ def test_brokers_that_would_expire_together_are_counted_as_doubted(start_managed
         for number, client in enumerate((first, second)):
             registered(client, Names(), heartbeatTimeoutMillis=20 * SECOND, host=number + 1)
         pass_time(managed, 40 * SECOND)
-        seen = scraped(managed)
+        seen = managed.scrape()
     assert seen("rocketns_brokers_doubted_total") == seen("rocketns_brokers", state="unconfirmed") == 2
 
 
@@ -117,8 +102,8 @@ def test_a_journal_that_cannot_be_written_is_shown(
     managed = start_managed({"journalPath": tmp_path / "j" / "deeper", "journalNs": "n"})
     with managed.connect() as client:
         registered(client, names)
-        eventually(lambda: scraped(managed)("rocketns_journal_failing") == 1)
-    seen = scraped(managed)
+        eventually(lambda: managed.scrape()("rocketns_journal_failing") == 1)
+    seen = managed.scrape()
     assert (seen("rocketns_journal_write_failures_total") or 0) >= 1
     assert (seen("rocketns_journal_waiting_bytes") or 0) > 0
 
@@ -129,10 +114,10 @@ def test_restored_brokers_are_shown(start_managed: Callable[..., Managed], names
     with before.connect() as client:
         registered(client, names)
         before.stop()
-    seen = scraped(start_managed(journal))
+    seen = start_managed(journal).scrape()
     assert seen("rocketns_restored_brokers") == 1
     assert seen("rocketns_start_duration_seconds") == 0, "the test's clock stands still"
 
 
 def test_connections_of_the_management_port_are_counted(managed: Managed) -> None:
-    assert scraped(managed)("rocketns_admin_connections") == 1
+    assert managed.scrape()("rocketns_admin_connections") == 1

@@ -13,7 +13,7 @@ from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import loads
 
-REGISTER_OPAQUE, LOOK_UP_OPAQUE = 71, 72
+REGISTER_OPAQUE, LOOKUP_OPAQUE = 71, 72
 
 
 def request(code: int, ext: dict[str, str], body: bytes, opaque: int, binary: bool) -> bytes:
@@ -37,9 +37,9 @@ def test_a_lookup_behind_a_registration_finds_its_topics(
         registered(client, names)
         client.send(
             request(codes.REGISTER_BROKER, ext, body, REGISTER_OPAQUE, binary)
-            + request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": names.topic("New0")}, b"", LOOK_UP_OPAQUE, binary)
+            + request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": names.topic("New0")}, b"", LOOKUP_OPAQUE, binary)
         )
         first, second = client.receive(), client.receive()
     assert (first.opaque, first.code) == (REGISTER_OPAQUE, codes.SUCCESS)
-    assert (second.opaque, second.code) == (LOOK_UP_OPAQUE, codes.SUCCESS), second.remark
+    assert (second.opaque, second.code) == (LOOKUP_OPAQUE, codes.SUCCESS), second.remark
     assert loads(second.body)["queueDatas"][0]["brokerName"] == names.broker

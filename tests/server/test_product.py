@@ -16,11 +16,11 @@ from rocketns.server.outgoing.remoting_client import RemotingClient
 from tests.server.peers import CLOSED, Serve, peer, run
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
-LOOK_UP = RemotingCommand(105, 513, 1, 0, {"topic": "T"}, None)
+LOOKUP = RemotingCommand(105, 513, 1, 0, {"topic": "T"}, None)
 
 
 async def ask(
-    client: RemotingClient, addrs: list[str], command: RemotingCommand = LOOK_UP,
+    client: RemotingClient, addrs: list[str], command: RemotingCommand = LOOKUP,
     serialize_type: SerializeType = SerializeType.JSON,
 ) -> Reply | None:  # fmt: skip
     found: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
@@ -124,7 +124,7 @@ def test_lookups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         async with peer() as one:
             routes, answers = ProductEnvironment(client, [one.addr], SerializeType.JSON), list[Reply | None]()
             for _ in range(3):
-                routes.ask(LOOK_UP, answers.append)
+                routes.ask(LOOKUP, answers.append)
             assert answers == [None]
 
     run(test)

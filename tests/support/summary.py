@@ -27,6 +27,7 @@ def cpu_s() -> float:
 
 
 def _descendants(pid: int) -> Iterator[int]:
+    """From the kernel's lists of children: psutil reads all processes of the machine, and each phase of a test asks."""
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in _read(file).split():
             yield int(child)
