@@ -58,7 +58,8 @@ def audited(version: str, events: int) -> Found:
     for earlier in (out, alerts):
         shutil.rmtree(earlier, ignore_errors=True)
     print(f"Spark {version}", flush=True)
-    called(python, "demo", "--events", str(events), "--out", str(out), version=version)
+    output = called(python, "demo", "--events", str(events), "--out", str(out), version=version)
+    print(f"  {output.splitlines()[-1]}", flush=True)
     called(python, "stream", "--journal", str(out / "journal"), "--out", str(alerts), "--once", version=version)
     return {**tables(out), "alerts": alerts_of(alerts)}
 
@@ -69,7 +70,7 @@ def environment(version: str) -> Path:
     python, done = folder / "bin" / "python", folder / "installed"
     if not done.exists():
         venv.create(folder, clear=True, with_pip=True)
-        install = [python, "-m", "pip", "install", "-q", "--no-compile", *needed(version)]
+        install = [str(python), "-m", "pip", "install", "-q", "--no-compile", *needed(version)]
         subprocess.run(install, check=True)
         done.touch()
     return python
@@ -82,17 +83,16 @@ def needed(version: str) -> list[str]:
     return [*[name for name in names if not name.startswith("pyspark")], f"pyspark=={version}"]
 
 
-def called(python: Path, *words: str, version: str) -> None:
-    """Run ``rocketns audit`` of this checkout; AssertionError if it fails, or another Spark answers."""
-    command = [str(python), "-m", "rocketns", "audit", *words]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | {"ROCKETNS_AUDIT_TRACE": "1"}, text=True,
+def called(python: Path, *words: str, version: str) -> str:
+    """The output of ``rocketns audit`` of this checkout; AssertionError if it fails, or another Spark answers."""
+    result = subprocess.run(
+        [str(python), "-m", "rocketns", "audit", *words],
+        cwd=ROOT, env=os.environ | {"ROCKETNS_AUDIT_TRACE": "1"}, check=False, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    output, _ = process.communicate()
-    assert process.returncode == 0, output[-6000:]
-    assert f"Spark {version} on" in output, output[-6000:]
-    print(f"  {words[0]}: {output.splitlines()[-1].strip()}", flush=True)
+    assert result.returncode == 0, result.stdout[-6000:]
+    assert f"Spark {version} on" in result.stdout, result.stdout[-6000:]
+    return result.stdout
 
 
 def tables(out: Path) -> dict[str, list[str]]:
