@@ -12,7 +12,7 @@ from rocketns.admin.metrics.scene import Scene
 from rocketns.config import Limits, properties
 from rocketns.server.connections import asyncio_transport as transport
 from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, TOO_MUCH_UNSENT_HERE
-from rocketns.server.connections.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 
 BY_REACTORS = {
     Ending.PEER_CLOSED: "peer",
