@@ -109,7 +109,7 @@ FAMILIES: tuple[Family, ...] = (
           "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
     counter("rocketns_tls_reload_failures_total", "TLS files that could not be used; the former ones stay in use.",
             one(lambda s: s.controller.tls.load_failures)),
-    gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: len(s.gate))),
+    gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: s.gate.connections)),
     counter(
         "rocketns_admin_connections_closed_total", "Connections of the management port that it closed itself.",
         lambda s: [(("late",), s.gate.closed_late), (("full",), s.gate.closed_full)],
