@@ -99,12 +99,12 @@ def bring(every: Path, journal: Path, spec: FleetSpec, days: int) -> None:
 
 def run(spark: SparkSession, journal: Path, out: Path, *, whole: bool = False) -> Cost:
     """One audit in this process."""
-    cpu, began = _cpu(), time.monotonic()
+    cpu, began = cpu_seconds(), time.monotonic()
     audit(spark, Request(str(journal), str(out), whole=whole), _say)
-    return Cost(_cpu() - cpu, time.monotonic() - began)
+    return Cost(cpu_seconds() - cpu, time.monotonic() - began)
 
 
-def _cpu() -> float:
+def cpu_seconds() -> float:
     """Of this process and those below it, Java's among them."""
     root = psutil.Process()
     times: Iterable[tuple[float, ...]] = [process.cpu_times() for process in (root, *root.children(recursive=True))]

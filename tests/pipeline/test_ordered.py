@@ -47,6 +47,23 @@ def test_a_broker_that_goes_and_returns_moves_keys_twice(spark: SparkSession, go
     assert row == (2, pytest.approx(moved), 300 * SECOND, 12, 8, gone, 300 * SECOND, 400 * SECOND)
 
 
+def test_a_broker_that_goes_and_returns_every_day_is_judged_once(spark: SparkSession) -> None:
+    """It makes six steps of two kinds. The earliest of a kind is named, and the last one of all."""
+    away = [300, 500, 700]
+    stays = zip([0, *[t + 100 for t in away]], [*away, END], strict=True)
+    kept: list[DataFrame] = []
+
+    def keep(frame: DataFrame) -> DataFrame:
+        kept.append(frame)
+        return frame
+
+    names = system_topics(frame(spark, BROKER_INTERVALS, []))
+    topics = frame(spark, TOPIC_INTERVALS, [held("a", 0), *[held("b", t1, t2) for t1, t2 in stays]])
+    steps = ordered_keys(topics, frame(spark, EVENTS, []), names, keep)
+    assert rows(steps, "steps", "at", "t1", "t2") == [(6, 300 * SECOND, 300 * SECOND, 800 * SECOND)]
+    assert [frame.count() for frame in kept] == [2]
+
+
 def test_another_order_of_as_many_queues_moves_all_keys(spark: SparkSession) -> None:
     """broker-a with 2 and b with 2 become b with 2 and c with 2: b's queues are first now, and a's keys are c's."""
     topics = [held("a", 0, 500, 2), held("b", 0, w=2), held("c", 500, w=2)]

@@ -1,6 +1,7 @@
 """Topics whose keys moved to other queues, because the number or the order of their write queues changed.
 
-docs/audit-definitions.md, section 5, defines each column, and why ``_stay`` is exact without trying each hash.
+docs/audit-definitions.md, section 5, defines each column, and why ``_stay`` is exact without trying each hash. A broker
+that comes and goes makes the same two steps again and again, so each pair of lists is judged once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ WRITE = 2
 SETTLED_US = 30_000_000
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 VIEW = ("ns", "topic")
+STEP = (*VIEW, "t", "steps", "latest")
 # The sums of the hashes of 2^19 brokers fit a long.
 HASH_SHIFT = 20
 # Euclid's algorithm takes at most so many steps for each decimal digit of the smaller number (Lamé).
@@ -28,13 +30,13 @@ def ordered_keys(
 ) -> DataFrame:
     """ORDERED_KEYS."""
     points = _points(topic_intervals)
-    steps = keep(_steps(points))
+    steps = keep(_pairs(_steps(points)))
     moved = _judged(_lists(steps, points))
     by_server = moved.groupBy(*VIEW).agg(
-        F.count("*").alias("steps"),
+        F.sum("steps").alias("steps"),
         F.max(F.struct("moved", (-F.col("t")).alias("back"), "n_before", "n_after", "broker")).alias("worst"),
         F.min("t").alias("t1"),
-        F.max("t").alias("t2"),
+        F.max("latest").alias("t2"),
     )
     by_topic = by_server.groupBy("topic").agg(
         F.max("steps").alias("steps"),
@@ -67,8 +69,8 @@ def _points(topic_intervals: DataFrame) -> DataFrame:
 
 
 def _steps(points: DataFrame) -> DataFrame:
-    """VIEW, t, before: a settled list began at ``t`` that is another one than the settled list that began at
-    ``before``. A list is known by the sum of the hashes of its parts."""
+    """VIEW, t, before, list, last_list: a settled list began at ``t`` that is another one than the settled list that
+    began at ``before``. A list is known by the sum of the hashes of its parts."""
     part = F.shiftright(F.xxhash64("broker", "w"), HASH_SHIFT)
     in_order = Window.partitionBy(*VIEW).orderBy("t")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -81,18 +83,27 @@ def _steps(points: DataFrame) -> DataFrame:
             F.lead("t").over(in_order).alias("until"),
         )
         .where((F.col("n") > 0) & (F.col("until") - F.col("t") >= SETTLED_US))
-        .withColumns({"before": F.lag("t").over(in_order), "other": F.lag("list").over(in_order) != F.col("list")})
-        .where("other")
-        .select(*VIEW, "t", "before")
+        .withColumns({"before": F.lag("t").over(in_order), "last_list": F.lag("list").over(in_order)})
+        .where("last_list <> list")
+        .select(*VIEW, "t", "before", "list", "last_list")
     )  # fmt: skip
 
 
-def _lists(steps: DataFrame, points: DataFrame) -> DataFrame:
-    """VIEW, t, brokers: both lists of each step, as an array of (broker, a, b) by name: a queues before, b after.
+def _pairs(steps: DataFrame) -> DataFrame:
+    """VIEW, t, before, steps, latest: the first step from one list to another, and how many there are up to when."""
+    first = F.min(F.struct("t", "before")).alias("first")
+    found = steps.groupBy(*VIEW, "last_list", "list").agg(
+        first, F.count("*").alias("steps"), F.max("t").alias("latest")
+    )
+    return found.select(*VIEW, "first.*", "steps", "latest")
 
-    One sweep over the points of each broker; each list is asked for at the time when it began."""
-    views = steps.select(*VIEW).distinct()
-    told = points.join(views, [*VIEW], "left_semi").groupBy(*VIEW, "broker", "t").agg(
+
+def _lists(steps: DataFrame, points: DataFrame) -> DataFrame:
+    """STEP, brokers: both lists of each step, as an array of (broker, a, b) by name: a queues before, b after.
+
+    One sweep over the points of each broker up to the last step; each list is asked for at the time when it began."""
+    views = steps.groupBy(*VIEW).agg(F.max("t").alias("end"))
+    told = points.join(views, [*VIEW], "inner").where("t <= end").groupBy(*VIEW, "broker", "t").agg(
         F.max(F.when(F.col("by") > 0, F.col("w")).otherwise(0)).alias("w")
     )  # fmt: skip
     of_both = F.inline(
@@ -102,9 +113,9 @@ def _lists(steps: DataFrame, points: DataFrame) -> DataFrame:
         )
     )
     brokers = told.select(*VIEW, "broker").distinct()
-    asked = steps.select(*VIEW, "t", of_both).join(brokers, [*VIEW], "inner")
-    set_at = told.select(*VIEW, "broker", F.col("t").alias("at"), "w", _nothing("side", "int"), _nothing("t", "long"))
-    rows = set_at.unionByName(asked.select(*VIEW, "broker", "at", _nothing("w", "long"), "side", "t"))
+    asked = steps.select(*STEP, of_both).join(brokers, [*VIEW], "inner")
+    set_at = told.select(*VIEW, "broker", F.col("t").alias("at"), "w")
+    rows = set_at.unionByName(asked, allowMissingColumns=True)
     in_order = Window.partitionBy(*VIEW, "broker").orderBy("at", F.col("side").isNotNull())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     width = F.coalesce(F.last("w", ignorenulls=True).over(so_far), F.lit(0))
@@ -113,14 +124,14 @@ def _lists(steps: DataFrame, points: DataFrame) -> DataFrame:
         rows.repartition("topic")
         .withColumn("width", width)
         .where("t is not null")
-        .groupBy(*VIEW, "t")
+        .groupBy(*STEP)
         .agg(brokers_of.alias("widths"))
-        .select(*VIEW, "t", F.zip_with(_of_side(0), _of_side(1), _both).alias("brokers"))
+        .select(*STEP, F.zip_with(_of_side(0), _of_side(1), _both).alias("brokers"))
     )
 
 
 def _judged(lists: DataFrame) -> DataFrame:
-    """VIEW, t, n_before, n_after, moved, broker: the first one by name that differs."""
+    """STEP, n_before, n_after, moved, broker: the first one by name that differs."""
     both = F.aggregate(
         "brokers",
         F.struct(F.lit(0).cast("long").alias("a"), F.lit(0).cast("long").alias("b")),
@@ -131,7 +142,7 @@ def _judged(lists: DataFrame) -> DataFrame:
         lists.withColumn("n", both)
         .withColumn("g", _gcd(F.col("n.a"), F.col("n.b")))
         .select(
-            *VIEW, "t", F.col("n.a").alias("n_before"), F.col("n.b").alias("n_after"),
+            *STEP, F.col("n.a").alias("n_before"), F.col("n.b").alias("n_after"),
             (1 - _stay()).alias("moved"), differs[0]["broker"].alias("broker"),
         )
     )  # fmt: skip
@@ -166,7 +177,3 @@ def _of_side(side: int) -> Column:
 def _both(old: Column, new: Column) -> Column:
     """Each broker has a row of each side, so both sides have the same brokers in the same order."""
     return F.struct(old["broker"].alias("broker"), old["width"].alias("a"), new["width"].alias("b"))
-
-
-def _nothing(name: str, kind: str) -> Column:
-    return F.lit(None).cast(kind).alias(name)
