@@ -1,5 +1,5 @@
-"""Circles of imports, compiled parts included: each folder of rocketns, interop and benchmarks is drawn, and no drawing may have a
-circle.
+"""Circles of imports, compiled parts included: each folder of rocketns, interop and benchmarks is drawn, and none of
+the drawings may have a circle.
 
 A drawing's nodes are the modules and the folders that lie directly in the folder. A module is all files of one stem:
 ``a.pyx``, ``a.pxd`` and ``a.pyi`` are one. An arrow goes from one node to another where anything in the one imports
