@@ -151,7 +151,8 @@ def extensions() -> list[Extension]:
             [str(path.relative_to(HERE))],
             define_macros=macros(),
             py_limited_api=STABLE_ABI,
-            # Compiling for a sanitizer takes half as long without optimising, and what is run under it hardly longer.
+            # Without optimising, compiling for a sanitizer takes half as long. Tests then take a tenth more CPU time,
+            # and the fuzzer plays half to two thirds as many frames in a second.
             extra_compile_args=["-O0" if sanitize else "-O2", *sanitize],
             extra_link_args=sanitize,
         )
