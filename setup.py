@@ -151,7 +151,9 @@ def extensions() -> list[Extension]:
             [str(path.relative_to(HERE))],
             define_macros=macros(),
             py_limited_api=STABLE_ABI,
-            extra_compile_args=["-O1" if sanitize else "-O2", *sanitize],
+            # Without optimising, compiling for a sanitizer takes half as long. Tests then take a tenth more CPU time,
+            # and the fuzzer plays half to two thirds as many frames in a second.
+            extra_compile_args=["-O0" if sanitize else "-O2", *sanitize],
             extra_link_args=sanitize,
         )
         for path in sources()

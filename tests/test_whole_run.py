@@ -64,8 +64,8 @@ def test_each_sanitizer_is_a_group_of_its_own_and_comparing_with_java_keeps_the_
 
 
 def test_the_audit_is_two_groups_that_come_first_and_its_cluster_is_one_of_its_own() -> None:
-    files = ("alerting", "ingest", "journals", "twins", "cluster")
-    groups = [group_of(f"tests/pipeline/test_{name}.py::test_one") for name in files]
+    files = ("stream/test_alerting", "storage/test_ingest", "test_journals", "batch/test_twins", "batch/test_cluster")
+    groups = [group_of(f"tests/pipeline/{name}.py::test_one") for name in files]
     assert groups[0] == groups[1] != groups[2] == groups[3]
     assert groups[4] not in groups[:4]
     others = {group_of(test) for test in (*BROKERS, *OTHERS)}

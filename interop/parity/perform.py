@@ -6,7 +6,6 @@ import re
 import time
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 from interop.golden.compare import split
 from interop.harness import codes
@@ -15,10 +14,8 @@ from interop.parity import even, language
 from interop.parity.certificates import client_context
 from interop.parity.language import Request, Step
 from interop.parity.pair import write_file
+from interop.parity.play import Difference, Play
 from interop.parity.side import Outcome, Side, header_of, request
-
-if TYPE_CHECKING:
-    from interop.parity.play import Play
 
 OPAQUE = re.compile(rb'"opaque":\d+')
 # Steps that are done on each side and have no outcome.
@@ -27,6 +24,18 @@ EFFECTS = {language.Settle: Side.settle, language.Terminate: Side.terminate}
 
 class TooLate(Exception):
     """The machine was so busy that a broker's time-out ended before the steps that must come before it."""
+
+
+def run(play: Play) -> list[Difference]:
+    """Play every step, then compare everything that can be asked. TooLate: an InTime says so."""
+    play.began_s = time.monotonic()
+    for number, step in enumerate(play.scenario.steps, 1):
+        play.number = number
+        perform(step, play)
+    if play.scenario.state:
+        play.number = len(play.scenario.steps) + 1
+        play.compare_state()
+    return play.differences
 
 
 @singledispatch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -11,7 +10,6 @@ from interop.harness.wire import eventually
 from interop.parity import even, state
 from interop.parity.language import Request, Scenario, Step
 from interop.parity.listeners import Listeners
-from interop.parity.perform import perform
 from interop.parity.requests import Writer
 from interop.parity.side import CLOSED, SILENT, Outcome, Side
 
@@ -42,7 +40,7 @@ class Difference:
 
 @dataclass
 class Play:
-    """One play of a scenario in one form: `run` it, then look at ``differences``."""
+    """One play of a scenario in one form: `perform.run` plays it and notes the ``differences``."""
 
     scenario: Scenario
     writer: Writer
@@ -56,17 +54,6 @@ class Play:
     differences: list[Difference] = field(default_factory=list)
     number: int = 0
     began_s: float = 0.0
-
-    def run(self) -> list[Difference]:
-        """Play every step, then compare everything that can be asked. TooLate: an InTime says so."""
-        self.began_s = time.monotonic()
-        for number, step in enumerate(self.scenario.steps, 1):
-            self.number = number
-            perform(step, self)
-        if self.scenario.state:
-            self.number = len(self.scenario.steps) + 1
-            self.compare_state()
-        return self.differences
 
     def all(self, act: Callable[[Side], Found]) -> list[Found]:
         """What every server does, Java's first."""

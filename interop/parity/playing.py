@@ -7,7 +7,7 @@ from interop.parity.differences import seen, shows
 from interop.parity.language import Form, Scenario, Terminate
 from interop.parity.listeners import Listeners
 from interop.parity.pair import Pair
-from interop.parity.perform import TooLate
+from interop.parity.perform import TooLate, run
 from interop.parity.play import UNTIL_WITHIN_S, Difference, Play
 from interop.parity.requests import Writer
 from interop.parity.side import Side
@@ -34,7 +34,7 @@ def play(pair: Pair, scenario: Scenario, form: Form, tampered: Side | None = Non
         not pair.setup.narrow,
     )
     try:
-        return [found for found in one.run() if tampered is None or found.mode == tampered.mode]
+        return [found for found in run(one) if tampered is None or found.mode == tampered.mode]
     finally:
         listeners.close()
         for side in one.ours:

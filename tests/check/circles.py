@@ -1,4 +1,5 @@
-"""Circles of imports, compiled parts included: each folder of rocketns is drawn, and no drawing may have a circle.
+"""Circles of imports, compiled parts included: each folder of rocketns, interop and benchmarks is drawn, and none of
+the drawings may have a circle.
 
 A drawing's nodes are the modules and the folders that lie directly in the folder. A module is all files of one stem:
 ``a.pyx``, ``a.pxd`` and ``a.pyi`` are one. An arrow goes from one node to another where anything in the one imports
@@ -28,9 +29,9 @@ class Circle(NamedTuple):
         return f"{self.folder}: {' and '.join(sorted(self.nodes))} import each other: {', '.join(self.imports)}"
 
 
-def circles(root: Path) -> list[Circle]:
-    """The circles of all drawings, the outermost folder first."""
-    edges = imports_between_modules(root)
+def circles(root: Path, top: str = "rocketns") -> list[Circle]:
+    """The circles of all drawings of a folder, the outermost first."""
+    edges = imports_between_modules(root, top)
     drawings: defaultdict[str, set[tuple[str, str, str]]] = defaultdict(set)
     for one, others in edges.items():
         for other in others:
@@ -39,9 +40,9 @@ def circles(root: Path) -> list[Circle]:
     return [circle for folder in sorted(drawings) for circle in _circles_of(folder, drawings[folder])]
 
 
-def imports_between_modules(root: Path) -> Edges:
-    """Module → the other modules of rocketns that it imports. A package's own module is ``package.__init__``."""
-    found = list(sources(root, "rocketns"))
+def imports_between_modules(root: Path, top: str = "rocketns") -> Edges:
+    """Module → the other modules below ``top`` that it imports. A package's own module is ``package.__init__``."""
+    found = list(sources(root, top))
     modules = {module_of(source) for source in found}
     edges: defaultdict[str, set[str]] = defaultdict(set)
     for source in found:
@@ -57,7 +58,7 @@ def module_of(source: Source) -> str:
 
 
 def _resolved(name: str, modules: set[str]) -> str | None:
-    """The module that a dotted name is, or is in; None for what is not in rocketns."""
+    """The module that a dotted name is, or is in; None for what is not below ``top``."""
     parts = name.strip(".").split(".")
     for length in range(len(parts), 0, -1):
         candidate = ".".join(parts[:length])

@@ -2,7 +2,7 @@
 
 The order of rows is the order in which findings are listed, and the order of jobs within a stage.
 To add a job: write its function below ``jobs``, a row here, and its SQL twin in tests/pipeline/duck.
-tests/pipeline/test_catalogue.py names the step that is missing.
+tests/pipeline/contract/test_catalogue.py names the step that is missing.
 """
 
 from __future__ import annotations

@@ -1,0 +1,123 @@
+"""The audit on a Spark standalone cluster: the same results as in one process, though workers are lost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from interop.harness.process import Process
+from interop.harness.wire import eventually
+from rocketns.pipeline.storage.session import has_java
+from rocketns.pipeline.synthetic import FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
+from tests.pipeline.batch.standalone import START_TIMEOUT_S, Cluster, cluster
+
+RUN_TIMEOUT_S = 900.0
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(3 * RUN_TIMEOUT_S),
+    pytest.mark.skipif(not has_java(), reason="no Java runtime: Spark cannot start"),
+]
+
+SETTINGS = (
+    "spark.driver.memory=768m",
+    "spark.executor.memory=640m",
+    "spark.executor.cores=1",
+    "spark.cores.max=2",
+    "spark.sql.shuffle.partitions=2",
+    # many tasks for a small journal, so that a worker is in the middle of one
+    "spark.sql.files.maxPartitionBytes=8m",
+    # small plans: planning them twice and compiling them takes longer than running them
+    "spark.sql.adaptive.enabled=false",
+    "spark.sql.codegen.wholeStage=false",
+    "spark.sql.codegen.factoryMode=NO_CODEGEN",
+    f"spark.driver.extraJavaOptions={SHORT_LIVED}",
+    f"spark.executor.extraJavaOptions={SHORT_LIVED}",
+)
+FAULTS = NO_FAULTS._replace(partitions=1, crashes=1, kills=1)
+SPEC = FleetSpec(brokers=6, topics=20, seconds=6 * 3600, rotate_s=600, seed=5, faults=FAULTS)
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("journal")
+    make_fleet(SPEC, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def local(journal: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What one process finds."""
+    folder = tmp_path_factory.mktemp("local")
+    return finished(started(journal, folder, "local[2]"), folder)
+
+
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+def started(journal: Path, folder: Path, master: str) -> Process:
+    """``rocketns audit run`` as a process of its own."""
+    words = ["run", "--journal", str(journal), "--out", str(folder / "out"), "--master", master]
+    command = [sys.executable, "-m", "rocketns", "audit", *words]
+    for setting in SETTINGS:
+        command += ["--conf", setting]
+    return Process(command, folder / "audit.log", env={"SPARK_LOCAL_IP": "127.0.0.1"})
+
+
+def finished(run: Process, folder: Path) -> dict[str, Any]:
+    """Every result table as sorted lines, and the summary without the master's name."""
+    try:
+        assert run.wait(RUN_TIMEOUT_S) == 1, run.text()
+    finally:
+        run.stop()
+    summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
+    summary["options"].pop("master")
+    summary.pop("run")
+    results = folder / "out" / summary.pop("results")
+    tables = {path.name: lines(path) for path in sorted(results.iterdir()) if path.is_dir()}
+    return {"summary": rounded(summary), **tables}
+
+
+def lines(table: Path) -> list[str]:
+    rows = pyarrow.parquet.read_table(table).to_pylist()
+    return sorted(json.dumps(rounded(row), sort_keys=True) for row in rows)
+
+
+def rounded(value: Any) -> Any:
+    """Sums of fractions depend on their order in the last digits."""
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    return [rounded(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_two_workers_come_to_what_one_process_does_though_both_are_lost(
+    journal: Path, local: dict[str, Any], standalone: Cluster, tmp_path: Path
+) -> None:
+    """One is killed during ingest, and another takes its place; the second one is killed while the jobs run."""
+    assert local["summary"]["findings"]["incidents"] > 0
+    events, results = tmp_path / "out" / "events", tmp_path / "out" / "results"
+    run = started(journal, tmp_path, standalone.url)
+    try:
+        eventually(lambda: any(events.rglob("*.parquet")), RUN_TIMEOUT_S)
+        assert not any(events.glob("data/*/_SUCCESS")), "the ingest was over before the worker was killed"
+        assert len(standalone.kill_worker(0)) == 1
+        standalone.add_worker().wait_for(r"Successfully registered with master", START_TIMEOUT_S)
+        eventually(lambda: any(results.glob("*/broker_intervals/_SUCCESS")), RUN_TIMEOUT_S)
+        assert not any(results.glob("*/impact/_SUCCESS")), "the jobs were over before the worker was killed"
+        assert len(standalone.kill_worker(1)) == 1
+    except BaseException:
+        run.kill()
+        raise
+    assert finished(run, tmp_path) == local

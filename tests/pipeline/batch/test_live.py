@@ -1,0 +1,127 @@
+"""`rocketns audit run` on the journals of three real name servers that go on writing, with the default rotation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.batch import run
+from rocketns.pipeline.batch.findings import Outcome
+from rocketns.pipeline.batch.run import Request, audit, computed, ingest_only, plain_rows
+from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
+from rocketns.pipeline.storage.events.openfiles import open_texts
+from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.results import Results
+from tests.pipeline.batch.livefleet import Fleet
+from tests.pipeline.chosen import with_inputs
+
+pytestmark = pytest.mark.skipif(
+    "ROCKETNS_LIVE" not in os.environ, reason="20 audits of a live fleet take long: ROCKETNS_LIVE=1 runs them"
+)
+
+MOMENTS = 10  # of each fleet
+# Around closing, in the middle of a file, and over hours, each of which has a snapshot.
+STEPS_S = (2, 598, 60, 600, 290, 602, 1800, 30, 1000, 118)
+EVENING_MS = 1_700_000_000_000  # 22:13 UTC
+MIDNIGHT_MS = 1_700_006_400_000
+
+Audit = Callable[[Fleet], Outcome]
+
+
+@pytest.fixture
+def fleets(tmp_path: Path) -> Iterator[Callable[..., Fleet]]:
+    """Fleets that are stopped after the test."""
+    started: list[Fleet] = []
+
+    def start(**more: object) -> Fleet:
+        started.append(Fleet(tmp_path / f"fleet{len(started)}", **more))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield start
+    for fleet in started:
+        fleet.stop()
+
+
+@pytest.fixture
+def audited(spark: SparkSession) -> Audit:
+    """A whole run over what is there, into the folder of the runs before."""
+
+    def run_now(fleet: Fleet) -> Outcome:
+        fleet.check()
+        return audit(spark, request_of(fleet), lambda _: None)
+
+    return run_now
+
+
+def request_of(fleet: Fleet) -> Request:
+    return Request(str(fleet.journal), str(fleet.journal.parent / "out"))
+
+
+# What decides whether a run is clean. The other tables take most of its time.
+DECIDING = ("clock_offsets", "key_windows", "quality")
+
+
+@pytest.fixture
+def faults_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[Fleet], list[object]]:
+    """The windows and the faults of the input that a run over what is there finds."""
+
+    def run_now(fleet: Fleet) -> list[object]:
+        fleet.check()
+        request = request_of(fleet)
+        being_written = open_texts(spark, [request.journal])
+        ingest_only(spark, request.journal, request.out, lambda _: None)
+        results = Results(spark, Folder(spark, request.out))
+        with monkeypatch.context() as only:
+            only.setattr(run, "JOBS", with_inputs(DECIDING))
+            computed(spark, request, results, lambda _: None, being_written)
+        return [*plain_rows(results.frame("key_windows")), *plain_rows(results.frame("quality"))]
+
+    return run_now
+
+
+@pytest.mark.parametrize("epoch_ms", [EVENING_MS, MIDNIGHT_MS - 2_000_000], ids=["evening", "midnight"])
+def test_a_healthy_fleet_is_clean_at_any_moment(
+    fleets: Callable[..., Fleet], faults_of: Callable[[Fleet], list[object]], epoch_ms: int
+) -> None:
+    fleet = fleets(epoch_ms=epoch_ms)
+    fleet.live(10)
+    fleet.start()
+    for moment in range(MOMENTS):
+        assert faults_of(fleet) == [], (moment, fleet.seconds)
+        fleet.live(STEPS_S[moment])
+
+
+def test_a_cut_that_is_made_while_it_runs_is_found(fleets: Callable[..., Fleet], audited: Audit) -> None:
+    """All of it is in files that are not closed yet; the name server drops the broker after 120 s."""
+    fleet = fleets()
+    fleet.live(60)
+    fleet.start()
+    outcome = audited(fleet)
+    assert outcome.exit_status == EXIT_NOTHING, outcome.lines
+    fleet.cut(1, "n2")
+    fleet.live(180)
+    outcome = audited(fleet)
+    assert outcome.exit_status == EXIT_FINDINGS, outcome.lines
+    assert outcome.findings["departures"] == 1
+    assert outcome.findings["incidents"] >= 1  # one more for each topic that the broker gets while it is cut off
+
+
+def test_a_killed_name_server_is_told_from_one_whose_file_is_not_closed(
+    fleets: Callable[..., Fleet], audited: Audit, faults_of: Callable[[Fleet], list[object]]
+) -> None:
+    """n3's clock is 150 s ahead, which data versions show."""
+    fleet = fleets(ahead_ms=(0, 0, 150_000))
+    fleet.live(1500)
+    assert faults_of(fleet) == []
+    fleet.kill("n2")
+    fleet.live(100)
+    assert faults_of(fleet) == []
+    fleet.live(1300)
+    outcome = audited(fleet)
+    assert outcome.exit_status == EXIT_INCOMPLETE
+    (sentence,) = outcome.incomplete
+    assert sentence.startswith("n2 wrote nothing for the last ")

@@ -1,0 +1,1 @@
+"""The words of ``rocketns audit``, and the page that explains them."""

@@ -1,0 +1,1 @@
+"""The catalogue of the jobs, the schema, and the page of tables."""

@@ -1,0 +1,118 @@
+"""Every row of the catalogue is complete. A failing test names the next step for whoever added a job."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from rocketns.pipeline.batch.inputs import MAKERS, STEPS, function_of
+from rocketns.pipeline.contract.catalogue import BY_NAME, FINDINGS, JOBS
+from rocketns.pipeline.contract.job import INPUTS, PHASES, SECTIONS, STAGES, Job
+from rocketns.pipeline.report.page import BUILDERS
+from tests.pipeline.duck.twins import TWINS
+
+DOCS = Path(__file__).parents[3] / "docs" / "audit.md"
+CATALOGUE = "rocketns/pipeline/contract/catalogue.py"
+EACH = pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+
+
+@EACH
+def test_the_function_is_there_and_takes_the_inputs(job: Job) -> None:
+    step = f"write rocketns.pipeline.jobs.{job.function}, or correct the function of {job.name} in {CATALOGUE}"
+    try:
+        parameters = inspect.signature(function_of(job)).parameters
+    except (ImportError, AttributeError):
+        pytest.fail(step)
+    needed = {name for name, parameter in parameters.items() if parameter.default is inspect.Parameter.empty}
+    assert needed <= set(job.inputs), f"name the inputs {sorted(needed - set(job.inputs))} of {job.name} in {CATALOGUE}"
+    unknown = set(job.inputs) - set(parameters)
+    assert not unknown, f"give {job.function} the parameters {sorted(unknown)}, or take them from its inputs"
+
+
+@EACH
+def test_every_input_is_a_table_or_described(job: Job) -> None:
+    unknown = [name for name in job.inputs if name not in BY_NAME and name not in INPUTS]
+    assert not unknown, f"describe {unknown} in INPUTS (contract/job.py) and make them in batch/inputs.py"
+
+
+@EACH
+def test_every_table_is_computed_before_it_is_used(job: Job) -> None:
+    ready = before(job)
+    late = [name for name in job.inputs if name in BY_NAME and name not in ready]
+    assert not late, f"move {job.name} behind {late} in {CATALOGUE}, or its stage behind theirs in contract/job.py"
+
+
+@EACH
+def test_a_section_of_the_page_and_a_meaning_belong_to_every_job(job: Job) -> None:
+    assert job.section in SECTIONS, f"give {job.name} a section of SECTIONS (contract/job.py), or add one there"
+    assert job.stage in STAGES, f"give {job.name} a stage of STAGES (contract/job.py), or add one there"
+    step = f"write what {job.name} means in contract/meanings.py, and at least one limit: what it does not say"
+    assert job.meaning.text, step
+    assert job.meaning.limits, step
+
+
+@EACH
+def test_every_job_has_a_twin(job: Job) -> None:
+    assert job.name in TWINS, f"write {job.name} as SQL for DuckDB in tests/pipeline/duck, and add it to duck/twins.py"
+
+
+@EACH
+def test_sorting_uses_columns_of_the_table(job: Job) -> None:
+    words = {text.split()[0] for text in job.order if text.split()[0].isidentifier()}
+    assert words <= set(job.schema.names) | {"if"}, f"sort {job.name} by its own columns"
+
+
+def test_names_are_unique() -> None:
+    assert len(BY_NAME) == len(JOBS)
+    assert len(FINDINGS) == sum(job.finding is not None for job in JOBS)
+
+
+def test_no_twin_is_left_without_a_job() -> None:
+    assert set(TWINS) == set(BY_NAME)
+
+
+def test_every_stage_runs_once() -> None:
+    stages = [stage for lanes in PHASES for lane in lanes for stage in lane]
+    assert sorted(stages) == sorted(STAGES), "put each stage of STAGES into PHASES (contract/job.py)"
+
+
+def test_every_section_has_a_builder() -> None:
+    assert set(BUILDERS) == set(SECTIONS), "write the section in report/sections, and add it to BUILDERS of page.py"
+
+
+def test_every_input_can_be_made() -> None:
+    given = {"files", "observation", "keep", "hold", "min_window_us", "group_sizes", "dead_days", "target_percent"}
+    given.add("earlier_clocks")
+    assert (set(MAKERS) - set(STEPS)) | given == set(INPUTS), "make the input in MAKERS of batch/inputs.py"
+
+
+def test_the_table_of_tables_in_the_documentation_is_that_of_the_catalogue() -> None:
+    text = DOCS.read_text("utf-8")
+    wanted = "\n".join(documented())
+    assert wanted in text, f"replace the table of result tables in docs/audit.md by:\n\n{wanted}\n"
+
+
+def documented() -> list[str]:
+    """The lines of the table of result tables."""
+    rows = [
+        f"| `{job.name}` | {job.rows} | {SECTIONS[job.section]} | {job.finding.words if job.finding else ''} |".replace(
+            "|  |", "| |"
+        )
+        for job in JOBS
+    ]
+    return ["| Table | One row is | Section of the page | What it counts as a finding |", "|---|---|---|---|", *rows]
+
+
+def before(job: Job) -> set[str]:
+    """The tables that are there when the job runs: of earlier phases, and of its own lane before it."""
+    ready: set[str] = set()
+    for lanes in PHASES:
+        lane = next((lane for lane in lanes if job.stage in lane), None)
+        if lane is not None:
+            earlier = {other.name for stage in lane[: lane.index(job.stage)] for other in JOBS if other.stage == stage}
+            own = [other.name for other in JOBS if other.stage == job.stage]
+            return ready | earlier | set(own[: own.index(job.name)])
+        ready |= {other.name for lane in lanes for stage in lane for other in JOBS if other.stage == stage}
+    return ready

@@ -1,0 +1,1 @@
+"""Jobs about the whole fleet on a few rows each."""

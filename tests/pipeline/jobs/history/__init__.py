@@ -1,0 +1,1 @@
+"""From records to history: clocks, doubts, gaps and states."""

@@ -1,0 +1,1 @@
+"""What differences do to the queues of consumers and producers."""

@@ -1,0 +1,1 @@
+"""The report: its words, its parts, its page, and the page in a browser."""

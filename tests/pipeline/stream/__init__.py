@@ -1,0 +1,1 @@
+"""Alerts while problems last."""

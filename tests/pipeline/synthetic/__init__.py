@@ -1,0 +1,1 @@
+"""Synthetic fleets, and what is true of them."""

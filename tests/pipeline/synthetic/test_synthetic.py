@@ -1,0 +1,342 @@
+"""The synthetic fleet: its journals keep the contract, and its faults leave what a real name server would write."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketns.journal.record import COLUMNS_OF, DOWN_CAUSES, TDEL_CAUSES, TPUT_CAUSES
+from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.journal.heartbeats import TIME_SHIFT
+from rocketns.pipeline.synthetic.journal.write import with_signs_of_life
+from rocketns.pipeline.synthetic.scenario.spec import DAY_S, DEMO_EVENTS, NO_FAULTS, SCAN_MS, TIMEOUT_MS
+from tests.pipeline.synthetic.synthetic_journals import Journals, Record
+
+HEAD = {"boot", "seq", "ts", "ev"}
+# Every kind of fault, in a fleet that is read in a moment.
+SMALL = FleetSpec(
+    brokers=6, topics=12, width=3, seconds=40 * 3600, lookup_s=3600, groups=1, rotate_s=3 * 3600, seed=3,
+    faults=Faults(partitions=2, blips=1, farewells=1, changes=2, corrupt_lines=1),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Journals:
+    folder = tmp_path_factory.mktemp("fleet")
+    return Journals(folder, make_fleet(SMALL, folder))
+
+
+def test_each_record_has_the_columns_of_its_kind_and_causes_that_the_contract_knows(small: Journals) -> None:
+    causes = {"down": DOWN_CAUSES, "tput": TPUT_CAUSES, "tdel": TDEL_CAUSES}
+    for records in small.records.values():
+        for record in records:
+            assert HEAD <= record.keys() <= HEAD | set(COLUMNS_OF[record["ev"]])
+            if record["ev"] in causes:
+                assert record["cause"] in causes[record["ev"]]
+
+
+def test_files_begin_with_open_and_boots_with_start_and_a_snapshot(small: Journals) -> None:
+    for path in small.folder.glob("v=1/dt=*/ns=*/*.jsonl"):
+        first = json.loads(path.read_bytes().split(b"\n", 1)[0])
+        assert (first["ev"], first["ns"]) == ("open", path.parent.name.removeprefix("ns="))
+        assert path.name == f"{first['boot']}-{first['file']:06d}.jsonl"
+        assert path.parent.parent.name == "dt=" + utc_date(first["ts"])
+    for records in small.records.values():
+        starts = [place for place, record in enumerate(records) if record["ev"] == "start"]
+        for place in starts:
+            opening = records[place - 1 : place + 2]
+            assert [(record["ev"], record["seq"]) for record in opening] == [("open", 1), ("start", 2), ("snap", 3)]
+
+
+def utc_date(ts: int) -> str:
+    return datetime.fromtimestamp(ts // 1_000_000, UTC).date().isoformat()
+
+
+def test_order_is_that_of_seq_and_only_the_told_losses_leave_holes(small: Journals) -> None:
+    for server in small.truth["name_servers"]:
+        missing: dict[int, set[int]] = {}
+        last = {"boot": 0, "seq": 0, "ts": 0}
+        for record in small.records[server["ns"]]:
+            expected = last["seq"] + 1 if record["boot"] == last["boot"] else 1
+            missing.setdefault(record["boot"], set()).update(range(expected, record["seq"]))
+            assert record["ts"] >= last["ts"]
+            last = record
+        told = {boot: set() for boot in missing} | {}
+        for lost in server["lost"]:
+            told[lost["boot"]] |= set(range(lost["first_seq"], lost["first_seq"] + lost["lost"]))
+        assert missing == told
+        assert small.corrupt[server["ns"]] == sum(lost["kind"] == "corrupt" for lost in server["lost"])
+
+
+def test_there_is_no_minute_without_a_record(small: Journals) -> None:
+    """Beside lost ones: a killed name server is silent until it starts again."""
+    for server in small.truth["name_servers"]:
+        records = small.records[server["ns"]]
+        lost = {(row["boot"], row["first_seq"]) for row in server["lost"]}
+        for one, other in pairwise(records):
+            if one["boot"] == other["boot"] and (one["boot"], one["seq"] + 1) not in lost:
+                assert other["ts"] - one["ts"] <= 60_000_000
+
+
+def test_signs_of_life_are_a_minute_apart_and_only_where_nothing_else_is() -> None:
+    at = [ms << TIME_SHIFT for ms in (1_000, 50_000, 300_000)]
+    told = [item >> TIME_SHIFT for item in with_signs_of_life(at, 400_000)]
+    assert told == [1_000, 50_000, 110_000, 170_000, 230_000, 290_000, 300_000, 360_000]
+    assert [item >> TIME_SHIFT for item in with_signs_of_life([], 130_000)] == [60_000, 120_000]
+    assert with_signs_of_life(at[:2], 60_000) == at[:2]
+
+
+def test_drop_records_tell_what_a_full_buffer_lost(small: Journals) -> None:
+    drops = [(name, record["lost"]) for name, record in small.of("drop")]
+    planned = [
+        (s["ns"], lost["lost"]) for s in small.truth["name_servers"] for lost in s["lost"] if lost["kind"] == "drop"
+    ]
+    assert drops == planned
+    assert planned
+
+
+def test_members_come_and_go_as_the_contract_says_and_snapshots_are_the_state(small: Journals) -> None:
+    (fault,) = small.faults("hidden_change")
+    for name, records in small.records.items():
+        replay = Replay()
+        replay.hidden = {fault["brokers"][0]: fault["topic"]} if name == fault["ns"] else {}
+        for record in records:
+            getattr(replay, record["ev"], replay.other)(record)
+        assert replay.snapshots > 40
+        assert replay.corrected == len(replay.hidden)
+
+
+class Replay:
+    """A name server's state, rebuilt from its records; an assertion fails where a record does not fit it."""
+
+    def __init__(self) -> None:
+        self.members: set[tuple[Any, ...]] = set()
+        self.topics: dict[str, dict[str, Record]] = {}
+        self.snapped: list[Record] = []
+        self.snapshots = self.corrected = 0
+        self.hidden: dict[str, str] = {}  # by broker: a topic whose change is missing from the journal
+
+    def other(self, record: Record) -> None:
+        assert record["ev"] in ("open", "stop", "lookup", "drop", "alive")
+
+    def start(self, record: Record) -> None:
+        assert record["seq"] == 2
+        self.members, self.topics = set(), {}
+
+    def reg(self, record: Record) -> None:
+        assert key(record) not in self.members
+        self.members.add(key(record))
+
+    def hb(self, record: Record) -> None:
+        assert key(record) in self.members
+        assert 0 < record["gap"] <= TIMEOUT_MS
+
+    def down(self, record: Record) -> None:
+        self.members.remove(key(record))
+
+    def tput(self, record: Record) -> None:
+        of_broker = self.topics.setdefault(record["broker"], {})
+        assert all(of_broker.get(topic["t"]) != topic for topic in record["topics"])
+        of_broker.update({topic["t"]: topic for topic in record["topics"]})
+
+    def tdel(self, record: Record) -> None:
+        for topic in record["topics"]:
+            del self.topics[record["broker"]][topic["t"]]
+
+    def snap(self, record: Record) -> None:
+        self.snapped.append(record)
+        if record.get("end"):
+            self.correct()
+            assert_snapshot(self.snapped, self.members, self.topics)
+            self.snapped = []
+            self.snapshots += 1
+
+    def correct(self) -> None:
+        """Take the value of a hidden change from the snapshot."""
+        for broker, name in self.hidden.items():
+            shown = {t["t"]: t for r in self.snapped if r.get("broker") == broker for t in r.get("topics", ())}
+            if name in shown and self.topics[broker][name] != shown[name]:
+                self.topics[broker][name] = shown[name]
+                self.corrected += 1
+
+
+def key(record: Record) -> tuple[Any, ...]:
+    return record["cluster"], record["broker"], record["bid"], record["addr"]
+
+
+def assert_snapshot(snapped: list[Record], members: set[Any], topics: dict[str, dict[str, Record]]) -> None:
+    assert [record["part"] for record in snapped] == list(range(len(snapped)))
+    assert {record["snap"] for record in snapped} == {snapped[0]["seq"]}
+    assert {key(record) for record in snapped if "addr" in record} == members
+    values = {r["broker"]: {t["t"]: t for t in r["topics"]} for r in snapped if "topics" in r}
+    assert values == {broker: table for broker, table in topics.items() if table}
+
+
+def test_heartbeats_come_with_the_time_since_the_one_before(small: Journals) -> None:
+    for records in small.records.values():
+        last: dict[tuple[int, str], int] = {}
+        for record in records:
+            if record["ev"] in ("reg", "hb", "down"):
+                before = last.get((record["boot"], record["addr"]))
+                if record["ev"] != "reg" and before is not None and not lost_between(small, before, record):
+                    assert record["ts"] - before == record["gap"] * 1000
+                last[record["boot"], record["addr"]] = record["ts"]
+
+
+def lost_between(small: Journals, before: int, record: Record) -> bool:
+    """Heartbeats that the journal lost make the gap between records longer than the one that was measured."""
+    return record["ts"] - before > record["gap"] * 1000 and any(
+        lost["boot"] == record["boot"] for server in small.truth["name_servers"] for lost in server["lost"]
+    )
+
+
+def test_a_partition_is_seen_by_its_name_server_alone_by_a_scan_after_the_timeout(small: Journals) -> None:
+    for fault in small.faults("partition"):
+        seen = downs(small, fault)
+        assert [(name, record["cause"]) for name, record in seen] == [(fault["ns"], "expired")]
+        assert TIMEOUT_MS < seen[0][1]["gap"] <= TIMEOUT_MS + SCAN_MS
+        (window,) = fault["windows"]
+        assert abs(window["t1"] - (seen[0][1]["ts"] - small.offset(fault["ns"]))) < 1000
+        assert len(window["topics"]) > 3
+        assert fault["t2"] - SMALL.heartbeat_s * 2_000_000 < window["t2"] <= fault["t2"]
+
+
+def test_a_partition_within_the_timeout_leaves_a_longer_gap_and_nothing_else(small: Journals) -> None:
+    for fault in small.faults("blip"):
+        assert downs(small, fault) == []
+        assert fault["windows"] == []
+
+
+def downs(small: Journals, fault: dict[str, Any]) -> list[tuple[str, Record]]:
+    found = small.of("down", broker=fault["brokers"][0])
+    return [(name, record) for name, record in found if fault["t1"] <= record["ts"] - small.offset(name) <= fault["t2"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"), [("crash", "channel_close"), ("silent", "expired"), ("farewell", "unregister")]
+)
+def test_the_end_of_a_broker_is_seen_by_all(small: Journals, kind: str, cause: str) -> None:
+    for fault in small.faults(kind):
+        seen = downs(small, fault)
+        assert sorted((name, record["cause"]) for name, record in seen) == [(n, cause) for n in small.records]
+        (departure,) = fault["departures"]
+        assert departure["ns"] == list(small.records)
+
+
+def test_a_flap_closes_one_connection_again_and_again(small: Journals) -> None:
+    for fault in small.faults("flap"):
+        seen = downs(small, fault)
+        assert len(seen) == fault["times"] == len(fault["departures"])
+        assert {(name, record["cause"]) for name, record in seen} == {(fault["ns"], "channel_close")}
+
+
+def test_a_name_server_that_is_stopped_says_so_and_one_that_is_killed_does_not(small: Journals) -> None:
+    for server in small.truth["name_servers"]:
+        stops = [record for name, record in small.of("stop") if name == server["ns"]]
+        assert len(stops) == sum(boot["end"] == "stop" for boot in server["boots"])
+    assert len(list(small.of("stop"))) == len(small.faults("restart"))
+    assert len(list(small.of("start"))) == 3 + len(small.faults("restart")) + len(small.faults("kill"))
+
+
+def test_a_restarted_name_server_is_without_each_broker_until_its_next_heartbeat(small: Journals) -> None:
+    for fault in [*small.faults("restart"), *small.faults("kill")]:
+        stops = [record for name, record in small.of("stop") if name == fault["ns"]]
+        assert bool(stops) == (
+            fault["kind"] == "restart" or any(f["ns"] == fault["ns"] for f in small.faults("restart"))
+        )
+        broad = [window for window in fault["windows"] if not window["optional"]]
+        assert 3 <= len({window["broker"] for window in broad}) <= SMALL.brokers
+        assert all(window["t2"] - window["t1"] <= SMALL.heartbeat_s * 1_050_000 for window in broad)
+
+
+def test_a_lost_change_reaches_its_name_server_late(small: Journals) -> None:
+    (fault,) = small.faults("lost_change")
+    puts = [
+        (name, record["ts"] - small.offset(name))
+        for name, record in small.of("tput", broker=fault["brokers"][0], cause="heartbeat")
+        if [topic["t"] for topic in record["topics"]] == [fault["topic"]]
+    ]
+    first = dict(reversed(puts))
+    (window,) = fault["windows"]
+    assert window["topics"] == [fault["topic"]]
+    assert max(first, key=first.__getitem__) == fault["ns"]
+    assert abs(first[fault["ns"]] - window["t2"]) < 1000
+
+
+def test_a_lost_deletion_leaves_the_topic_at_one_name_server(small: Journals) -> None:
+    (fault,) = small.faults("lost_deletion")
+    assert {window["broker"] for window in fault["windows"]} == set(fault["brokers"])
+    assert {tuple(window["topics"]) for window in fault["windows"]} == {(fault["topic"],)}
+    deleted = [
+        name
+        for name, record in small.of("tdel", cause="admin")
+        if abs(record["ts"] - small.offset(name) - fault["t1"]) < 1_000_000
+    ]
+    assert set(deleted) == set(small.records) - {fault["ns"]}
+
+
+def test_misses_rise_in_one_hour_and_a_typo_appears(small: Journals) -> None:
+    kinds = {row["kind"]: row for row in small.truth["missing"]}
+    burst, typo = kinds["anomaly"], kinds["new"]
+    rows = [r for _, r in small.of("lookup", topic=burst["topic"]) if r["ts"] - r["iv_ms"] * 1000 == burst["hour"]]
+    assert sum(row["miss"] for row in rows) >= 200
+    assert min(r["ts"] - r["iv_ms"] * 1000 for _, r in small.of("lookup", topic=typo["topic"])) == typo["hour"]
+
+
+def test_dead_topics_are_there_and_asked_for_by_nobody(tmp_path: Path) -> None:
+    spec = FleetSpec(brokers=4, topics=12, seconds=8 * DAY_S, faults=NO_FAULTS._replace(dead_topics=2), rotate_s=DAY_S)
+    journals = Journals(tmp_path, make_fleet(spec, tmp_path))
+    asked = {record["topic"] for _, record in journals.of("lookup")}
+    there = {topic["t"] for _, record in journals.of("tput") for topic in record["topics"] if "topic-" in topic["t"]}
+    assert there - asked == set(journals.truth["dead"])
+    assert len(journals.truth["dead"]) == 2
+    assert journals.truth["hottest"] in asked
+
+
+def test_without_faults_nothing_is_to_be_found(tmp_path: Path) -> None:
+    truth = make_fleet(FleetSpec(seconds=3600, lookup_s=600, faults=NO_FAULTS), tmp_path)
+    assert truth["faults"] == []
+    assert all(row["failures"] == row["graceful"] == row["flaps"] == 0 for row in truth["brokers"])
+
+
+def test_the_same_spec_makes_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+    spec = FleetSpec(seconds=6 * 3600, faults=Faults(bursts=0))
+    other = FleetSpec(seconds=6 * 3600, faults=Faults(bursts=0), seed=2)
+    truths = [make_fleet(each, tmp_path / str(n)) for n, each in enumerate((spec, spec, other))]
+    one, two, three = (digest(tmp_path / str(n)) for n in range(3))
+    assert one == two != three
+    assert truths[0] == truths[1] != truths[2]
+
+
+def digest(folder: Path) -> str:
+    whole = hashlib.sha256()
+    for path in sorted(folder.rglob("*.jsonl")):
+        whole.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return whole.hexdigest()
+
+
+def test_the_demo_is_long_enough_to_judge_dead_topics_and_bursts() -> None:
+    spec = FleetSpec.of_events(DEMO_EVENTS)
+    assert spec.seconds >= 8 * DAY_S
+    assert spec.faults == Faults()
+
+
+@pytest.mark.parametrize("events", [100_000, 350_000, 1_700_000, 17_000_000])
+def test_a_fleet_of_so_many_events_has_about_so_many(events: int) -> None:
+    assert FleetSpec.of_events(events).events() == pytest.approx(events, rel=0.02)
+
+
+def test_as_many_records_are_written_as_the_spec_says(small: Journals) -> None:
+    written = sum(server["records"] for server in small.truth["name_servers"])
+    assert written == pytest.approx(SMALL.events(), rel=0.03)
+
+
+def test_faults_that_have_no_room_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no room"):
+        make_fleet(FleetSpec(seconds=6 * 3600, faults=Faults(bursts=0, partitions=200)), tmp_path)
