@@ -9,6 +9,7 @@ from collections.abc import Callable, Container
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.processor import dispatch
+from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
@@ -30,6 +31,8 @@ TURN_US_MAX = 5_000
 REPLIED_BYTES_MAX = 16 * 1024 * 1024
 # Requests of a closed connection that are still processed.
 KEPT_OF_THE_GONE = dispatch.HAVE_EFFECT | {UNKNOWN}
+# Larger ones are dropped too when much waits: peers that come, send and go would take all room that others need.
+KEPT_OF_THE_GONE_BYTES_MAX = 4 * 1024
 
 
 class Control:
@@ -119,7 +122,7 @@ class Control:
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
         """Drop the waiting requests that would only be answered, and unregister the connection's broker."""
         self.resume(connection)
-        self._drop(connection, KEPT_OF_THE_GONE)
+        self._drop(connection, KEPT_OF_THE_GONE, KEPT_OF_THE_GONE_BYTES_MAX if self.is_full else FRAME_SIZE_MAX_BYTES)
         self._housekeeping.connection_closed(connection, cause)
         self._want_turn()
 
@@ -219,8 +222,10 @@ class Control:
             largest.end_request()
         largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, as it takes no answers")
 
-    def _drop(self, connection: Connection, keeps: Container[int] = ()) -> None:
-        for waiting in self._inbox.drop(connection, keeps):
+    def _drop(
+        self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = FRAME_SIZE_MAX_BYTES
+    ) -> None:
+        for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
             connection.end_request()
             waiting.release_once()
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from rocketns.config import Limits, NamesrvConfig
+from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 from rocketns.server.requests import peek
 from rocketns.server.requests.shares import Shares
 
@@ -162,15 +163,15 @@ class Inbox(Generic[Key]):
         else:
             del self._connections[host]
 
-    def drop(self, key: Key, keeps: Container[int] = ()) -> list[Waiting]:
-        """Remove and return the waiting frames of a connection, except requests with these codes."""
+    def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = FRAME_SIZE_MAX_BYTES) -> list[Waiting]:
+        """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
         line = self._lines.get(key)
         if line is None:
             return []
         frames, line.frames = line.frames, deque()
         dropped = []
         for waiting in frames:
-            if keeps and peek.request_code(waiting.frame) in keeps:
+            if keeps and waiting.size <= kept_bytes_max and peek.request_code(waiting.frame) in keeps:
                 line.frames.append(waiting)
             else:
                 dropped.append(waiting)
