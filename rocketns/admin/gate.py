@@ -86,7 +86,9 @@ class Gate:
         self.closed_late = 0
         self.closed_full = 0
 
-    def __len__(self) -> int:
+    @property
+    def connections(self) -> int:
+        """The number of open connections."""
         return len(self._guards)
 
     @property

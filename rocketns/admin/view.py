@@ -93,7 +93,7 @@ class View:
         """``pulse`` does not beat until it is started; ``gate`` has the connections of the management port."""
         self.controller = controller
         self.pulse = Pulse()
-        self.gate = Gate() if gate is None else gate  # an empty one is false
+        self.gate = gate or Gate()
         self.log = log
         self._control_loop = control_loop
         self._held: dict[Copier[Any], _Held] = {}

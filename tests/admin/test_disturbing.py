@@ -32,7 +32,7 @@ def test_a_thousand_scrapers_that_hang_disturb_no_answer(managed: Managed, names
             connection.sendall(SCRAPE[: len(SCRAPE) - number % 3])  # two of three never end their request
         check_answers(client, broker, names)
         assert managed.admin is not None
-        assert len(managed.admin.gate) <= gate.CONNECTIONS_MAX
+        assert managed.admin.gate.connections <= gate.CONNECTIONS_MAX
         assert managed.http.ask("/livez").status == 200
 
 

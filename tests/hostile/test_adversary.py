@@ -16,7 +16,7 @@ SHARE_S = 12
 @pytest.mark.timeout(240)
 @pytest.mark.flaky(reruns=4)  # waits are measured while other tests want the cores
 def test_waits_and_memory_stay_within_their_bounds(start_server: StartServer) -> None:
-    """Honest peers wait a second at the most, and memory stays below the sum of what is stated."""
+    """Honest peers wait a second at the most, new ones without reactors two, and memory stays below what is stated."""
     server = start_server(PROPERTIES)
     outcome = run(server, SHARE_S)
     assert not outcome.faults(), "\n".join([*outcome.faults(), *outcome.lines()])

@@ -71,7 +71,15 @@ def test_a_title_says_what_where_since_when_and_whether_it_goes_on(one: Incident
 @pytest.mark.parametrize(
     ("one", "expected"),
     [
-        (BASE, "14 user topics: consumers on n2 leave 37 queues unread, and producers there send nothing to broker-b."),
+        (
+            BASE,
+            "14 user topics: consumers that ask n2 leave 37 queues unread, and producers that ask it send nothing to "
+            "broker-b.",
+        ),
+        (
+            replace(BASE, kind=Kind.STALE_ROUTES, harm=replace(HARM, queues=0)),
+            "14 user topics: routes differ, but all have the same queues.",
+        ),
         (replace(BASE, kind=Kind.CRASH), "14 user topics: nobody can write to or read from its 37 queues."),
         (replace(OVER, kind=Kind.CRASH, bids=(1,)), "Its master went on, with one copy less."),
         (replace(BASE, harm=Harm()), "No user topic is concerned."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns.server.connections.holders import COMPARED_MAX, Holders
+from rocketns.server.requests.holders import COMPARED_MAX, Holders
 
 CHANGES = st.lists(st.tuples(st.integers(0, 20), st.one_of(st.just(0), st.integers(0, 1 << 24))), max_size=200)
 

@@ -28,7 +28,8 @@ def host_of(key: str) -> str:
 
 def inbox(client: int = 100, default: int = 100, bytes_max: int = PLENTY) -> Inbox[str]:
     config = NamesrvConfig(client_request_thread_pool_queue_capacity=client, default_thread_pool_queue_capacity=default)
-    return Inbox(config, bytes_max, host_of)
+    waiting: Inbox[str] = Inbox(config, bytes_max, host_of, lambda key: waiting.drop(key))  # noqa: PLW0108 (not yet bound)
+    return waiting
 
 
 def frame(number: int = 0, body: int = 0, code: int = OTHER) -> bytes:

@@ -12,7 +12,7 @@ from rocketns.admin.metrics.scene import Scene
 from rocketns.config import Limits, properties
 from rocketns.server.connections import asyncio_transport as transport
 from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, TOO_MUCH_UNSENT_HERE
-from rocketns.server.connections.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 
 BY_REACTORS = {
     Ending.PEER_CLOSED: "peer",
@@ -109,7 +109,7 @@ FAMILIES: tuple[Family, ...] = (
           "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
     counter("rocketns_tls_reload_failures_total", "TLS files that could not be used; the former ones stay in use.",
             one(lambda s: s.controller.tls.load_failures)),
-    gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: len(s.gate))),
+    gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: s.gate.connections)),
     counter(
         "rocketns_admin_connections_closed_total", "Connections of the management port that it closed itself.",
         lambda s: [(("late",), s.gate.closed_late), (("full",), s.gate.closed_full)],

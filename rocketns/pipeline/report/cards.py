@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rocketns.pipeline.contract import times
-from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Level, Record, State
+from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, State
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.spans import Bar
@@ -68,18 +68,18 @@ class Card:
 
 
 def cards(data: ReportInput) -> list[Card]:
-    """The worst CARDS_MAX incidents; the first few are open."""
+    """The worst CARDS_MAX incidents. The first one is open, and a few more if they go on."""
     named = zip(identities(data.incidents), data.incidents, strict=True)
-    return [_card(name, one, data, place < OPEN_AT_FIRST) for place, (name, one) in enumerate(islice(named, CARDS_MAX))]
+    return [_card(name, one, data, place) for place, (name, one) in enumerate(islice(named, CARDS_MAX))]
 
 
-def _card(identity: str, one: Incident, data: ReportInput, opened: bool) -> Card:
+def _card(identity: str, one: Incident, data: ReportInput, place: int) -> Card:
     begin, end = _edges(one)
     lanes = [_lane(lane, one, begin, end) for lane in one.lanes]
     states = sorted({span[2] for lane in one.lanes for span in lane.spans}, key=list(State).index)
     return Card(
         identity, NAMES[one.kind], one.kind.value, one.level.name.lower(), LEVELS[one.level], one.going_on,
-        opened and one.level is not Level.MINOR, title(one, data.t1), (*one.brokers, *one.ns, one.topic),
+        place == 0 or (place < OPEN_AT_FIRST and one.going_on), title(one, data.t1), (*one.brokers, *one.ns, one.topic),
         when(one), whom(one), first(one),
         command(one, data.options.get("journal", "JOURNAL")), _cause(one), _topics(one), _impact(one), lanes,
         (_percent(one.t1, begin, end), _percent(one.t2, begin, end)), _clock(one.t1),

@@ -20,9 +20,9 @@ from rocketns.pipeline.report.words.shell import command
 from rocketns.pipeline.report.words.titles import title
 
 VERDICTS = {
-    Verdict.NOTHING: "Complete input, nothing found",
-    Verdict.FINDINGS: "Complete input, findings",
-    Verdict.INCOMPLETE: "Incomplete input",
+    Verdict.NOTHING: "All input was read, and nothing is wrong",
+    Verdict.FINDINGS: "All input was read, and something was found",
+    Verdict.INCOMPLETE: "Input is missing",
 }
 TILES = (
     ("events", "events read"),

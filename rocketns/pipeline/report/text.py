@@ -23,7 +23,7 @@ CAUSES = {
     "conflict": "another broker took the name (conflict)",
     "admin": "an administrator's command (admin)",
     "register": "registration (register)",
-    "heartbeat": "heartbeat (heartbeat)",
+    "heartbeat": "first noted by a heartbeat (heartbeat)",
     "topic": "topic registered by itself (topic)",
     "perm": "permission changed (perm)",
     "start": "name server started (start)",

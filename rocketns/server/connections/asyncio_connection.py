@@ -14,8 +14,8 @@ from rocketns.errors import MalformedFrame, TlsError
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.handshake import Handshake
-from rocketns.server.connections.holders import INPUT, OUTPUT
 from rocketns.server.control.control import Control
+from rocketns.server.requests.holders import INPUT, OUTPUT
 from rocketns.server.requests.host import host_of
 from rocketns.server.requests.traffic import Traffic
 from rocketns.server.tls.connection import TlsStream

@@ -13,9 +13,9 @@ from rocketns.config import Configuration
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, TOO_MUCH_UNSENT_HERE, AsyncioConnection
-from rocketns.server.connections.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Holders
 from rocketns.server.control.control import Control
 from rocketns.server.listening import Listening
+from rocketns.server.requests.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Holders
 from rocketns.server.stall import Stall
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.server.tls.handshakes import Handshakes

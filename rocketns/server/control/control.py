@@ -19,6 +19,7 @@ from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.measures import Measures
 from rocketns.server.control.slowness import SlowTurns
 from rocketns.server.requests.gate import Gate
+from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED
 from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Parked
 from rocketns.server.requests.peek import UNKNOWN, request_code
@@ -49,7 +50,9 @@ class Control:
         self._reactors = reactors
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
-        self._inbox: Inbox[Connection] = Inbox(configuration.namesrv, limits.incoming_bytes_max, lambda one: one.host)
+        self._inbox: Inbox[Connection] = Inbox(
+            configuration.namesrv, limits.incoming_bytes_max, lambda one: one.host, self._give_up
+        )
         self._parked = Parked(limits.incoming_bytes_max // 4)
         self._turn_is_due = False
         self._stopped = False
@@ -221,6 +224,11 @@ class Control:
         for _ in self._parked.take(largest):
             largest.end_request()
         largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, as it takes no answers")
+
+    def _give_up(self, connection: Connection) -> None:
+        """Too many bytes wait, and what is left of its refused requests holds many of them."""
+        self._drop(connection)
+        connection.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED)
 
     def _drop(
         self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = FRAME_SIZE_MAX_BYTES

@@ -7,7 +7,7 @@ import logging
 from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.events import Cause
-from rocketns.server.connections.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 from rocketns.server.requests.host import host_of
 from rocketns.server.requests.traffic import Traffic
 

@@ -5,7 +5,7 @@ so do the connections of a host. So a peer waits for its own requests, and more 
 
 Java has a bounded queue for each of its two thread pools, for route lookups and for the rest. A frame whose queue is
 full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue still takes the
-first request of each connection.
+first request of each connection. Over the limit of bytes the frames of the connection that holds the most are refused.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 from rocketns.config import Limits, NamesrvConfig
 from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 from rocketns.server.requests import peek
+from rocketns.server.requests.holders import Holders
 from rocketns.server.requests.shares import Shares
 
 Key = TypeVar("Key", bound=Hashable)
@@ -25,6 +26,8 @@ Key = TypeVar("Key", bound=Hashable)
 FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the reactors
 # Bytes of waiting frames. Beyond it a connection is read only while none of its frames waits.
 WAITING_BYTES_MAX = 8 * 1024 * 1024
+# Only connections whose frames hold so much are compared when there are too many bytes.
+LARGE_BYTES = 64 * 1024
 # The expected cost of a request. It decides only the order within a round: the measured cost is charged.
 REQUEST_COST_NS = 20_000
 BYTE_COST_NS = 4
@@ -50,6 +53,11 @@ class Waiting:
     is_refused: bool
     release: Callable[[int], object] | None = None
 
+    def refuse(self) -> None:
+        """Keep the header only, which is enough for OVERLOAD."""
+        self.is_refused = True
+        self.frame = bytes(self.frame[: 8 + int.from_bytes(self.frame[5:8], "big")])
+
     def release_once(self) -> None:
         """A frame that is parked and put back is released when it is parked."""
         if self.release is not None:
@@ -57,22 +65,29 @@ class Waiting:
             self.release = None
 
 
-class _Line:
+class _Line(Generic[Key]):
     """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for lookups [1]."""
 
-    __slots__ = ("frames", "host", "owed_ns", "queued")
+    __slots__ = ("bytes", "frames", "host", "key", "owed_ns", "queued")
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, key: Key, host: str) -> None:
+        self.key = key
         self.host = host
         self.frames: deque[Waiting] = deque()
         self.queued = [0, 0]
+        self.bytes = 0
         self.owed_ns = 0
 
 
 class Inbox(Generic[Key]):
-    """Beyond ``bytes_max`` frames are refused, even if the queues have room."""
+    """Holds ``bytes_max``, whatever room the queues have.
 
-    def __init__(self, config: NamesrvConfig, bytes_max: int, host_of: Callable[[Key], str]) -> None:
+    ``give_up`` is called with a connection whose refused frames hold too much. It must `drop` them.
+    """
+
+    def __init__(
+        self, config: NamesrvConfig, bytes_max: int, host_of: Callable[[Key], str], give_up: Callable[[Key], object]
+    ) -> None:
         self._capacities = (
             config.default_thread_pool_queue_capacity,
             config.client_request_thread_pool_queue_capacity,
@@ -80,7 +95,9 @@ class Inbox(Generic[Key]):
         self._queued = [0, 0]
         self._bytes_max = bytes_max
         self._host_of = host_of
-        self._lines: dict[Key, _Line] = {}
+        self._give_up = give_up
+        self._lines: dict[Key, _Line[Key]] = {}
+        self._large: Holders[Key] = Holders()
         self._hosts: Shares[str] = Shares()
         self._connections: dict[str, Shares[Key]] = {}
         self._serving: Key | None = None
@@ -96,13 +113,15 @@ class Inbox(Generic[Key]):
         """Add a frame; False if it is refused."""
         line, is_new = self._line_of(key)
         waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release)
-        waiting.is_refused = not self._has_room(line, waiting)
-        if waiting.is_refused:
-            waiting.frame = bytes(frame[: 8 + int.from_bytes(frame[5:8], "big")])
+        has_room = self._make_room(line, waiting.size)
+        if not (has_room and self._has_place(line, waiting)):
+            waiting.refuse()
         self._count(line, waiting, 1)
         line.frames.append(waiting)
         if is_new:
             self._want(key, line)
+        if not has_room and len(waiting.frame) > peek.HEADER_BYTES_MAX:
+            self._give_up(key)
         return not waiting.is_refused
 
     def put_back(self, key: Key, frames: list[Waiting]) -> None:
@@ -118,12 +137,12 @@ class Inbox(Generic[Key]):
         """Charge work outside of the turns to a connection whose frames wait. It counts with its next turn."""
         self._lines[key].owed_ns += cost_ns
 
-    def _line_of(self, key: Key) -> tuple[_Line, bool]:
+    def _line_of(self, key: Key) -> tuple[_Line[Key], bool]:
         """The connection's line, and whether it is new: then it does not want a turn yet."""
         line = self._lines.get(key)
         if line is not None:
             return line, False
-        line = self._lines[key] = _Line(self._host_of(key))
+        line = self._lines[key] = _Line(key, self._host_of(key))
         return line, True
 
     def take(self) -> tuple[Key, Waiting]:
@@ -191,7 +210,7 @@ class Inbox(Generic[Key]):
             if self._serving is None or self._lines[self._serving].host != host:
                 del self._connections[host]
 
-    def _want(self, key: Key, line: _Line) -> None:
+    def _want(self, key: Key, line: _Line[Key]) -> None:
         estimate_ns = REQUEST_COST_NS + BYTE_COST_NS * line.frames[0].size
         connections = self._connections.get(line.host)
         if connections is None:
@@ -199,14 +218,35 @@ class Inbox(Generic[Key]):
         connections.want(key, estimate_ns)
         self._hosts.want(line.host, connections.next_estimate_ns)
 
-    def _has_room(self, line: _Line, waiting: Waiting) -> bool:
+    def _has_place(self, line: _Line[Key], waiting: Waiting) -> bool:
         queue = waiting.is_lookup
-        fits = not line.queued[queue] or self._queued[queue] < self._capacities[queue]
-        return fits and self.bytes + waiting.size <= self._bytes_max
+        return not line.queued[queue] or self._queued[queue] < self._capacities[queue]
 
-    def _count(self, line: _Line, waiting: Waiting, step: int) -> None:
+    def _make_room(self, line: _Line[Key], size: int) -> bool:
+        """Refuse frames of those that hold more, the largest first. False if this connection would hold the most."""
+        while self.bytes + size > self._bytes_max:
+            largest, most = self._large.largest()
+            if largest is None or most <= line.bytes + size:
+                return False
+            self._refuse_all(largest)
+        return True
+
+    def _refuse_all(self, key: Key) -> None:
+        line = self._lines[key]
+        for waiting in line.frames:
+            self._count(line, waiting, -1)
+            waiting.refuse()
+            self._count(line, waiting, 1)
+        if line.bytes >= LARGE_BYTES:
+            self._give_up(key)
+
+    def _count(self, line: _Line[Key], waiting: Waiting, step: int) -> None:
+        size = step * len(waiting.frame)
         self._size += step
-        self.bytes += step * len(waiting.frame)
+        self.bytes += size
+        line.bytes += size
+        if line.bytes >= LARGE_BYTES or line.bytes - size >= LARGE_BYTES:
+            self._large.hold(line.key, line.bytes if line.bytes >= LARGE_BYTES else 0)
         if not waiting.is_refused:
             line.queued[waiting.is_lookup] += step
             self._queued[waiting.is_lookup] += step

@@ -16,6 +16,7 @@ from tests.behaviour.views import ask_route
 from tests.hostile.watch import cpu_seconds
 
 PAUSE_S = 0.1
+OF_NEW = (FIRST_REGISTRATION, FIRST_LOOKUP) = ("a new broker's first registration", "a new client's lookup")
 
 
 @dataclass
@@ -74,8 +75,8 @@ class Honest:
                 self._begin(client, Names())
 
     def _begin(self, client: Client, names: Names) -> None:
-        self.waits.measure("a new broker's first registration", lambda: registered(client, names))
-        self.waits.measure("a new client's lookup", lambda: found(ask_route(client, names.topic("T")).code))
+        self.waits.measure(FIRST_REGISTRATION, lambda: registered(client, names))
+        self.waits.measure(FIRST_LOOKUP, lambda: found(ask_route(client, names.topic("T")).code))
 
 
 def found(code: int) -> None:

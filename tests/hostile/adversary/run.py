@@ -8,9 +8,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.harness.servers import NameServer
+from interop.harness.servers import AsyncioServer, NameServer
 from interop.harness.wire import eventually
-from tests.hostile.adversary.honest import Honest
+from tests.hostile.adversary.honest import OF_NEW, Honest
 from tests.hostile.watch import MB, Watch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,6 +23,9 @@ PROPERTIES: dict[str, object] = {
 GROWTH_MAX = 200 * MB + INCOMING_BYTES_MAX + OUTGOING_BYTES_MAX
 LEFT_MAX = 100 * MB
 WAIT_S_MAX = 1.0
+# Without reactors one thread accepts, reads and serves, so a new connection also waits behind the others that the
+# kernel keeps for it, 1,024 at the most.
+NEW_WAIT_S_MAX_ON_ASYNCIO = 2.0
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Outcome:
     growth: int
     left: int
     waits: dict[str, list[float]]
+    mode: str
 
     def lines(self) -> list[str]:
         shown = [
@@ -44,13 +48,16 @@ class Outcome:
     def faults(self) -> list[str]:
         """What is beyond the stated bounds."""
         late = [
-            f"{what} waited {max(waits):.2f} s, more than {WAIT_S_MAX} s"
+            f"{what} waited {max(waits):.2f} s, more than {most} s"
             for what, waits in self.waits.items()
-            if max(waits) > WAIT_S_MAX
+            if max(waits) > (most := self._wait_s_max(what))
         ]
         grown = [f"{self.growth / MB:.0f} MB at the peak"] if self.growth > GROWTH_MAX else []
         kept = [f"{self.left / MB:.0f} MB kept"] if self.left > LEFT_MAX else []
         return [*late, *grown, *kept]
+
+    def _wait_s_max(self, what: str) -> float:
+        return NEW_WAIT_S_MAX_ON_ASYNCIO if self.mode == AsyncioServer.mode and what in OF_NEW else WAIT_S_MAX
 
 
 def run(server: NameServer, seconds: float) -> Outcome:
@@ -66,4 +73,4 @@ def run(server: NameServer, seconds: float) -> Outcome:
     eventually(lambda: watch.fds() <= watch.fds_before, 30)
     with contextlib.suppress(AssertionError):  # free memory goes back every 10 s
         eventually(lambda: watch.rss() - watch.rss_before <= LEFT_MAX / 2, 15)
-    return Outcome(growth, watch.rss() - watch.rss_before, honest.waits.of)
+    return Outcome(growth, watch.rss() - watch.rss_before, honest.waits.of, server.mode)

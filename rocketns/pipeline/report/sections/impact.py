@@ -16,7 +16,9 @@ def impact_section(data: ReportInput) -> Section:
     """Which queues nobody consumed, and which were consumed twice."""
     if not data["impact"]:
         block = Block("Consumers", meaning("impact"), empty="No segment in which a group's queues were at risk.")
-        return Section("impact", "The model found no queue that was orphaned or taken twice.", [block])
+        return Section(
+            "impact", "No segment was modelled, so no queue is known to be orphaned or taken twice.", [block]
+        )
     columns = (
         *WHEN,
         lasted(data),

@@ -22,15 +22,18 @@ def _nobody(one: Incident) -> str:
 def _harm_missing(one: Incident) -> str:
     leave = "leave" if one.going_on else "left"
     send = "send nothing to" if one.going_on else "sent nothing to"
-    them = brokers(one) if len(one.brokers) == 1 else "them"
+    asked = "it" if len(one.ns) == 1 else "these"
+    gone = brokers(one) if len(one.brokers) == 1 else "the brokers"
     return _nobody(one) or (
-        f"{topics(one.harm)}: consumers on {servers(one.ns)} {leave} {queues(one.harm)} unread, and producers there "
-        f"{send} {them}."
+        f"{topics(one.harm)}: consumers that ask {servers(one.ns)} {leave} {queues(one.harm)} unread, and producers "
+        f"that ask {asked} {send} {gone}."
     )
 
 
 def _harm_stale(one: Incident) -> str:
     where = "are" if one.going_on else "were"
+    if one.harm.topics and not one.harm.queues:
+        return f"{topics(one.harm)}: routes {'differ' if one.going_on else 'differed'}, but all have the same queues."
     return _nobody(one) or f"{topics(one.harm)}: {queues(one.harm)} {where} on some routes and not on others."
 
 
