@@ -9,7 +9,6 @@ from collections.abc import Callable, Container
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.processor import dispatch
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
@@ -20,7 +19,7 @@ from rocketns.server.control.measures import Measures
 from rocketns.server.control.slowness import SlowTurns
 from rocketns.server.requests.gate import Gate
 from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED
-from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
+from rocketns.server.requests.inbox import ANY_SIZE, FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Parked
 from rocketns.server.requests.peek import UNKNOWN, request_code
 
@@ -125,7 +124,7 @@ class Control:
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
         """Drop the waiting requests that would only be answered, and unregister the connection's broker."""
         self.resume(connection)
-        self._drop(connection, KEPT_OF_THE_GONE, KEPT_OF_THE_GONE_BYTES_MAX if self.is_full else FRAME_SIZE_MAX_BYTES)
+        self._drop(connection, KEPT_OF_THE_GONE, KEPT_OF_THE_GONE_BYTES_MAX if self.is_full else ANY_SIZE)
         self._housekeeping.connection_closed(connection, cause)
         self._want_turn()
 
@@ -230,9 +229,7 @@ class Control:
         self._drop(connection)
         connection.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED)
 
-    def _drop(
-        self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = FRAME_SIZE_MAX_BYTES
-    ) -> None:
+    def _drop(self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> None:
         for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
             connection.end_request()
             waiting.release_once()

@@ -10,19 +10,20 @@ first request of each connection. Over the limit of bytes the frames of the conn
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from rocketns.config import Limits, NamesrvConfig
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 from rocketns.server.requests import peek
 from rocketns.server.requests.holders import Holders
 from rocketns.server.requests.shares import Shares
 
 Key = TypeVar("Key", bound=Hashable)
 
+ANY_SIZE = sys.maxsize
 FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the reactors
 # Bytes of waiting frames. Beyond it a connection is read only while none of its frames waits.
 WAITING_BYTES_MAX = 8 * 1024 * 1024
@@ -182,7 +183,7 @@ class Inbox(Generic[Key]):
         else:
             del self._connections[host]
 
-    def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = FRAME_SIZE_MAX_BYTES) -> list[Waiting]:
+    def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[Waiting]:
         """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
         line = self._lines.get(key)
         if line is None:
