@@ -4,6 +4,7 @@ ARGS ?=
 # More than cores, for two of them wait for brokers most of the time; 0 runs all in one process.
 WORKERS ?= 4
 MINUTES ?= 10
+SPARKS ?= 4.0.0 4.3.0
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -19,7 +20,7 @@ SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run test check interop parity docker installed pipeline sanitize soak mutants simulate demo bench wheels helm build clean
+.PHONY: help run test check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench wheels helm build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -54,6 +55,9 @@ installed: $(VENV)/dev $(VENV)/built $(VENV)/java ## after make wheels, in fresh
 
 pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
 	@exec $(PY) -m pytest tests/pipeline $(ARGS)
+
+sparks: $(VENV)/dev ## the audit's demo and its stream by each version of Spark in SPARKS, compared; downloads 450 MB for each
+	@exec $(PY) -m tests.installing.sparks $(SPARKS) $(ARGS)
 
 sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
 	@exec $(PY) -m tests.sanitize $(ARGS)
