@@ -23,6 +23,8 @@ from tests.support.tlsclient import TlsPeer
 
 MB = 1 << 20
 PAUSE_S = 0.01
+# Not that of the honest peers. Who shares a host with strangers waits for a turn of each of their connections.
+STRANGERS_HOST = "127.0.0.2"
 ROUTE = codes.GET_ROUTEINFO_BY_TOPIC
 Attack = Callable[[int], None]
 
@@ -38,7 +40,7 @@ def registration(body: bytes, name: str, **more: str) -> bytes:
 
 def connection(port: int) -> socket.socket:
     """A socket, which is its own context manager. OSError where it is refused or too late."""
-    return socket.create_connection(("127.0.0.1", port), timeout=30)
+    return socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(STRANGERS_HOST, 0))
 
 
 def send_and_drain(port: int, data: bytes, times: int = 1, *, wait_s: float = 0.05) -> None:
