@@ -15,7 +15,7 @@ ORDER = (
     ("contract",),
     ("storage", "jobs", "incidents", "synthetic"),
     ("report",),
-    ("batch", "stream", "moment"),
+    ("batch", "stream", "moment", "delta"),
     ("cli",),
     ("submit",),
 )

@@ -30,7 +30,8 @@ QUIET = {"spark.log.level": "ERROR"}
 # Where Hadoop's configuration or spark-submit may name another file system for paths without one.
 PLACES_ELSEWHERE = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT")
 # pip takes the extra from the rocketns that is installed, also if no index has it.
-MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[spark]'"
+MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[{}]'"
+NEEDED = {"spark": ("pyspark", "pyarrow"), "delta": ("deltalake",)}
 MISSING_JAVA = (
     f"Spark needs a Java runtime, version {JAVA_MIN} or newer, and {{}}. Install one (Debian, Ubuntu: apt-get install "
     "default-jre-headless), or set JAVA_HOME to the one to use."
@@ -76,13 +77,13 @@ def is_here(options: argparse.Namespace, *paths: str | None) -> bool:
     return not chosen and all(path is None or "://" not in path or path.startswith("file:") for path in paths)
 
 
-def check_extra() -> None:
-    """BadInput if pyspark or pyarrow is missing."""
-    for module in ("pyspark", "pyarrow"):
+def check_extra(extra: str = "spark") -> None:
+    """BadInput if what an extra brings is missing."""
+    for module in NEEDED[extra]:
         try:
             __import__(module)
         except ImportError as error:
-            raise BadInput(MISSING_EXTRA.format(module)) from error
+            raise BadInput(MISSING_EXTRA.format(module, extra)) from error
 
 
 def check_java() -> None:

@@ -22,6 +22,7 @@ _shtab_rocketns_commands() {
 
 _shtab_rocketns_audit_commands() {
   local _commands=(
+    delta:'Make or extend the Delta Lake tables events and results/<name> below --to. Each record is inserted once,'
     demo:'Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.'
     explain:'Print what each name server would have answered for TOPIC at a past moment, and which record caused it.'
     ingest:'Read journal files into Parquet below --out, by day and name server. Each file is read once, however often'
@@ -66,6 +67,15 @@ _shtab_rocketns_audit_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_rocketns_audit_defaults_added=0
+
+_shtab_rocketns_audit_delta_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--out[the --out of earlier runs, on this machine]:PATH:"
+  "--to[folder of the tables, or s3\:\/\/BUCKET\/PATH with the environment\'s AWS_... settings\; it is made if absent]:PATH:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_rocketns_audit_delta_defaults_added=0
 
 _shtab_rocketns_audit_demo_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -319,6 +329,7 @@ _shtab_rocketns_audit() {
       (( CURRENT += 1 ))
       curcontext="${curcontext%:*:*}:_shtab_rocketns_audit-$line[1]:"
       case $line[1] in
+        delta) _arguments -C -s $_shtab_rocketns_audit_delta_options ;;
         demo) _arguments -C -s $_shtab_rocketns_audit_demo_options ;;
         explain) _arguments -C -s $_shtab_rocketns_audit_explain_options ;;
         ingest) _arguments -C -s $_shtab_rocketns_audit_ingest_options ;;

@@ -1,0 +1,1 @@
+"""What is below --out as tables of Delta Lake, for other programs."""
