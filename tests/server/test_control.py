@@ -8,7 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from interop.harness import codes
+from interop.harness.wire import frame, json_header
 from rocketns.config import Configuration
+from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
@@ -55,15 +58,15 @@ class Peer:
 class Served:
     """In place of answers: whose frame was served, in a millisecond; a bad frame raises."""
 
-    def __init__(self, time: Time) -> None:
-        self.time, self.order = time, cast(list[str], [])
+    def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
+        self.time, self.order, self.good = time, cast(list[str], []), good
 
     def serve(self, peer: Peer, frame: bytes, *, is_refused: bool) -> bool:
         assert not is_refused
         self.time.ns += MS
         peer.end_request()
         self.order.append(peer.host)
-        if frame != FRAME:
+        if frame not in self.good:
             raise ArithmeticError("planted")
         return True
 
@@ -73,6 +76,9 @@ class NoBrokers:
 
     def apply(self) -> None:
         """No broker leaves."""
+
+    def connection_closed(self, connection: Any, cause: Cause) -> None:
+        """No broker was on it."""
 
 
 def control_of(served: Served, home: Path) -> Control:
@@ -128,3 +134,32 @@ def test_an_unforeseen_error_ends_one_connection_and_no_other(tmp_path: Path) ->
     bad, good = asyncio.run(play())
     assert sorted(served.order) == ["bad", "good", "good", "good"]
     assert (len(bad.aborted), good.aborted, good.in_flight) == (1, [], 0)
+
+
+LARGE = frame(json_header(codes.REGISTER_BROKER), bytes(1_000_000))
+SMALL = frame(json_header(codes.UNREGISTER_BROKER))
+
+
+@pytest.mark.parametrize(
+    ("waiting", "served_of_it"), [pytest.param(1, 2, id="little waits"), pytest.param(9, 1, id="much waits")]
+)
+def test_large_requests_of_who_is_gone_leave_their_room_to_others(
+    tmp_path: Path, waiting: int, served_of_it: int
+) -> None:
+    """They would have an effect. Small ones, such as unregistrations, are processed all the same."""
+    served = Served(Time(), (LARGE, SMALL))
+
+    async def play() -> Peer:
+        control, gone = control_of(served, tmp_path), Peer("gone")
+        for number in range(waiting):
+            control.submit(cast(Any, Peer(f"other {number}")), LARGE)
+        for request in (LARGE, SMALL):
+            control.submit(cast(Any, gone), request)
+        gone.has_ended, gone.is_open = True, False
+        control.connection_closed(cast(Any, gone), Cause.CHANNEL_CLOSE)
+        await turns()
+        return gone
+
+    gone = asyncio.run(play())
+    assert (served.order.count("gone"), gone.in_flight) == (served_of_it, 0)
+    assert len(served.order) == waiting + served_of_it

@@ -19,7 +19,7 @@ from rocketns.server.control.measures import Measures
 from rocketns.server.control.slowness import SlowTurns
 from rocketns.server.requests.gate import Gate
 from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED
-from rocketns.server.requests.inbox import FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
+from rocketns.server.requests.inbox import ANY_SIZE, FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Parked
 from rocketns.server.requests.peek import UNKNOWN, request_code
 
@@ -31,6 +31,8 @@ TURN_US_MAX = 5_000
 REPLIED_BYTES_MAX = 16 * 1024 * 1024
 # Requests of a closed connection that are still processed.
 KEPT_OF_THE_GONE = dispatch.HAVE_EFFECT | {UNKNOWN}
+# Larger ones are dropped too when much waits: peers that come, send and go would take all room that others need.
+KEPT_OF_THE_GONE_BYTES_MAX = 4 * 1024
 
 
 class Control:
@@ -122,7 +124,7 @@ class Control:
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
         """Drop the waiting requests that would only be answered, and unregister the connection's broker."""
         self.resume(connection)
-        self._drop(connection, KEPT_OF_THE_GONE)
+        self._drop(connection, KEPT_OF_THE_GONE, KEPT_OF_THE_GONE_BYTES_MAX if self.is_full else ANY_SIZE)
         self._housekeeping.connection_closed(connection, cause)
         self._want_turn()
 
@@ -227,8 +229,8 @@ class Control:
         self._drop(connection)
         connection.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED)
 
-    def _drop(self, connection: Connection, keeps: Container[int] = ()) -> None:
-        for waiting in self._inbox.drop(connection, keeps):
+    def _drop(self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> None:
+        for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
             connection.end_request()
             waiting.release_once()
 

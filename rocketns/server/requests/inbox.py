@@ -10,6 +10,7 @@ first request of each connection. Over the limit of bytes the frames of the conn
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from rocketns.server.requests.shares import Shares
 
 Key = TypeVar("Key", bound=Hashable)
 
+ANY_SIZE = sys.maxsize
 FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the reactors
 # Bytes of waiting frames. Beyond it a connection is read only while none of its frames waits.
 WAITING_BYTES_MAX = 8 * 1024 * 1024
@@ -181,15 +183,15 @@ class Inbox(Generic[Key]):
         else:
             del self._connections[host]
 
-    def drop(self, key: Key, keeps: Container[int] = ()) -> list[Waiting]:
-        """Remove and return the waiting frames of a connection, except requests with these codes."""
+    def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[Waiting]:
+        """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
         line = self._lines.get(key)
         if line is None:
             return []
         frames, line.frames = line.frames, deque()
         dropped = []
         for waiting in frames:
-            if keeps and peek.request_code(waiting.frame) in keeps:
+            if keeps and waiting.size <= kept_bytes_max and peek.request_code(waiting.frame) in keeps:
                 line.frames.append(waiting)
             else:
                 dropped.append(waiting)

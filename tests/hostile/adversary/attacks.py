@@ -13,13 +13,18 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from functools import reduce
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
+from tests.support.proxyheaders import TCP4, addresses4, tlv, v2
+from tests.support.tlsclient import TlsPeer
 
 MB = 1 << 20
 PAUSE_S = 0.01
+# Not that of the honest peers. Who shares a host with strangers waits for a turn of each of their connections.
+STRANGERS_HOST = "127.0.0.2"
 ROUTE = codes.GET_ROUTEINFO_BY_TOPIC
 Attack = Callable[[int], None]
 
@@ -35,17 +40,34 @@ def registration(body: bytes, name: str, **more: str) -> bytes:
 
 def connection(port: int) -> socket.socket:
     """A socket, which is its own context manager. OSError where it is refused or too late."""
-    return socket.create_connection(("127.0.0.1", port), timeout=30)
+    return socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(STRANGERS_HOST, 0))
 
 
-def send_and_drain(port: int, data: bytes, times: int = 1) -> None:
-    """Send, and read whatever comes for a moment."""
+def send_and_drain(port: int, data: bytes, times: int = 1, *, wait_s: float = 0.05) -> None:
+    """Send, and read until nothing comes for ``wait_s``."""
     with connection(port) as stranger:
         for _ in range(times):
             stranger.sendall(data)
-        stranger.settimeout(0.05)
+        stranger.settimeout(wait_s)
         while stranger.recv(MB):
             pass
+
+
+def proxied(port: int) -> None:
+    """PROXY headers of 64 KiB, of a host of its own each time: many extensions, and extensions within extensions."""
+    source = addresses4(f"10.9.{time.monotonic_ns() % 250}.{time.monotonic_ns() // 250 % 250}", 1)
+    for extensions in EXTENSIONS:
+        header = v2(TCP4, source + extensions)
+        for _ in range(10):
+            send_and_drain(port, header + frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)), wait_s=0.005)
+
+
+def shaking_hands(port: int) -> None:
+    """The beginnings of TLS handshakes, each of which costs a signature."""
+    hello = TlsPeer().shake_hands()
+    with contextlib.ExitStack() as stack:
+        for _ in range(30):
+            stack.enter_context(connection(port)).sendall(hello)
 
 
 def many_fields(port: int) -> None:
@@ -72,6 +94,27 @@ def large_header(port: int) -> None:
 def empty_topics(port: int) -> None:
     """A table of topics without content."""
     send_and_drain(port, registration(EMPTY_TOPICS, "empty"))
+
+
+def registering(port: int) -> None:
+    """The topics that others look up, with other queues each time; at last their broker is gone."""
+    with connection(port) as stranger:
+        for body in CHANGING * 10:
+            stamped = body.replace(b'"timestamp":0', b'"timestamp":%d' % time.time_ns())
+            stranger.sendall(registration(stamped, "changing"))
+            stranger.recv(MB)
+
+
+def binary_registrations(port: int) -> None:
+    """Registrations of a megabyte with binary headers."""
+    ext = register_ext("Hostile", "binary", "10.9.9.8:1", body=PADDED)
+    send_and_drain(port, frame(binary_header(codes.REGISTER_BROKER, ext), PADDED, ROCKETMQ), 4)
+
+
+def forging(port: int) -> None:
+    """Names that would be lines of the log, or commands to a terminal."""
+    send_and_drain(port, registration(register_body([topic_config(FORGED)]), FORGED))
+    send_and_drain(port, frame(json_header(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": FORGED})))
 
 
 def coming_and_going(port: int) -> None:
@@ -126,10 +169,15 @@ LENIENT = zlib.compress(
 EMPTY_TOPICS = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{%s}}}' % b",".join(
     b'"%d":{}' % number for number in range(300_000)
 )
+CHANGING = [register_body([topic_config(f"T{n}", read) for n in range(500)], data_version(0, 0)) for read in (4, 8)]
+PADDED = register_body([topic_config(f"T{n}") | {"attributes": {"+a": "x" * 2_000}} for n in range(500)])
+FORGED = "forged\n2026-01-01 00:00:00 ERROR nobody wrote this\x1b[2J"
+_NESTED = reduce(lambda inner, _: tlv(0x20, bytes(5) + inner), range(120), tlv(0xEE, b"") * 21_000)
+EXTENSIONS = (tlv(0xEE, b"x") * 16_000, _NESTED)
 TABLE = [registration(register_body([topic_config(f"T{n}") for n in range(500)]), f"hostile-{b}") for b in range(20)]
 ATTACKS: tuple[Attack, ...] = (
-    many_fields, deflated_zeros, lenient_mappings, large_header, empty_topics, coming_and_going, never_reading,
-    half_frames, storing, configuring, looking_up,
+    proxied, shaking_hands, many_fields, deflated_zeros, lenient_mappings, large_header, empty_topics, registering,
+    binary_registrations, forging, coming_and_going, never_reading, half_frames, storing, configuring, looking_up,
 )  # fmt: skip
 
 
