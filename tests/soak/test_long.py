@@ -37,6 +37,14 @@ def test_a_process_that_grows_is_complained_of_and_its_warm_up_is_not() -> None:
     assert complaints(outcome(samples(100_000_000, 0.02)), 60) == ["memory grew by 1.97 % an hour"]
 
 
+def test_of_a_long_run_the_last_hour_is_judged() -> None:
+    """What grew before is warm-up; what grows in that hour is not."""
+    before = [Sample(at, 10**8 // 2 + 10_000 * at, 20, 7, 1.0) for at in range(0, 3_000, 10)]
+    for growth, said in ((0.0, []), (0.02, ["memory grew by 1.95 % an hour"])):
+        last = [Sample(3_000 + at, int(10**8 * (1 + growth * at / HOUR_S)), 20, 7, 1.0) for at in range(0, 6_001, 10)]
+        assert complaints(outcome([*before, *last], seconds=9_000), 150) == said
+
+
 def test_a_fault_and_an_early_end_are_complained_of() -> None:
     assert complaints(outcome(samples(10**8, 0.0), ["Fault: torn"]), 60) == ["Fault: torn"]
     assert complaints(outcome(samples(10**8, 0.0), seconds=600), 60) == ["it ended after 10.0 minutes"]

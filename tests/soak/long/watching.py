@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import psutil
 
 MB = 1 << 20
-# Not counted: until then tables, caches and the heap reach their size. Of a run below an hour it is the first half.
-WARM_UP_S = 1_800.0
+# Judged is the second half of a run, but no more than its last hour. Before that tables, caches and the heap reach
+# their size: the heap grows by a megabyte when a burst of objects is larger than any before it, which gets rarer.
+JUDGED_S = 3_600.0
 GROWTH_PERCENT_MAX = 1.0
 
 
@@ -36,7 +37,7 @@ def sample(pid: int, started: float) -> Sample:
 
 
 def after_warm_up(samples: Sequence[Sample]) -> list[Sample]:
-    begin = min(WARM_UP_S, samples[-1].at_s / 2)
+    begin = max(samples[-1].at_s / 2, samples[-1].at_s - JUDGED_S)
     return [one for one in samples if one.at_s >= begin]
 
 
