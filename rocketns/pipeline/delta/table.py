@@ -6,12 +6,13 @@ none of its releases allows the newest Spark. Whoever reads Delta tables reads t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from rocketns.pipeline.contract.errors import BadInput
 
@@ -21,11 +22,18 @@ def opened(uri: str, schema: pa.Schema, partitions: Sequence[str], belongs_to: s
     try:
         table = DeltaTable(uri)
     except TableNotFoundError:
-        return DeltaTable.create(uri, schema, partition_by=list(partitions), description=belongs_to)
+        table = _made(uri, schema, partitions, belongs_to)
     known = table.metadata().description
     if known != belongs_to:
         raise BadInput(f"{uri} is a table of something else ({known or 'without a description'}): name another --to")
     return table
+
+
+def _made(uri: str, schema: pa.Schema, partitions: Sequence[str], belongs_to: str) -> DeltaTable:
+    try:
+        return DeltaTable.create(uri, schema, partition_by=list(partitions), description=belongs_to)
+    except DeltaError:
+        return DeltaTable(uri)  # another program made it meanwhile
 
 
 def has(table: DeltaTable, name: str) -> bool:
@@ -37,15 +45,27 @@ def insert_new(table: DeltaTable, rows: pa.RecordBatchReader, same: str, names: 
     """Insert the rows that have no equal by ``same``, an SQL condition on ``old`` and ``new``, in one commit with these
     names. Returns how many they were."""
     merge = table.merge(rows, same, source_alias="new", target_alias="old", commit_properties=_named(names))
-    told: dict[str, Any] = merge.when_not_matched_insert_all().execute()
+    with _alone():
+        told: dict[str, Any] = merge.when_not_matched_insert_all().execute()
     return int(told["num_target_rows_inserted"])
 
 
 def replace(uri: str, rows: pa.RecordBatchReader, belongs_to: str, names: Sequence[str]) -> None:
     """Make these rows the whole table, in one commit with these names. Who reads it meanwhile sees the old one."""
-    write_deltalake(
-        uri, rows, mode="overwrite", schema_mode="overwrite", description=belongs_to, commit_properties=_named(names)
-    )
+    how = _named(names)
+    with _alone():
+        write_deltalake(
+            uri, rows, mode="overwrite", schema_mode="overwrite", description=belongs_to, commit_properties=how
+        )
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """BadInput if another program wrote to the table meanwhile: then this commit was not made."""
+    try:
+        yield
+    except CommitFailedError as error:
+        raise BadInput("another program wrote to the table at the same time: start the command again") from error
 
 
 def _named(names: Sequence[str]) -> CommitProperties:

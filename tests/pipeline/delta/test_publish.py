@@ -130,6 +130,22 @@ def test_a_table_of_another_journal_is_refused(
         publish(f"{out}-2", to, silent)
 
 
+def test_two_at_once_insert_nothing_twice(spark: SparkSession, journal: Path, out: str, to: str) -> None:
+    """One of them fails and says so: what the other one does in the middle of it is a whole call."""
+    write_files(random_journals(27), journal)
+    records = ingested(spark, journal, out)
+    others: list[int] = []
+
+    def another(_: str) -> None:
+        if not others:
+            others.append(0)
+            others.append(publish(out, to, silent).records)
+
+    with pytest.raises(BadInput, match="start the command again"):
+        publish(out, to, another)
+    assert others[1] == len(records) == len(table(f"{to}/events"))
+
+
 def test_without_records_it_says_what_to_start(out: str, to: str) -> None:
     with pytest.raises(BadInput, match="rocketns audit run"):
         publish(out, to, silent)
