@@ -218,3 +218,21 @@ def test_topics_that_are_deleted_leave_no_fragment_behind() -> None:
         assert come_and_go(20_000) - before < 20_000  # 2,000 fragments take 400,000 bytes
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("topics_go_first", [True, False])
+def test_brokers_that_leave_for_ever_leave_nothing_behind(*, topics_go_first: bool) -> None:
+    """Their place is free for others, whether their topics or their group went first."""
+    slots = RouteSlots(element)
+
+    def come_and_go(name: str) -> int:
+        slots.put_broker(name, b"B", b"S", False)
+        slots.put_topics(name, [("T", None, (1, 2, 3, 4))])
+        goes = [lambda: slots.delete_topics(name, ["T"]), lambda: slots.remove_broker(name)]
+        for go in goes if topics_go_first else reversed(goes):
+            go()
+        return slots.memory_bytes
+
+    before = max(come_and_go(f"b{number}") for number in range(10))
+    assert come_and_go("another") == before
+    assert max(come_and_go(f"c{number}") for number in range(2_000)) == before
