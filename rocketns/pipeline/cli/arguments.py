@@ -255,8 +255,8 @@ COMMANDS = {
         (_explain, _spark)),
     "delta": ("keep tables of Delta Lake for other programs",
         "Make or extend the Delta Lake tables events and results/<name> below --to. Each record is inserted once,\n"
-        "each result table is replaced in one step, and what is there already is not written again. Run it after\n"
-        "'run', every night. It needs no Java: pip install 'rocketns[spark,delta]'.",
+        "and each result table is replaced in one step. Data that was written before is skipped. Start it after each\n"
+        "'run'. It needs no Java: pip install 'rocketns[spark,delta]'.",
         (_delta,)),
     "demo": ("audit a synthetic fleet with known faults",
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"

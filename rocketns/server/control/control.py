@@ -225,7 +225,7 @@ class Control:
         largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, as it takes no answers")
 
     def _give_up(self, connection: Connection) -> None:
-        """Too many bytes wait, and what is left of its refused requests holds many of them."""
+        """Close a connection whose refused requests still hold too many bytes."""
         self._drop(connection)
         connection.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED)
 

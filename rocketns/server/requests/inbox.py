@@ -57,7 +57,7 @@ class Waiting:
     def refuse(self) -> None:
         """Keep the header only, which is enough for OVERLOAD."""
         self.is_refused = True
-        self.frame = bytes(self.frame[: 8 + int.from_bytes(self.frame[5:8], "big")])
+        self.frame = bytes(self.frame[: peek.header_end(self.frame)])
 
     def release_once(self) -> None:
         """A frame that is parked and put back is released when it is parked."""

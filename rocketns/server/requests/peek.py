@@ -17,6 +17,11 @@ _LOOKUP_ENDS = _HEAD + 256
 _BINARY_LOOKUP = RequestCode.GET_ROUTEINFO_BY_TOPIC.to_bytes(2, "big")
 
 
+def header_end(frame: bytes | memoryview) -> int:
+    """Where the header ends and the body begins. ``frame`` is whole, as `next_frame` found it."""
+    return _HEAD + int.from_bytes(frame[5:8], "big")
+
+
 def seems_lookup(frame: bytes | memoryview) -> bool:
     """Whether the frame is a route lookup as clients write it. It decides only the queue in which the frame counts."""
     if isinstance(frame, memoryview):  # far larger than a lookup
@@ -29,7 +34,7 @@ def request_code(frame: bytes | memoryview) -> int:
 
     ``frame`` is whole, as `next_frame` found it.
     """
-    end = _HEAD + int.from_bytes(frame[5:8], "big")
+    end = header_end(frame)
     if frame[4] == SerializeType.ROCKETMQ:
         return int.from_bytes(frame[_HEAD : _HEAD + 2], "big", signed=True) if end >= _HEAD + 2 else UNKNOWN
     if end > HEADER_BYTES_MAX:

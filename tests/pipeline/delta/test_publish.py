@@ -38,7 +38,7 @@ def to(tmp_path: Path) -> str:
 
 
 def ingested(spark: SparkSession, journal: Path, out: str) -> list[dict[str, Any]]:
-    """Read what is new in the journal; all its records in the order of their keys."""
+    """Ingest the journal. Returns all its records, sorted by their keys."""
     ingest(spark, str(journal), f"{out}/events")
     return ordered(read_events(spark, f"{out}/events").toArrow().to_pylist())
 
