@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.storage.places import is_on_this_machine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,7 +75,7 @@ def is_short(journal: str) -> bool:
 def is_here(options: argparse.Namespace, *paths: str | None) -> bool:
     """Whether these folders are on this machine and no setting of Spark or Hadoop may say otherwise."""
     chosen = options.master or options.conf or any(name in os.environ for name in PLACES_ELSEWHERE)
-    return not chosen and all(path is None or "://" not in path or path.startswith("file:") for path in paths)
+    return not chosen and all(path is None or is_on_this_machine(path) for path in paths)
 
 
 def check_extra(extra: str = "spark") -> None:

@@ -20,6 +20,7 @@ from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.delta.table import has, insert_new, opened, replace
 from rocketns.pipeline.storage.events.manifest import Manifest, Part, State
 from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.places import is_on_this_machine
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, RESULTS, SUMMARY, current
 
 PARTITIONS = ("dt", "ns")
@@ -43,7 +44,7 @@ def publish(out: str, to: str, say: Say) -> Published:
     is each result table. A crash leaves whole commits, and the next call goes on. BadInput if ``to`` belongs to another
     journal.
     """
-    if "://" in out and not out.startswith("file:"):
+    if not is_on_this_machine(out):
         raise BadInput(f"--out {out} is not a folder of this machine")
     manifest = Manifest(None, f"{out.rstrip('/')}/{EVENTS_FOLDER}")
     state = manifest.state()
