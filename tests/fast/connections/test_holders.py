@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
-from tests.fast.test_moving import balancer_of, reactors_of
+from tests.fast.reactor.test_moving import balancer_of, reactors_of
 from tests.soak.live import LiveServer
 from tests.support.ended import is_ended
 

@@ -10,7 +10,7 @@ import pytest
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import frame, json_header
 from tests.fast.clients import CLIENTS, look_up
-from tests.fast.test_moving import answer, reactors_of, settle, still
+from tests.fast.reactor.test_moving import answer, reactors_of, settle, still
 from tests.soak.live import LiveServer
 
 TURN_BYTES_MAX = 256 * 1024  # turns.pyx

@@ -73,7 +73,7 @@ class SlotMachine(RouteMachine):
         assert topic_count(self.publisher.slots) == len(self.manager.tables.topic_queue_table)
 
 
-run = partial(run_machine, SlotMachine, "tests/fast/test_routes.py")
+run = partial(run_machine, SlotMachine, "tests/fast/routes/test_routes.py")
 
 
 def test_whatever_happens_the_slots_are_the_tables() -> None:

@@ -15,7 +15,7 @@ from rocketns.protocol.body.registration.decoding import decode_register_broker_
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
 from rocketns.protocol.codes import V3_0_11, V5_0_0
-from tests.fast.test_register_body import BROKER_4_9, BROKER_5_5_0
+from tests.fast.codec.test_register_body import BROKER_4_9, BROKER_5_5_0
 from tests.protocol.reference import decode_by_definition
 from tests.protocol.strategies import mutated
 

@@ -11,7 +11,7 @@ import pytest
 from interop.harness.codes import REQUEST_CODE_NOT_SUPPORTED
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.server.requests.inbox import WAITING_BYTES_MAX
-from tests.fast.test_moving import reactors_of
+from tests.fast.reactor.test_moving import reactors_of
 from tests.soak.live import LiveServer
 
 FIRST_FRAME_BYTES_MAX = 256 * 1024  # turns.pyx: such a frame of a connection without another one at control

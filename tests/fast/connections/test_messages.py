@@ -12,7 +12,7 @@ from rocketns._fast.connections import messages
 from rocketns._fast.connections.messages import Ending, Kind
 from rocketns.server.reactors.reactor_connection import ENDINGS
 
-STUB = Path(__file__).parents[2] / "rocketns" / "_fast" / "connections" / "messages.pyi"
+STUB = Path(__file__).parents[3] / "rocketns" / "_fast" / "connections" / "messages.pyi"
 
 
 def names_in_stub(name: str) -> list[str]:

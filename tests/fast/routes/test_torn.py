@@ -12,7 +12,7 @@ from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, queue_data
 from tests.fast.clients import CLIENTS, look_up
-from tests.fast.test_moving import balancer_of, reactors_of, settle
+from tests.fast.reactor.test_moving import balancer_of, reactors_of, settle
 from tests.soak.live import LiveServer
 
 BROKERS, MOVING = 300, "b150"
