@@ -12,7 +12,7 @@ from interop.harness.brokers import Broker
 from interop.harness.clients import start_consumer, start_producer
 from interop.harness.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
-from tests.behaviour.test_listening_addresses import IPV6, has_ipv6
+from tests.behaviour.process.test_listening_addresses import IPV6, has_ipv6
 
 TOPIC, MESSAGES = "Orders", 50
 
