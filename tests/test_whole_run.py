@@ -16,7 +16,7 @@ from tests.support.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, s
 from tests.support.summary import Summary, cpu_s
 
 BROKERS = [f"interop/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
-OTHERS = ["tests/config/test_system.py::test_one", "tests/server/test_tls.py::test_one"]
+OTHERS = ["tests/config/test_system.py::test_one", "tests/server/tls/test_tls.py::test_one"]
 
 
 class Node:

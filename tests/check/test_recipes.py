@@ -18,7 +18,7 @@ from interop.parity.starts import STARTS
 from rocketns.processor import dispatch
 from rocketns.protocol.codes import RequestCode
 from tests.check.rows import rows
-from tests.server.test_peek import READS
+from tests.server.requests.test_peek import READS
 
 ANSWERED = sorted(set(RequestCode) - {RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
 
@@ -35,7 +35,7 @@ def test_a_request_code_has_a_processor(code: RequestCode) -> None:
 def test_a_request_code_has_an_effect_or_only_answers(code: RequestCode) -> None:
     assert (code in dispatch.HAVE_EFFECT) is not (code in READS), (
         f"is a request {code.name} to be carried out when its connection is closed? Next step: name it in "
-        "dispatch.HAVE_EFFECT if it is, in READS of tests/server/test_peek.py if not"
+        "dispatch.HAVE_EFFECT if it is, in READS of tests/server/requests/test_peek.py if not"
     )
 
 

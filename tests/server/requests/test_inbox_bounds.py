@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interop.harness.wire import frame as frame_of
 from interop.harness.wire import json_header
 from rocketns.server.requests.inbox import BYTE_COST_NS, LARGE_BYTES, QUANTUM_NS, REQUEST_COST_NS, Inbox
-from tests.server.test_inbox import HEAD, OTHER, frame, inbox, serve
+from tests.server.requests.test_inbox import HEAD, OTHER, frame, inbox, serve
 
 BODY = 1_000_000
 EXPECTED_NS = REQUEST_COST_NS + BYTE_COST_NS * BODY
