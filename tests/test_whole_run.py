@@ -74,7 +74,7 @@ def test_the_audit_is_two_groups_that_come_first_and_its_cluster_is_one_of_its_o
 
 def test_modes_of_a_file_are_groups_but_those_of_the_last_file_wait_for_each_other() -> None:
     one, other = ({group_of(f"{path}::test_one[{mode}]") for mode in ("reactors", "asyncio")}
-                  for path in ("tests/hostile/test_limits.py", LAST_OF_ALL))  # fmt: skip
+                  for path in ("tests/hostile/shares/test_limits.py", LAST_OF_ALL))  # fmt: skip
     assert (len(one), len(other)) == (2, 1)
 
 

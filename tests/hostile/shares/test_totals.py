@@ -10,7 +10,7 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.calls import put_kv
 from tests.hostile.conftest import StartServer
-from tests.hostile.test_limits import UNFINISHED, is_cut_off, is_ended, requests, try_to_send
+from tests.hostile.shares.test_limits import UNFINISHED, is_cut_off, is_ended, requests, try_to_send
 from tests.hostile.watch import MB, Watch, costs_at_most
 from tests.hostile.witness import Witness
 

@@ -16,7 +16,7 @@ from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol import command
 from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.headers import RegisterBrokerRequestHeader, decode_header
-from tests.hostile import dear
+from tests.hostile.bytes import dear
 from tests.hostile.watch import MB, Watch
 
 # The aim is about 50 ms, and 150 ms where as many topics or values are made as the limits allow. A machine that does

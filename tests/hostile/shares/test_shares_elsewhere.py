@@ -24,7 +24,7 @@ from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route
 from tests.fast.clients import CLIENTS, look_up
 from tests.hostile.conftest import StartServer
-from tests.hostile.test_shares import (
+from tests.hostile.shares.test_shares import (
     BEGUN_CPU_S,
     LIST,
     LONGEST_WAIT_CPU_S,
