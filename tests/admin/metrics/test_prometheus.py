@@ -12,7 +12,7 @@ import pytest
 from interop.harness.ports import free_port
 from interop.harness.servers import ReactorServer
 from interop.harness.wire import eventually
-from tests.admin.prometheus import RULES, Prometheus, needs_prometheus
+from tests.admin.metrics.prometheus import RULES, Prometheus, needs_prometheus
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route
