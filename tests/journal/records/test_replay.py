@@ -123,7 +123,7 @@ def of_members(tables: RouteTables) -> dict[str, dict[str, QueueData]]:
     return {topic: brokers for topic, brokers in found.items() if brokers}
 
 
-run = partial(run_machine, JournalMachine, "tests/journal/test_replay.py")
+run = partial(run_machine, JournalMachine, "tests/journal/records/test_replay.py")
 
 
 @pytest.fixture(autouse=True)
