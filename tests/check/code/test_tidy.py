@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.check import tidy
+from tests.check.code import tidy
 from tests.check.source import ROOT
 
 Rule = Callable[[Path], Iterator[str]]

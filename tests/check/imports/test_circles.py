@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.check.circles import circles, imports_between_modules
+from tests.check.imports.circles import circles, imports_between_modules
+from tests.check.imports.test_layers import planted
 from tests.check.source import ROOT
-from tests.check.test_layers import planted
 
 WIRE = "rocketns._fast.codec.wire"
 

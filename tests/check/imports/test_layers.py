@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.check.layers import violations
+from tests.check.imports.layers import violations
 from tests.check.source import ROOT, sources
 
 

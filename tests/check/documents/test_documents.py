@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocketns import __version__
-from tests.check.documents import anchors, broken, documents
+from tests.check.documents.documents import anchors, broken, documents
 from tests.check.source import ROOT
 
 

@@ -26,7 +26,7 @@ def violations(root: Path) -> Iterator[str]:
     for source in sources(root, "rocketns/pipeline", suffixes=(".py",)):
         room = _room(source)
         if room not in {"", *(name for rooms in ORDER for name in rooms)}:
-            yield f"{source.name}:1: add the room {room} to ORDER in tests/check/test_pipeline_rooms.py"
+            yield f"{source.name}:1: add the room {room} to ORDER in tests/check/imports/test_pipeline_rooms.py"
         for line, name in source.imports:
             if name.startswith(f"{PIPELINE}.") and name.split(".")[2] not in {room, *_before(room)}:
                 yield f"{source.name}:{line}: {room or 'the package'} may not import {name}"

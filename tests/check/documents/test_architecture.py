@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.check import architecture
+from tests.check.documents import architecture
 from tests.check.source import ROOT
 
 Rule = Callable[[Path], Iterator[str]]
