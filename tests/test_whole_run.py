@@ -15,7 +15,7 @@ from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
 from tests.support.running.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
 from tests.support.running.summary import Summary, cpu_s
 
-BROKERS = [f"interop/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
+BROKERS = [f"interop/messages/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
 OTHERS = ["tests/config/test_system.py::test_one", "tests/server/tls/test_tls.py::test_one"]
 
 

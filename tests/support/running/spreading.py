@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PARITY = "interop/parity/"
 # Its tests share one Docker engine and its images.
 DOCKER = "interop/docker/"
+# Folders of scenarios with real brokers and clients, and the test of the golden bytes, which starts Java as they do.
+WITH_PROCESSES = (*(f"interop/{room}/" for room in ("messages", "brokers", "outages", "operating")), "interop/test_")
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
 BASE_PARTS = 3
 # Files whose tests share a broker. Every other scenario has its own.
@@ -40,7 +42,8 @@ WAITING_MAX = 2
 # What waits most comes first, so that the rest fills the gaps; and nothing long is left for the end.
 ORDER = (
     *("tests/pipeline", DOCKER, "tests/sanitize"),
-    *("interop/test_audit", "interop/test_clients_grpc", "interop/test_clients_acting", "interop/test_", PARITY),
+    *("interop/operating/test_audit", "interop/messages/test_clients_grpc", "interop/messages/test_clients_acting"),
+    *(*WITH_PROCESSES, PARITY),
     *("tests/soak", "tests/hostile", "tests/behaviour"),
 )
 # It measures how long honest peers wait for an answer, which is worth most when other tests leave the cores to it; its
@@ -57,7 +60,7 @@ def group_of(test: str) -> str:
         return DOCKER
     if path.startswith(PARITY):
         return f"{PARITY} {_pair_of(test, name)}"
-    if path.startswith("interop/test_"):
+    if path.startswith(WITH_PROCESSES):
         return path if any(word in path for word in WITH_A_BROKER) else test
     if path in EACH_ALONE:
         return test

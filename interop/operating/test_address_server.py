@@ -17,7 +17,7 @@ from interop.harness.ports import free_port
 from interop.harness.programs import Start, assert_program_sends_and_receives
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
-from interop.test_clients_languages import GO
+from interop.messages.test_clients_languages import GO
 from rocketns.addressserver.listing import LISTED_S
 
 TOPICS_MAX = 100_000

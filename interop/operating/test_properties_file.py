@@ -11,7 +11,7 @@ from interop.harness.servers import JavaNameServer, RocketnsServer
 from rocketns.config import properties
 from tests.behaviour.calls import update_settings
 
-PROGRAM = Path(__file__).parent / "java" / "LoadProperties.java"
+PROGRAM = Path(__file__).parents[1] / "java" / "LoadProperties.java"
 AWKWARD = (
     "", " ", " a", "a ", "\t", "#", "!", "=", ":", "\\", "\\\\", "\\n", "a=b:c#d!e", "\n", "\r\n", "a\nb=c", "\0", "\f",
     "\x1b[2J", "\x7f", "\x85", "\x9b", "é", "日本", "😀", "\u2028", "\u2029", "\ud800", "\udc00x", "\u202e", "a\\\nb",

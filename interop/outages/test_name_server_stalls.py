@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from interop.brokers.test_broker_leaves import QUICK_EXPIRY
 from interop.harness import views
 from interop.harness.brokers import Broker
 from interop.harness.servers import JavaNameServer, NameServer
-from interop.test_broker_leaves import QUICK_EXPIRY
 from tests.behaviour.views import perms
 
 TOPIC = "Steady"

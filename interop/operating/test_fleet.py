@@ -16,7 +16,7 @@ from interop.harness.ports import free_port
 from interop.harness.relay import Relay
 from interop.harness.servers import JavaNameServer, ReactorServer
 from interop.harness.wire import eventually
-from interop.watching import DISAGREE, Eyes, Watched, is_calm
+from interop.operating.watching import DISAGREE, Eyes, Watched, is_calm
 from rocketns.__main__ import main
 
 BROKERS_WITHIN_S = 5.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from interop.harness.servers import NameServer
 
-CHECK = Path(__file__).parents[1] / "packaging" / "docker" / "bin" / "health"
+CHECK = Path(__file__).parents[2] / "packaging" / "docker" / "bin" / "health"
 CHECK_TIMEOUT_S = 90
 
 

@@ -16,7 +16,7 @@ from interop.harness.java import CURRENT
 from interop.harness.ports import free_port
 from interop.harness.programs import Program, Start
 from interop.harness.servers import NameServer, ReactorServer
-from interop.test_clients_languages import GO, RUST
+from interop.messages.test_clients_languages import GO, RUST
 
 SECTION = "route lookups answered by reactors"
 SHARE_MIN = 0.99
