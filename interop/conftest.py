@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from interop.docker.summary import docker_left_out, docker_seconds
-from interop.harness.archive import keep
 from interop.harness.brokers import Broker
 from interop.harness.clients import JavaClient, compiled, start_consumer, start_producer
 from interop.harness.java import CURRENT, OLD
+from interop.harness.keeping import keep
 from interop.harness.maven import classpath, missing_tools
 from interop.harness.ports import free_port
 from interop.harness.programs import Program, Start, started_programs

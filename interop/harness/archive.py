@@ -1,4 +1,4 @@
-"""What RocketMQ's programs load, kept beside their jars as Java's class data sharing has it.
+"""What RocketMQ's programs load, kept beside their jars as Java's class data sharing has it (`keeping` writes it).
 
 A broker, a name server, mqadmin or a client that starts with it takes half of the CPU time. The classes are the same: a
 Java or jars that do not fit what is kept load their own, as without it.
@@ -6,15 +6,9 @@ Java or jars that do not fit what is kept load their own, as without it.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-
-from interop.harness.maven import cache_folder
 
 # A run with other jars does without, and its output is the program's own.
 SILENT = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
@@ -40,36 +34,3 @@ def _identity(home: Path) -> str:
     modules = home / "lib" / "modules"
     stat = modules.stat() if modules.exists() else home.stat()
     return hashlib.sha256(f"{home} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:16]
-
-
-def keep(class_path: str) -> None:
-    """Keep what a broker loads from its start to its stop: nearly all that the other programs need, too.
-
-    Does nothing where it is kept or while another process does so, for everything runs without. A Java older than 13
-    does not know how.
-    """
-    from interop.harness.brokers import Broker  # it starts with what is kept
-    from interop.harness.process import ProcessFailed
-
-    kept = archive_of(class_path)
-    with _first() as first:
-        if kept is None or kept.exists() or not first:
-            return
-        with tempfile.TemporaryDirectory(dir=kept.parent) as folder, contextlib.suppress(ProcessFailed, OSError):
-            fresh = Path(folder) / kept.name
-            broker = Broker(Path(folder), "loading", "127.0.0.1:1", options=(f"-XX:ArchiveClassesAtExit={fresh}",))
-            broker.stop()
-            fresh.rename(kept)
-
-
-@contextlib.contextmanager
-def _first() -> Iterator[bool]:
-    """Whether no other process is at it."""
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    with (cache_folder() / "loading").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
