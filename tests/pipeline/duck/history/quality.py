@@ -1,4 +1,4 @@
-"""What is wrong with the input, in SQL, from what duck/state.py prepared and the table ``files``."""
+"""What is wrong with the input, in SQL, from what duck/history/state.py prepared and the table ``files``."""
 
 QUALITY = """
 select 'corrupt', ns, string_split(segment, '-')[1]::bigint, first, last, corrupt

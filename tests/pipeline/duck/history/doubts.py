@@ -1,6 +1,6 @@
 """Doubt after lost records in SQL: for each hole and each key, the first that the journal says of the key after it.
 
-Of what duck/state.py prepared (events, holes, needed, uptime), and topic_intervals.
+Of what duck/history/state.py prepared (events, holes, needed, uptime), and topic_intervals.
 """
 
 from __future__ import annotations
