@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from interop.parity.comparing.play import Difference
 from interop.parity.language import Scenario
-from interop.parity.play import Difference
 
-FILE = Path(__file__).parents[2] / "docs" / "differences.md"
+FILE = Path(__file__).parents[3] / "docs" / "differences.md"
 SECTION = re.compile(r"^## (?P<title>.+?) \{#(?P<id>[a-z0-9-]+)\}\n(?P<text>.*?)(?=^## |\Z)", re.M | re.S)
 PARTS = ("Java", "rocketns", "Why", "Shown by", "Switch")
 

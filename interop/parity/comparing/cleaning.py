@@ -8,10 +8,10 @@ import re
 from interop.harness import codes
 from interop.harness.payloads import register_ext
 from interop.harness.wire import Client
-from interop.parity.pair import Pair, settings
-from interop.parity.play import QUESTIONS, Play
-from interop.parity.side import Side
-from interop.parity.state import Question, quoted, send_all
+from interop.parity.comparing.play import QUESTIONS, Play
+from interop.parity.comparing.state import Question, quoted, send_all
+from interop.parity.pairs.pair import Pair, settings
+from interop.parity.pairs.side import Side
 
 SWEEPS_MAX = 5
 LONG = range(-(2**63), 2**63)

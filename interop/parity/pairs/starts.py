@@ -13,8 +13,8 @@ from interop.harness.java import CURRENT
 from interop.harness.maven import classpath
 from interop.harness.process import Process, ProcessFailed
 from interop.harness.servers import BOOT_LINE, MODES, JavaNameServer, NameServer
-from interop.parity.pair import NO_LOG, write_file
-from interop.parity.setups import HOME
+from interop.parity.pairs.pair import NO_LOG, write_file
+from interop.parity.pairs.setups import HOME
 
 BOOT = r"^The Name Server boot success\. serializeType=\w+, address 127\.0\.0\.1:\d+$"
 BOOT_AT_IPV6 = r"^The Name Server boot success\. serializeType=\w+, address ::1:\d+$"

@@ -12,7 +12,7 @@ import psutil
 
 from interop.harness.ports import free_port
 from interop.harness.wire import eventually
-from interop.parity.side import Side
+from interop.parity.pairs.side import Side
 
 ARRIVES_WITHIN_S = 60.0
 

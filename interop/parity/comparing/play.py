@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from interop.harness.wire import eventually
-from interop.parity import even, state
+from interop.parity.comparing import even, state
 from interop.parity.language import Request, Scenario, Step
-from interop.parity.listeners import Listeners
+from interop.parity.pairs.listeners import Listeners
+from interop.parity.pairs.side import CLOSED, SILENT, Outcome, Side
 from interop.parity.requests import Writer
-from interop.parity.side import CLOSED, SILENT, Outcome, Side
 
 EQUAL_WITHIN_S = 30.0
 UNTIL_WITHIN_S = 60.0

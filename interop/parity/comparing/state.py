@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from interop.golden.compare import split
 from interop.harness import codes
-from interop.parity.side import Outcome, Side, request
+from interop.parity.pairs.side import Outcome, Side, request
 
 Question = tuple[int, dict[str, str] | None, int]
 

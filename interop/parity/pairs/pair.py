@@ -9,10 +9,10 @@ from interop.harness.java import CURRENT
 from interop.harness.maven import classpath
 from interop.harness.servers import MODES, JavaNameServer, NameServer
 from interop.harness.wire import Client
-from interop.parity import certificates
 from interop.parity.language import Setup
-from interop.parity.setups import HOME, PEM
-from interop.parity.side import Side
+from interop.parity.pairs import certificates
+from interop.parity.pairs.setups import HOME, PEM
+from interop.parity.pairs.side import Side
 
 NO_LOG = '<configuration><root level="OFF"/></configuration>'
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from interop.harness.payloads import data_version
-from interop.parity import odd
+from interop.parity.generated import odd
 from interop.parity.language import EVERY_FORM, ONE_FORM, Compare, Expired, HangUp, Scenario, Settle, Step
 from interop.parity.phrases import (
     add,

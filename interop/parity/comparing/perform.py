@@ -10,12 +10,13 @@ from functools import singledispatch
 from interop.golden.compare import split
 from interop.harness import codes
 from interop.harness.wire import eventually
-from interop.parity import even, language
-from interop.parity.certificates import client_context
+from interop.parity import language
+from interop.parity.comparing import even
+from interop.parity.comparing.play import Difference, Play
 from interop.parity.language import Request, Step
-from interop.parity.pair import write_file
-from interop.parity.play import Difference, Play
-from interop.parity.side import Outcome, Side, header_of, request
+from interop.parity.pairs.certificates import client_context
+from interop.parity.pairs.pair import write_file
+from interop.parity.pairs.side import Outcome, Side, header_of, request
 
 OPAQUE = re.compile(rb'"opaque":\d+')
 # Steps that are done on each side and have no outcome.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from interop.parity.cleaning import clean
-from interop.parity.differences import seen, shows
+from interop.parity.comparing.cleaning import clean
+from interop.parity.comparing.differences import seen, shows
+from interop.parity.comparing.perform import TooLate, run
+from interop.parity.comparing.play import UNTIL_WITHIN_S, Difference, Play
 from interop.parity.language import Form, Scenario, Terminate
-from interop.parity.listeners import Listeners
-from interop.parity.pair import Pair
-from interop.parity.perform import TooLate, run
-from interop.parity.play import UNTIL_WITHIN_S, Difference, Play
+from interop.parity.pairs.listeners import Listeners
+from interop.parity.pairs.pair import Pair
+from interop.parity.pairs.side import Side
 from interop.parity.requests import Writer
-from interop.parity.side import Side
 
 # With a planted fault, there is no point in waiting long for equality.
 TAMPERED_WITHIN_S = 1.0

@@ -18,7 +18,7 @@ from interop.harness import codes
 from interop.harness.payloads import register_ext
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, Client, decode_binary_header, eventually, frame, json_header
-from interop.parity import certificates
+from interop.parity.pairs import certificates
 
 ANSWER_WITHIN_S = 60.0
 ASK_AGAIN_EVERY_S = 0.02
