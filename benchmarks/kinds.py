@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import programs
 from benchmarks.failures import CellFailed
-from interop.harness.maven import missing_tools
+from interop.harness.rocketmq.maven import missing_tools
 from interop.harness.servers import JavaNameServer
 
 # The benchmark's own pauses must not close the brokers' connections.

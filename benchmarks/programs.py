@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from benchmarks.failures import CellFailed
-from interop.harness.maven import cache_folder
+from interop.harness.rocketmq.maven import cache_folder
 
 SOURCES = Path(__file__).parent
 COMPILE_TIMEOUT_S, CARGO_TIMEOUT_S = 60, 3600

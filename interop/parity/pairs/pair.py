@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from interop.harness.java import CURRENT
-from interop.harness.maven import classpath
+from interop.harness.rocketmq.java import CURRENT
+from interop.harness.rocketmq.maven import classpath
 from interop.harness.servers import MODES, JavaNameServer, NameServer
 from interop.harness.wire import Client
 from interop.parity.language import Setup

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from interop.harness.java import CURRENT
-from interop.harness.maven import classpath
 from interop.harness.process import Process, ProcessFailed
+from interop.harness.rocketmq.java import CURRENT
+from interop.harness.rocketmq.maven import classpath
 from interop.harness.servers import BOOT_LINE, MODES, JavaNameServer, NameServer
 from interop.parity.pairs.pair import NO_LOG, write_file
 from interop.parity.pairs.setups import HOME

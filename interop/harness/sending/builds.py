@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from interop.harness.maven import alone, cache_folder
+from interop.harness.rocketmq.maven import alone, cache_folder
 
-CLIENTS = Path(__file__).parents[1] / "clients"
+CLIENTS = Path(__file__).parents[2] / "clients"
 BUILD_TIMEOUT_S = 1800
 
 

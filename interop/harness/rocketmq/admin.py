@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.harness.java import Java
 from interop.harness.process import Process
+from interop.harness.rocketmq.java import Java
 
 MAIN = "org.apache.rocketmq.tools.command.MQAdminStartup"
 ENDING_AT_ONCE_MAX = 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from interop.harness.brokers import BOOT_TIMEOUT_S, CLUSTER
-from interop.harness.java import CURRENT, Java
-from interop.harness.maven import jars
 from interop.harness.ports import free_port
+from interop.harness.rocketmq.brokers import BOOT_TIMEOUT_S, CLUSTER
+from interop.harness.rocketmq.java import CURRENT, Java
+from interop.harness.rocketmq.maven import jars
 
 HEAP_MB = 192
 BOOT_LINE = "rocketmq-proxy startup successfully"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.left_out import LEFT_OUT
+from interop.harness.sending.left_out import LEFT_OUT
 from interop.harness.servers import AsyncioServer
 
 MARK = "client(language, client, version, shows): a row of the table of clients"

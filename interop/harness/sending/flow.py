@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from interop.harness.clients import JavaClient
+from interop.harness.sending.clients import JavaClient
 
 FLOW_TIMEOUT_S = 180.0
 

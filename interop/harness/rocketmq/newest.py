@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from interop.harness.maven import BEFORE_NEWEST, NEWEST, alone, classpath
+from interop.harness.rocketmq.maven import BEFORE_NEWEST, NEWEST, alone, classpath
 
 COMPILE_TIMEOUT_S = 120
 

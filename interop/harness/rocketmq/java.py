@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.harness.maven import classpath
 from interop.harness.process import Process
+from interop.harness.rocketmq.maven import classpath
 
 CURRENT, OLD = "5.5.0", "4.9.7"
 DIRECT_MEMORY_MB = 128

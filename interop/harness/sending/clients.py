@@ -10,12 +10,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.harness.java import CURRENT, Java
-from interop.harness.maven import cache_folder, classpath
 from interop.harness.process import Process
+from interop.harness.rocketmq.java import CURRENT, Java
+from interop.harness.rocketmq.maven import cache_folder, classpath
 from interop.harness.wire import eventually
 
-SOURCES = Path(__file__).parents[1] / "java"
+SOURCES = Path(__file__).parents[2] / "java"
 COMPILE_TIMEOUT_S = 120
 # Shorter than the default of 20 s, to keep tests quick.
 QUICK_REBALANCE = ("-Drocketmq.client.rebalance.waitInterval=1000",)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.brokers import Broker
-from interop.harness.builds import built
-from interop.harness.clients import JavaClient
-from interop.harness.flow import assert_each_arrives_once
 from interop.harness.process import Process
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.builds import built
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.topics import create_group
 
 Start = Callable[..., JavaClient]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from interop.harness.java import CURRENT, Java
 from interop.harness.ports import free_port
+from interop.harness.rocketmq.java import CURRENT, Java
 from interop.harness.topics import write_topics
 from interop.harness.wire import Client
 
