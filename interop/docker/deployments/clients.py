@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from interop.docker.containers import Container
-from interop.docker.projects import Project
+from interop.docker.deployments.projects import Project
 from interop.harness.wire import eventually
 
 FLOW_WITHIN_S = 240.0

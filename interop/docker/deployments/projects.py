@@ -8,7 +8,7 @@ from pathlib import Path
 from interop.docker.containers import Container
 from interop.docker.engine import Engine
 
-FILES = Path(__file__).parent / "compose"
+FILES = Path(__file__).parents[1] / "compose"
 UP_TIMEOUT_S = 400.0
 
 
