@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, REACTORS_2, RUST, C
-from benchmarks.parts import default, lookups, reactors, registering, start, storm, wide
+from benchmarks.parts import default, lookups, reactors, registering, start, storm
+from benchmarks.parts.growing import wide
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import FEW, FULL, TOPICS
 from benchmarks.record import Record

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, REACTORS_1, RUST, C
-from benchmarks.parts import lookups, paced, registering, start, storm, topics, wide
+from benchmarks.parts import lookups, paced, registering, start, storm
+from benchmarks.parts.growing import topics, wide
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import CLIENTS, FEW, FULL, MANY, TOPICS
 from benchmarks.record import Row

@@ -18,7 +18,8 @@ from benchmarks.kinds import (
     RUST,
     C,
 )
-from benchmarks.parts import connections, lookups, paced, registering, storm, topics
+from benchmarks.parts import lookups, paced, registering, storm
+from benchmarks.parts.growing import connections, topics
 from benchmarks.plan import CLIENTS, DEPTHS, ENCODINGS, FEW, Plan
 from benchmarks.record import Record
 from benchmarks.report.figures import figure
