@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.bench import Bench, add_memory, having, measure_lookups
-from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import TOPICS, Plan
 from benchmarks.record import Record
+from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.warm import warm_lookups
 
 

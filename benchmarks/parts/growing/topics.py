@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench, add_memory, failing, having, measure_lookups
-from benchmarks.brokers import Brokers, Shape, register_all
-from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST
+from benchmarks.loading.brokers import Brokers, Shape, register_all
 from benchmarks.parts.part import Part
 from benchmarks.plan import DEPTHS, FEW, Plan
-from benchmarks.process import settle
 from benchmarks.record import Record
-from benchmarks.running import Needs, running
+from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST
+from benchmarks.servers.process import settle
+from benchmarks.servers.running import Needs, running
 from benchmarks.warm import warm_lookups, warm_registrations
 
 # Enough brokers that each one's share of a million topics fits into one frame (16 MiB).

@@ -6,12 +6,12 @@ import contextlib
 from functools import partial
 
 from benchmarks.bench import Bench, add_memory, failing, having, measure_lookups
-from benchmarks.brokers import Brokers, Shape, with_brokers
-from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.loading.brokers import Brokers, Shape, with_brokers
 from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, MANY_TOPICS, Plan
 from benchmarks.record import Record, quantile
-from benchmarks.running import Needs, running
+from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.running import Needs, running
 from benchmarks.warm import warm_lookups, warm_registrations
 
 # Java uses a third of it; with less its collector works more.

@@ -8,12 +8,12 @@ import re
 import subprocess
 from pathlib import Path
 
-from benchmarks.kinds import JAVAS, LABELS, RUST, Kind, java_options
-from benchmarks.programs import CRATE, CRATE_VERSION
-from benchmarks.running import JAVA_HEAP_MB
+from benchmarks.servers.kinds import JAVAS, LABELS, RUST, Kind, java_options
+from benchmarks.servers.programs import CRATE, CRATE_VERSION
+from benchmarks.servers.running import JAVA_HEAP_MB
 
 MEMORY_KIB = r"^MemTotal:\s*(\d+)"
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 COMMAND_TIMEOUT_S = 30
 # The files that figures depend on. The results are written during the run, so they do not count.
 MEASURED = ("rocketns", "benchmarks", "interop/harness", ":!benchmarks/results")

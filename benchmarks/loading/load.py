@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.failures import CellFailed
-from benchmarks.programs import compiled
-from benchmarks.running import Server
+from benchmarks.servers.programs import compiled
+from benchmarks.servers.running import Server
 
 # The programs' own limits are much shorter.
 TIMEOUT_S = 180

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from benchmarks.failures import CellFailed
-from benchmarks.process import Spent, spent_by
-from benchmarks.registrations import broker_host, broker_name, plain_body, registration, route_body, spread
-from benchmarks.running import Server
+from benchmarks.loading.registrations import broker_host, broker_name, plain_body, registration, route_body, spread
+from benchmarks.servers.process import Spent, spent_by
+from benchmarks.servers.running import Server
 from interop.harness import codes
 from interop.harness.wire import Client
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.failures import CellFailed
 from interop.harness.rocketmq.maven import cache_folder
 
-SOURCES = Path(__file__).parent
+SOURCES = Path(__file__).parents[1]
 COMPILE_TIMEOUT_S, CARGO_TIMEOUT_S = 60, 3600
 CRATE, CRATE_VERSION, CRATE_PROGRAM = "rocketmq-namesrv", "1.0.0", "rocketmq-namesrv-rust"
 

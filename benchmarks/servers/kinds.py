@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import programs
 from benchmarks.failures import CellFailed
+from benchmarks.servers import programs
 from interop.harness.rocketmq.maven import missing_tools
 from interop.harness.servers import JavaNameServer
 

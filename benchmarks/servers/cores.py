@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.running import Server
+from benchmarks.servers.running import Server
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.failures import EXPECTED, CellFailed, reason
-from benchmarks.kinds import Kind, Launch
+from benchmarks.servers.kinds import Kind, Launch
 from interop.harness import codes
 from interop.harness.ports import free_port
 from interop.harness.process import Process
