@@ -14,7 +14,8 @@ from interop.docker.summary import docker_left_out, docker_seconds
 from interop.harness.ports import free_port
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
-from interop.harness.rocketmq.maven import missing_tools
+from interop.harness.rocketmq.keeping import keep
+from interop.harness.rocketmq.maven import classpath, missing_tools
 from interop.harness.sending.clients import JavaClient, compiled, start_consumer, start_producer
 from interop.harness.sending.programs import Program, Start, started_programs
 from interop.harness.sending.table import MARK, ClientTable
@@ -74,11 +75,13 @@ def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Fetch the jars before the first test, so that a first run's download counts against no test's time."""
+    """Fetch the jars before the first test, so that a first run's download counts against no test's time; and keep what
+    they load, for more than a hundred starts of Java programs."""
     wanted = any(item.path.is_relative_to(HERE) for item in session.items)
     if wanted and not _left_out() and not session.config.option.collectonly:
         for version in (CURRENT, OLD):
             compiled(version)
+        keep(classpath(CURRENT))
         _build_clients(session.items)
 
 

@@ -10,10 +10,12 @@ from typing import ClassVar
 
 from interop.harness.process import Process
 from interop.harness.rocketmq import maven
+from interop.harness.rocketmq.archive import sharing
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client
 
-# For minutes at most, so Java's second compiler costs more than it saves. Benchmarks leave these words out.
+# For minutes at most, so Java's second compiler costs more than it saves. Benchmarks leave these words out, and what is
+# kept of loaded classes.
 FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 BOOT_LINE = r"The Name Server boot success\. serializeType=\w+, address \S*:(\d+)"
 
@@ -122,5 +124,5 @@ class JavaNameServer(NameServer):
     @classmethod
     def program(cls, options: Sequence[str] = ()) -> list[str]:
         jars = os.environ.get("ROCKETNS_JAVA_CLASSPATH") or maven.classpath("5.5.0")
-        return ["java", "-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", *FIRST_COMPILER, "-cp", jars, *options,
-                "org.apache.rocketmq.namesrv.NamesrvStartup"]  # fmt: skip
+        return ["java", "-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", *FIRST_COMPILER, *sharing(jars), "-cp", jars,
+                *options, "org.apache.rocketmq.namesrv.NamesrvStartup"]  # fmt: skip

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interop.harness.process import Process
+from interop.harness.rocketmq.archive import sharing
 from interop.harness.rocketmq.maven import classpath
 
 CURRENT, OLD = "5.5.0", "4.9.7"
 DIRECT_MEMORY_MB = 128
+# Of the certificate that each server in test mode makes for itself at its start: 2,048 bits take a second of CPU time,
+# and a broker makes two. Not for a name server that is asked for TLS: OpenSSL refuses such a short one.
+SHORT_KEY = "-Dio.netty.handler.ssl.util.selfSignedKeyStrength=1024"
 # 4.9 frees its mapped files through JDK internals that newer JDKs keep closed; 5.x needs the same for some.
 OPEN_MODULES = (
     "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
@@ -42,9 +46,10 @@ class Java:
         """Start a main class; its standard output and error are appended to ``home/output``. ``libraries`` is a class
         path in place of RocketMQ's."""
         jars = libraries or classpath(self.version)
-        classes = jars if more_classes is None else f"{more_classes}:{jars}"
+        classes = jars if more_classes is None else f"{jars}:{more_classes}"  # what is kept is for jars in front
         command = ["java", "-Xms32m", f"-Xmx{heap_mb}m", f"-XX:MaxDirectMemorySize={DIRECT_MEMORY_MB}m",
-                   "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *OPEN_MODULES, f"-Duser.home={self.home}",
+                   "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *sharing(jars), *OPEN_MODULES, SHORT_KEY,
+                   f"-Duser.home={self.home}",
                    f"-Drmq.logback.configurationFile={self._logback()}", *options, "-cp", classes, main,
                    *arguments]  # fmt: skip
         # Java decodes its arguments by the locale, and some of ours are not ASCII.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from interop.harness.process import Process, ProcessFailed
-from interop.harness.rocketmq.java import CURRENT
+from interop.harness.rocketmq.java import CURRENT, SHORT_KEY
 from interop.harness.rocketmq.maven import classpath
 from interop.harness.servers import BOOT_LINE, MODES, JavaNameServer, NameServer
 from interop.parity.pairs.pair import NO_LOG, write_file
@@ -92,7 +92,7 @@ def start(one: Start, kind: type[NameServer], folder: Path) -> dict[str, object]
     if kind is JavaNameServer:
         write_file(folder / "logback.xml", NO_LOG)
         logging = f"-Drmq.logback.configurationFile={folder}/logback.xml"
-        options = [logging, *options, "-cp", classpath(CURRENT)]
+        options = [logging, SHORT_KEY, *options, "-cp", classpath(CURRENT)]
     env = {"ROCKETMQ_HOME": str(folder)} | dict(one.env)
     unset = {name: os.environ.pop(name) for name in one.unset if name in os.environ}
     env = {name: value for name, value in env.items() if name not in one.unset}
