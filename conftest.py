@@ -11,7 +11,7 @@ import pytest
 pytest.register_assert_rewrite("tests.behaviour", "tests.hostile", "tests.timed", "tests.support", "interop")
 
 from interop.harness.servers import MODES, JavaNameServer, NameServer  # noqa: E402
-from tests.support.summary import Summary  # noqa: E402
+from tests.support.running.summary import Summary  # noqa: E402
 
 INTEROP = Path(__file__).parent / "interop"
 
@@ -55,14 +55,14 @@ def _kinds(metafunc: pytest.Metafunc) -> tuple[type[NameServer], ...]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):  # one of several workers
-        from tests.support.spreading import in_order
+        from tests.support.running.spreading import in_order
 
         items[:] = in_order(items)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    from tests.support.spreading import scheduler
+    from tests.support.running.spreading import scheduler
 
     config.option.loadscopereorder = False
     return scheduler()(config, log)
@@ -77,6 +77,6 @@ def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, dict[str, object], object]:
     """What a worker reports, as UTF-8 can hold it: logs and assertions show hostile input."""
-    from tests.support.spreading import sendable
+    from tests.support.running.spreading import sendable
 
     return sendable((yield))

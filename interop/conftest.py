@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.java)
             item.add_marker(pytest.mark.timeout(SCENARIO_TIMEOUT_S))
-            if item.path.parent == HERE:
+            if item.path.relative_to(HERE).parts[0] not in {"docker", "parity"}:
                 # A scenario is five processes of others on a busy machine: two more tries, of which the run tells.
                 # Comparisons with Java get none: what differs now and then is what they look for.
                 item.add_marker(pytest.mark.flaky(reruns=2))

@@ -12,11 +12,11 @@ import pytest
 
 from interop.harness import ports
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
-from tests.support.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
-from tests.support.summary import Summary, cpu_s
+from tests.support.running.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
+from tests.support.running.summary import Summary, cpu_s
 
-BROKERS = [f"interop/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
-OTHERS = ["tests/config/test_system.py::test_one", "tests/server/test_tls.py::test_one"]
+BROKERS = [f"interop/messages/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
+OTHERS = ["tests/config/test_system.py::test_one", "tests/server/tls/test_tls.py::test_one"]
 
 
 class Node:
@@ -74,7 +74,7 @@ def test_the_audit_is_two_groups_that_come_first_and_its_cluster_is_one_of_its_o
 
 def test_modes_of_a_file_are_groups_but_those_of_the_last_file_wait_for_each_other() -> None:
     one, other = ({group_of(f"{path}::test_one[{mode}]") for mode in ("reactors", "asyncio")}
-                  for path in ("tests/hostile/test_limits.py", LAST_OF_ALL))  # fmt: skip
+                  for path in ("tests/hostile/shares/test_limits.py", LAST_OF_ALL))  # fmt: skip
     assert (len(one), len(other)) == (2, 1)
 
 

@@ -17,7 +17,7 @@ from interop.harness.servers import AsyncioServer
 
 MARK = "client(language, client, version, shows): a row of the table of clients"
 HEAD = "| Language | Client | Version | Shown against a real broker | Result |\n|---|---|---|---|---|\n"
-FILES = "test_clients_*.py"
+FILES = "messages/test_clients_*.py"
 
 
 @dataclass(frozen=True)

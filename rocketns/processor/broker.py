@@ -11,7 +11,8 @@ from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.data_version import decode_data_version
 from rocketns.protocol.body.queue_data import decode_queue_datas
-from rocketns.protocol.body.registration.decoding import body_crc32, body_fingerprint, decode_register_broker_body
+from rocketns.protocol.body.registration.body_fingerprint import BodyFingerprint
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
 from rocketns.protocol.codes import (
@@ -26,7 +27,7 @@ from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBroker
 from rocketns.routeinfo import registration, topics
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.repetition import Sender, repeated_body
+from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
 log = logging.getLogger("rocketns.broker")
@@ -44,11 +45,10 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     sender = Sender(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
     )
-    _check_crc(header, command, peer)
+    fingerprint = _checked_fingerprint(context, header, command, peer)
     leaving = context.unregister_queue.take_of(header.cluster_name, header.broker_addr)
     if leaving:  # the broker left, and returns before its unregistration was applied
         context.note(unregister_brokers(context.tables, leaving, now.ms))
-    fingerprint = body_fingerprint(command.data, compressed=header.compressed, version=command.version)
     body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
     context.registrations.count(repeated=body is not None)
     if body is None:
@@ -82,11 +82,27 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     return Reply(ext_fields=ext, body=_order_topic_config(context))
 
 
-def _check_crc(header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection) -> None:
-    """A CRC of 0 asks for no check."""
-    if header.body_crc32 and header.body_crc32 != body_crc32(command.data):
+def _checked_fingerprint(
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection
+) -> BodyFingerprint | None:
+    """None without a body. RegistrationRefused if the CRC is wrong. A CRC of 0 asks for no check."""
+    made = _fingerprint(context, header, command)
+    if header.body_crc32 and header.body_crc32 != (made.crc32 if made else 0):
         log.warning("receive registerBroker request,crc32 not match,from %s", peer.address)
         raise RegistrationRefused("crc32 not match")
+    return made
+
+
+def _fingerprint(
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand
+) -> BodyFingerprint | None:
+    body = command.data
+    if body is None:
+        return None
+    made = BodyFingerprint.of(body, compressed=header.compressed, version=command.version)
+    if not header.body_crc32:
+        return made
+    return made.with_crc32(body, last_fingerprint(context.tables, header.cluster_name, header.broker_addr))
 
 
 def _registration_body(

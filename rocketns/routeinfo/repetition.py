@@ -36,6 +36,12 @@ class Sender:
         return knows and self.broker_id != MASTER_ID and self.broker_id == min(group.broker_addrs)
 
 
+def last_fingerprint(tables: RouteTables, cluster: str | None, addr: str | None) -> Hashable:
+    """Of the body that this broker registered last. None if there is none to recognise."""
+    entry = tables.live(cluster, addr)
+    return None if entry is None or entry.accepted is None else entry.accepted.fingerprint
+
+
 def repeated_body(
     tables: RouteTables, config: NamesrvConfig, sender: Sender, fingerprint: Hashable
 ) -> RegisterBrokerBody | None:

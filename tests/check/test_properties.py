@@ -23,7 +23,7 @@ from tests.check.properties import PAGE, page
 from tests.check.source import ROOT, sources
 
 # Lists of all properties: a name there is no test of what the property does.
-LISTS = ("tests/check/", "tests/config/test_properties.py", "tests/behaviour/test_config_requests.py")
+LISTS = ("tests/check/", "tests/config/test_properties.py", "tests/behaviour/settings/test_config_requests.py")
 # Its effect is inside the kernel, and no test sees it.
 UNSEEN = {"serverSocketRcvBufSize"}
 KINDS = (

@@ -1,7 +1,8 @@
 """Reads a binary request header (Java: RocketMQSerializable.rocketMQProtocolDecode).
 
-The compiled twin of ``rocketns.protocol.spec.BINARY_HEADER``; tests/fast/test_binary_header.py holds the two together.
-It decides everything: what it refuses is refused, and nothing falls back to Construct, which takes 16 µs a field.
+The compiled twin of ``rocketns.protocol.spec.BINARY_HEADER``; tests/fast/codec/test_binary_header.py holds the two
+together. It decides everything: what it refuses is refused, and nothing falls back to Construct, which takes 16 µs a
+field.
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8

@@ -90,5 +90,10 @@ cdef uint64_t hash_registration(const uint8_t *body, size_t length, const Univer
     return add_bytes(add_bytes(state, body, start, key), body + end, length - end, key)
 
 
+def stamp_bounds(const unsigned char[::1] body):
+    cdef size_t length = <size_t>body.shape[0], start = 0 if length == 0 else stamp_start(&body[0], length)
+    return (start, start + STAMP_DIGITS) if start else (length, length)
+
+
 def fingerprint(const unsigned char[::1] body):
     return 0 if body.shape[0] == 0 else hash_registration(&body[0], <size_t>body.shape[0], &KEY)

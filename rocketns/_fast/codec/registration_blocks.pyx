@@ -1,8 +1,8 @@
 """The blocks of an inflated RegisterBrokerBody: how far they reach, and the topics in them.
 
-The compiled twin of ``rocketns.protocol.spec.COMPRESSED_REGISTRATION``; tests/fast/test_registration_blocks.py holds
-the two together. It decides everything, in time proportional to the bytes. Lengths and counts are compared with the
-bytes that are there, and with limits.
+The compiled twin of ``rocketns.protocol.spec.COMPRESSED_REGISTRATION``; tests/fast/codec/test_registration_blocks.py
+holds the two together. It decides everything, in time proportional to the bytes. Lengths and counts are compared with
+the bytes that are there, and with limits.
 """
 
 import unicodedata

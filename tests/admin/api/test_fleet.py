@@ -1,4 +1,4 @@
-"""What the API says of other name servers. `interop/test_fleet.py` has real ones."""
+"""What the API says of other name servers. `interop/operating/test_fleet.py` has real ones."""
 
 from __future__ import annotations
 

@@ -5,12 +5,9 @@ Every fault is a BodyDecodeError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from isal import isal_zlib
-
-from rocketns._fast.codec.fingerprint import fingerprint
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body.registration.blocks import decode_blocks
 from rocketns.protocol.body.registration.compact import read_compact
@@ -23,20 +20,6 @@ Body = bytes | memoryview
 Shortcut = Callable[[bytes | bytearray | memoryview, bool, bool], RegisterBrokerBody | None]
 
 _ZLIB_MAGIC = b"\x78"
-
-
-def body_crc32(body: Body | None) -> int:
-    """UtilAll.crc32: the top bit is cut off."""
-    return int(isal_zlib.crc32(body or b"")) & 0x7FFFFFFF
-
-
-def body_fingerprint(body: Body | None, *, compressed: bool, version: int) -> Hashable:
-    """Equal for registrations whose bodies are decoded alike; None where there is no body.
-
-    A keyed hash of 64 bits, at a tenth of the cost of a digest. It leaves out the time at which a 5.x broker wrote the
-    body: that differs each time, and no decoder reads it (see fingerprint.pyx).
-    """
-    return None if body is None else (len(body), fingerprint(body), compressed, version)
 
 
 def decode_register_broker_body(

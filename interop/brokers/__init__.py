@@ -1,0 +1,1 @@
+"""How brokers come, register and leave."""

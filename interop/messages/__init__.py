@@ -1,0 +1,1 @@
+"""Messages between brokers and clients of every kind that know nothing but the name server."""

@@ -1,0 +1,93 @@
+"""A real Prometheus scrapes a real server: alert rules, and every query of the dashboard."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from interop.harness.ports import free_port
+from interop.harness.servers import ReactorServer
+from interop.harness.wire import eventually
+from tests.admin.metrics.prometheus import RULES, Prometheus, needs_prometheus
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.behaviour.views import ask_route
+from tests.check.source import ROOT
+
+RULE_TESTS = ROOT / "packaging" / "prometheus" / "rocketns.rules.test.yml"
+DASHBOARD = ROOT / "packaging" / "grafana" / "rocketns.json"
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """It has scraped a server with a broker, lookups and a journal several times."""
+    home, port = tmp_path_factory.mktemp("prometheus"), free_port()
+    server = ReactorServer(home / "ns", {"rocketns.adminPort": port, "journalPath": home / "journal"})
+    started = Prometheus(home / "prometheus", port)
+    names = Names()
+    try:
+        with server.connect() as client:
+            registered(client, names)
+
+            def is_seen() -> bool:
+                registered(client, names)
+                for _ in range(100):
+                    ask_route(client, names.topic("T"))
+                return bool(started.query("count_over_time(rocketns_ready[5s]) > 5"))
+
+            eventually(is_seen, within_s=100)
+            yield started
+    finally:
+        started.stop()
+        server.stop()
+
+
+def queries() -> list[str]:
+    """All expressions of the dashboard, for a short time instead of what the viewer chooses."""
+    panels = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
+    expressions = [target["expr"] for panel in panels for target in panel.get("targets", ())]
+    return [one.replace("$__rate_interval", "10s").replace("$instance", ".*") for one in expressions]
+
+
+@needs_prometheus
+def test_it_is_scraped(prometheus: Prometheus) -> None:
+    assert [one["value"][1] for one in prometheus.query('up{job="rocketns"}')] == ["1"]
+    assert [one["value"][1] for one in prometheus.query('rocketns_brokers{state="live"}')] == ["1"]
+
+
+@needs_prometheus
+def test_no_query_of_the_dashboard_is_empty(prometheus: Prometheus) -> None:
+    assert len(queries()) > 20
+    assert [one for one in queries() if not prometheus.query(one)] == []
+
+
+@needs_prometheus
+def test_a_healthy_server_raises_no_alarm(prometheus: Prometheus) -> None:
+    assert prometheus.query("ALERTS") == []
+
+
+@needs_prometheus
+def test_the_rules_pass_their_tests() -> None:
+    said = subprocess.run(
+        ["promtool", "test", "rules", RULE_TESTS.name], cwd=RULE_TESTS.parent, capture_output=True, timeout=120,
+        check=False, text=True,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
+def test_every_rule_has_a_test() -> None:
+    alerts = re.findall(r"- alert: (\w+)", RULES.read_text("utf-8"))
+    tested = re.findall(r'alertname="(\w+)"', RULE_TESTS.read_text("utf-8"))
+    assert len(alerts) == len(set(alerts)) >= 11
+    assert set(alerts) == set(tested)
+
+
+def test_every_metric_of_rules_and_dashboard_exists() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text("utf-8")
+    for text in (RULES.read_text("utf-8"), DASHBOARD.read_text("utf-8")):
+        for name in set(re.findall(r"\b(?:rocketns|process)_\w+", text)):
+            assert f"`{name.removesuffix('_bucket')}`" in page, name

@@ -1,0 +1,1 @@
+"""What brokers do: register, send versions and heartbeats, unregister, close their connection."""

@@ -1,0 +1,1 @@
+"""What clients and tools read and change: routes, topics, permissions, clusters."""

@@ -1,0 +1,1 @@
+"""TLS: modes, files and their replacement, protocols and ciphers, certificates of clients."""

@@ -1,0 +1,1 @@
+"""What documents name is there: the map, links, recipes."""

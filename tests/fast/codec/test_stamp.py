@@ -1,0 +1,164 @@
+"""The fingerprint leaves out the time at which a 5.x broker wrote its registration, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rocketns._fast.codec.fingerprint import fingerprint
+from rocketns.errors import BodyDecodeError
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
+from rocketns.protocol.codes import V3_0_11, V5_0_0
+from tests.fast.codec.test_register_body import BROKER_4_9, BROKER_5_5_0
+from tests.protocol.reference import decode_by_definition
+from tests.protocol.strategies import mutated
+
+# Two times in milliseconds, and 5.5.0's body with a place for one.
+NOW, LATER = b"1795254380051", b"1795254410051"
+STAMPED = BROKER_5_5_0.replace(NOW, b"%s")
+WITHIN_BYTES = 1024  # fingerprint.pyx: where the stamp is looked for
+RUNS_OF_DIGITS = re.compile(rb"(?<!\d)\d{13}(?!\d)")
+stamps = st.integers(10**12, 10**13 - 1).map(lambda ms: b"%d" % ms)
+
+
+def body(wrapper: str, before: str = "", after: str = "") -> bytes:
+    """A body with these members of the wrapper, and members of its own before and after that."""
+    return f'{{{before}"topicConfigSerializeWrapper":{{{wrapper}}}{after}}}'.encode()
+
+
+VERSION = '"dataVersion":{"counter":1,"stateVersion":0,"timestamp":1700000000000},'
+STAMP = '"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":%s}'
+LEFT_OUT = {
+    "5.5.0": STAMPED.decode(),
+    "alone": body(STAMP),
+    "another order of members": body('"topicConfigTable":{},"mappingDataVersion":{"timestamp":%s,"counter":0}'),
+    "members that nobody knows": body('"a":[1,{"b":null}],' + STAMP, '"x":true,"y":"z",'),
+    "the first of two": body(STAMP + ',"mappingDataVersion":{"timestamp":1}'),
+    "at the end of the part that is searched": body(STAMP + " " * 900, '"x":"' + "x" * 850 + '",'),
+}
+COUNTED = {
+    "dataVersion": body('"dataVersion":{"counter":1,"stateVersion":0,"timestamp":%s},"topicConfigTable":{}'),
+    "a topic of that name": body('"topicConfigTable":{' + STAMP + "}"),
+    "a member of a topic": body('"topicConfigTable":{"T":{"topicName":"T",' + STAMP + "}}"),
+    "in a string": body(r'"x":"{\"mappingDataVersion\":{\"timestamp\":%s}}"'),
+    "in an attribute": body('"topicConfigTable":{"T":{"attributes":{' + STAMP + "}}}"),
+    "one level too low": body('"x":{' + STAMP + "}"),
+    "one level too high": b"{" + STAMP.encode() + b"}",
+    "in another member's wrapper": b'{"x":' + body(STAMP) + b"}",
+    "the wrapper alone": b'{"dataVersion":{},' + STAMP.encode() + b"}",
+    "the second timestamp": body('"mappingDataVersion":{"timestamp":1795254380051,"timestamp":%s}'),
+    "the second version": body('"mappingDataVersion":{"timestamp":1795254380051},' + STAMP),
+    "the second version, the first empty": body('"mappingDataVersion":{},' + STAMP),
+    "the second wrapper": body("", after="," + body(STAMP).decode()[1:-1]),
+    "an escaped key": body(STAMP.replace("timestamp", r"times\u0074amp")),
+    "an escaped key around it": body(STAMP.replace("mapping", r"\u006dapping")),
+    "an escape before it": body(STAMP, r'"x":"\n",'),
+    "a key beyond ASCII before it": body(STAMP, '"ü":1,'),
+    "a broken key before it": body(STAMP, '"\N{DEL}":1,').replace(b"\x7f", b"\xff"),
+    "a blank before it": body(STAMP.replace(":%s", ": %s")),
+    "a blank behind it": body(STAMP.replace("%s", "%s ")),
+    "a comment": body(STAMP, "/**/"),
+    "a key in single quotes": body(STAMP.replace('"timestamp"', "'timestamp'")),
+    "a key without quotes": body(STAMP.replace('"timestamp"', "timestamp")),
+    "a key that begins like it": body(STAMP.replace('"timestamp"', '"timestamps"')),
+    "a key in capitals": body(STAMP.replace('"timestamp"', '"timeStamp"')),
+    "a text": body(STAMP.replace("%s", '"%s"')),
+    "a list": body(STAMP.replace("%s", "[%s]")),
+    "an object": body(STAMP.replace("%s", '{"timestamp":%s}')),
+    "a negative number": body(STAMP.replace("%s", "-%s")),
+    "a fraction": body(STAMP.replace("%s", "%s.5")),
+    "an exponent": body(STAMP.replace("%s", "%se1")),
+    "a suffix": body(STAMP.replace("%s", "%sL")),
+    "one digit more": body(STAMP.replace("%s", "%s0")),
+    "one digit more in front": body(STAMP.replace("%s", "1%s")),
+    "a zero in front": body(STAMP.replace("%s", "0%s")),
+    "no end": body(STAMP).partition(b"%s")[0] + b"%s",
+    "behind the part that is searched": body(STAMP, '"x":"' + "x" * WITHIN_BYTES + '",'),
+    "a missing comma": body(VERSION[:-1] + STAMP),
+    "a comma too many": body("," + STAMP),
+    "an array around it": b"[" + body(STAMP) + b"]",
+    "bytes before it": b" " + body(STAMP),
+    "compressed": b"\x78\x9c" + body(STAMP),
+}
+
+
+def with_stamp(text: bytes | str, stamp: bytes) -> bytes:
+    return (text if isinstance(text, bytes) else text.encode()).replace(b"%s", stamp)
+
+
+@pytest.mark.parametrize("text", LEFT_OUT.values(), ids=LEFT_OUT)
+def test_the_stamp_is_left_out(text: bytes | str) -> None:
+    assert fingerprint(with_stamp(text, NOW)) == fingerprint(with_stamp(text, LATER))
+
+
+@pytest.mark.parametrize("text", COUNTED.values(), ids=COUNTED)
+def test_what_only_looks_like_it_counts(text: bytes) -> None:
+    assert with_stamp(text, NOW) != with_stamp(text, LATER)
+    assert fingerprint(with_stamp(text, NOW)) != fingerprint(with_stamp(text, LATER))
+
+
+@pytest.mark.parametrize("stamp", [b"0795254380051", b"179525438005", b"17952543800510", b"-795254380051"])
+def test_what_is_no_current_time_counts(stamp: bytes) -> None:
+    assert fingerprint(with_stamp(STAMPED, stamp)) != fingerprint(with_stamp(STAMPED, NOW))
+
+
+def test_every_other_byte_counts() -> None:
+    start = BROKER_5_5_0.index(NOW)
+    for place in range(len(BROKER_5_5_0)):
+        changed = bytearray(BROKER_5_5_0)
+        changed[place] ^= 1
+        is_digit_of_it = start < place < start + len(NOW)  # its first digit becomes 0; no time begins with 0
+        assert (fingerprint(changed) == fingerprint(BROKER_5_5_0)) is is_digit_of_it, place
+
+
+def test_the_place_of_the_stamp_counts() -> None:
+    """Two bodies that differ only in the position of their time stamps."""
+    one = body('"mappingDataVersion":{"timestamp":%s},"topicConfigTable":{}', '"x":1,')
+    other = body('"mappingDataVersion":{"timestamp":1},"topicConfigTable":{}', '"x":1,')
+    assert fingerprint(with_stamp(one, NOW)) != fingerprint(with_stamp(other, NOW))
+    assert fingerprint(with_stamp(one, NOW)) != fingerprint(one.replace(b"%s", b""))
+
+
+Decoder = Callable[[bytes], object]
+
+
+def decoded(decode: Decoder, data: bytes) -> object:
+    """The decoded body, or the error's text."""
+    try:
+        return decode(data)
+    except BodyDecodeError as error:
+        return error.remark
+
+
+def decoders() -> list[Decoder]:
+    """Everything that reads a registration's body, compressed or not, of each generation."""
+    whole = (decode_register_broker_body, decode_by_definition)
+
+    def of(read: Callable[..., RegisterBrokerBody], compressed: bool, version: int) -> Decoder:
+        return lambda data: read(data, compressed=compressed, version=version, now_ms=5)
+
+    ways = [of(read, flag, version) for read in whole for flag in (False, True) for version in (V3_0_11, V5_0_0)]
+    return [*ways, lambda data: decode_topic_config_wrapper(data, 5)]
+
+
+texts = [with_stamp(text, NOW) for text in (*LEFT_OUT.values(), *COUNTED.values())] + [BROKER_4_9]
+
+
+@given(mutated(st.sampled_from(texts)), st.data(), stamps)
+@example(BROKER_5_5_0, None, LATER)
+def test_bodies_with_one_fingerprint_are_decoded_alike(data: bytes, draw: st.DataObject | None, stamp: bytes) -> None:
+    """Any number as long as a time is replaced, wherever it is."""
+    found = list(RUNS_OF_DIGITS.finditer(data))
+    if not found:
+        return
+    run = found[-1] if draw is None else draw.draw(st.sampled_from(found))
+    other = data[: run.start()] + stamp + data[run.end() :]
+    if fingerprint(other) == fingerprint(data):
+        for decode in decoders():
+            assert decoded(decode, other) == decoded(decode, data)

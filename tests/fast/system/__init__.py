@@ -1,0 +1,1 @@
+"""The twins in `rocketns/_fast/system/`: the keyed hash, and the extensions of PROXY headers."""

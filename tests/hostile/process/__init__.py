@@ -1,0 +1,1 @@
+"""What happens to the process: signals, kills, stops, supervisors, full disks, taken ports."""

@@ -1,0 +1,125 @@
+"""Bytes of all connections together: beyond a total the connection that holds the most is closed, wherever it is."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+
+from interop.harness import codes
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, eventually
+from tests.behaviour.calls import put_kv
+from tests.hostile.conftest import StartServer
+from tests.hostile.shares.test_limits import UNFINISHED, is_cut_off, is_ended, requests, try_to_send
+from tests.hostile.watch import MB, Watch, costs_at_most
+from tests.hostile.witness import Witness
+
+SMALL_BUFFER = 16 * 1024  # of a socket, so that answers wait in the server and not in the kernel
+KEPT_MIN, KEPT_MAX = 27, 37  # of peers with 1 MB each in 32 MB: some of it may lie in the kernel
+
+
+def connect_narrow(server: NameServer) -> Client:
+    """A connection whose peer takes few bytes while it does not read."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
+    raw.connect(("127.0.0.1", server.port))
+    client = Client(server.port)
+    client.socket.close()
+    client.socket = raw
+    raw.settimeout(client.timeout_s)
+    return client
+
+
+def ask(client: Client, namespace: str, count: int = 1) -> None:
+    client.send(requests(codes.GET_KVLIST_BY_NAMESPACE, count, namespace=namespace))
+
+
+def test_unsent_answers_of_all_connections(start_server: StartServer) -> None:
+    """Beyond outgoingBytesTotalMax the connection with the most unsent bytes is closed, and no other."""
+    total = 32 * MB
+    server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
+    with server.connect() as client:
+        put_kv(client, "small", "k", "v" * MB)
+        for n in range(8):
+            put_kv(client, "large", f"k{n}", "v" * MB)
+    watch = Watch(server)
+    with costs_at_most(server, 2 * total), Witness(server), ExitStack() as stack:
+        greedy = stack.enter_context(connect_narrow(server))
+        ask(greedy, "large")
+        eventually(lambda: watch.peak_growth() > 8 * MB)
+        modest = [stack.enter_context(connect_narrow(server)) for _ in range(28)]
+        for client in modest:
+            ask(client, "small")
+        eventually(lambda: is_cut_off(greedy))
+        assert [client.receive().code for client in modest] == [codes.SUCCESS] * len(modest)
+
+
+def test_many_readers_that_never_read(start_server: StartServer) -> None:
+    """However many they are, their answers take no more than outgoingBytesTotalMax."""
+    total, peers = 32 * MB, 100
+    server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
+    with server.connect() as client:
+        put_kv(client, "ns", "k", "v" * MB)
+    # Answers of a megabyte leave holes in the heap where the asyncio loop copies them.
+    growth_max = (4 if server.mode == "asyncio" else 2) * total
+    with costs_at_most(server, growth_max) as watch, ExitStack() as stack:
+        readers = [stack.enter_context(connect_narrow(server)) for _ in range(peers)]
+        eventually(lambda: watch.fds() >= watch.fds_before + peers - 1)  # the one that put may have been counted
+        for reader in readers:
+            ask(reader, "ns")
+        with Witness(server, rounds_min=50):
+            eventually(lambda: watch.fds() <= watch.fds_before + KEPT_MAX + 1, 30)
+        assert watch.fds() >= watch.fds_before + KEPT_MIN
+
+
+def test_tiny_requests_of_who_does_not_read(start_server: StartServer) -> None:
+    """Requests of a connection whose answers are not taken wait: it holds one answer, not one for each request."""
+    peers, size = 8, MB
+    server = start_server({"serverSocketSndBufSize": SMALL_BUFFER})
+    with server.connect() as client:
+        put_kv(client, "ns", "k", "v" * size)
+    with costs_at_most(server, peers * 2 * size + 16 * MB), ExitStack() as stack:
+        readers = [stack.enter_context(connect_narrow(server)) for _ in range(peers)]
+        with Witness(server, rounds_min=200):
+            for reader in readers:
+                ask(reader, "ns", 100)
+        for reader in readers:
+            assert sorted(reader.receive().opaque for _ in range(100)) == list(range(100))
+
+
+def test_the_largest_of_all_goes(start_server: StartServer) -> None:
+    """Who holds the most unfinished bytes is closed, and not one that happens to share a reactor with the last."""
+    limit, large, small, pairs = 32 * MB, 4 * MB, MB, 7
+    server = start_server({"rocketns.incomingBytesMax": limit})
+    with costs_at_most(server, 2 * limit), ExitStack() as stack:
+        attackers, honest = [], []
+        for _ in range(pairs):
+            attackers.append(stack.enter_context(server.connect()))
+            honest.append(stack.enter_context(server.connect()))
+        watch = Watch(server)
+        for client in attackers:
+            try_to_send(client, UNFINISHED + bytes(large))
+        eventually(lambda: watch.peak_growth() > (pairs * large - MB))
+        for client in honest:
+            try_to_send(client, UNFINISHED + bytes(small))
+        eventually(lambda: any(is_ended(client) for client in attackers + honest))
+        with Witness(server):
+            pass
+        assert sum(is_ended(client) for client in honest) == 0
+        assert sum(is_ended(client) for client in attackers) == 1
+
+
+def test_the_rest_of_a_frame_keeps_no_large_buffer(start_server: StartServer) -> None:
+    """After a burst of requests that ends within a frame, only the unfinished frame is kept."""
+    server = start_server()
+    burst, peers = requests(9999, 500), 300
+    with costs_at_most(server, 16 * MB), ExitStack() as stack:
+        clients = [stack.enter_context(server.connect()) for _ in range(peers)]
+        for client in clients:
+            client.send(burst[:2])
+        with Witness(server):
+            pass
+        for client in clients:
+            client.send(burst[2:] + burst[:2])
+            for _ in range(500):
+                client.receive()

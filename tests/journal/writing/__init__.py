@@ -1,0 +1,1 @@
+"""The writer and its files: names, bounds, retention, failing disks, power losses."""

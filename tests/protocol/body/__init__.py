@@ -1,0 +1,1 @@
+"""Bodies: registrations in all their forms, and the routes and tables of answers."""

@@ -1,0 +1,1 @@
+"""JSON as fastjson2 reads and writes it."""

@@ -1,0 +1,1 @@
+"""The cases of RocketMQ's own tests of RouteInfoManager."""

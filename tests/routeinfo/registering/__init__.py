@@ -1,0 +1,1 @@
+"""Registrations: step by step, their topics, repeated bodies."""

@@ -1,0 +1,1 @@
+"""Connections before their first frame, and with any bytes."""

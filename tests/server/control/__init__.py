@@ -1,0 +1,1 @@
+"""Control's turns, and what the log says of slow ones."""

@@ -1,0 +1,1 @@
+"""The other name servers, read again and again, and compared with this one."""

@@ -1,0 +1,1 @@
+"""Connections that the name server opens itself."""

@@ -1,0 +1,1 @@
+"""What becomes of events: log lines, and errors while they are delivered."""

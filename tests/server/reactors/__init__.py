@@ -1,0 +1,1 @@
+"""How busy the reactors are, and how many are in use."""

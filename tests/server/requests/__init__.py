@@ -1,0 +1,1 @@
+"""Frames that wait for control: their order, bounds and owners."""

@@ -1,0 +1,115 @@
+"""What a large first registration waits for: other hosts together as one each, connections of its own host one each.
+
+And whose frames are refused where all together hold too many bytes.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interop.harness.wire import frame as frame_of
+from interop.harness.wire import json_header
+from rocketns.server.requests.inbox import BYTE_COST_NS, LARGE_BYTES, QUANTUM_NS, REQUEST_COST_NS, Inbox
+from tests.server.requests.test_inbox import HEAD, OTHER, frame, inbox, serve
+
+BODY = 1_000_000
+EXPECTED_NS = REQUEST_COST_NS + BYTE_COST_NS * BODY
+SMALL_NS = 100_000  # what a request of the others costs
+OTHERS = 20
+
+
+def flooded(names: list[str]) -> Inbox[str]:
+    """Each of these connections has more waiting than is served while anyone else waits."""
+    waiting = inbox(client=100_000, default=100_000)
+    for _ in range(500):
+        for name in names:
+            waiting.submit(name, frame())
+    return waiting
+
+
+def waits_ns(waiting: Inbox[str], key: str) -> int:
+    """What others cost before its frame is taken."""
+    waited = 0
+    while waiting.take()[0] != key:
+        waiting.charge(SMALL_NS)
+        waited += SMALL_NS
+    return waited
+
+
+@pytest.mark.parametrize(
+    ("names", "shares"),
+    [
+        ([f"host{n}" for n in range(OTHERS)], OTHERS),
+        ([f"a{n}" for n in range(OTHERS)], 1),
+    ],
+    ids=["on its own host", "on another host"],
+)
+def test_a_large_frame_of_a_newcomer_waits_for_a_share_of_each(names: list[str], shares: int) -> None:
+    """A share is what its frame is expected to cost, or the quantum that a connection is served for."""
+    waiting = flooded(names)
+    for _ in range(50):  # they have been served for a while
+        waiting.take()
+        waiting.charge(SMALL_NS)
+    waiting.submit("host99", frame(body=BODY))
+    waited = waits_ns(waiting, "host99")
+    assert waited <= shares * (EXPECTED_NS + 2 * QUANTUM_NS)
+
+
+def test_strangers_who_hold_all_bytes_are_refused_and_not_who_comes_with_little() -> None:
+    """The largest goes first, and only as many as must."""
+    waiting = inbox(bytes_max=10 * LARGE_BYTES)
+    for name, share in (("a", 3), ("b", 5), ("c", 2)):
+        assert waiting.submit(name, frame(body=share * LARGE_BYTES - HEAD))
+    assert waiting.submit("d", frame(body=100))
+    refused = {serve(waiting)[::2] for _ in range(4)}
+    assert refused == {("a", False), ("b", True), ("c", False), ("d", False)}
+    assert waiting.bytes == 0
+
+
+def test_who_would_hold_the_most_is_refused() -> None:
+    waiting = inbox(bytes_max=10 * LARGE_BYTES)
+    assert waiting.submit("a", frame(body=4 * LARGE_BYTES))
+    assert not waiting.submit("b", frame(body=7 * LARGE_BYTES))
+    assert waiting.submit("b", frame(body=3 * LARGE_BYTES))
+    assert not waiting.submit("b", frame(body=3 * LARGE_BYTES))
+
+
+def test_who_holds_too_much_by_headers_alone_is_given_up() -> None:
+    """A refused frame keeps its header, so refusing it would free nothing."""
+    waiting = inbox(bytes_max=8 * LARGE_BYTES)
+    header = json_header(OTHER, {"k": "v" * 3 * LARGE_BYTES})
+    for name in ("a", "b"):
+        assert waiting.submit(name, frame_of(header))
+    assert not waiting.submit("c", frame_of(header)), "it would hold as much as the others"
+    assert waiting.submit("d", frame(body=2 * LARGE_BYTES))
+    assert {serve(waiting)[0] for _ in range(len(waiting))} in ({"a", "d"}, {"b", "d"})
+    assert waiting.bytes == 0
+
+
+def test_who_holds_the_most_by_many_small_frames_is_given_up() -> None:
+    waiting = inbox(default=100_000, bytes_max=2 * LARGE_BYTES)
+    while waiting.submit("a", frame()):
+        pass
+    assert waiting.submit("b", frame(body=100))
+    assert [serve(waiting)[0] for _ in range(len(waiting))] == ["b"]
+
+
+large = st.tuples(st.sampled_from(["a1", "a2", "b", "c"]), st.integers(0, 4 * LARGE_BYTES))
+
+
+@given(st.lists(st.one_of(large, st.none(), st.sampled_from(["a1", "b"])), max_size=60))
+def test_bytes_never_exceed_their_limit_by_more_than_headers(steps: list[tuple[str, int] | str | None]) -> None:
+    waiting = inbox(bytes_max=8 * LARGE_BYTES)
+    for step in steps:
+        if isinstance(step, tuple):
+            waiting.submit(step[0], frame(body=step[1]))
+        elif isinstance(step, str):
+            waiting.drop(step)
+        elif waiting:
+            serve(waiting)
+        assert waiting.bytes <= 8 * LARGE_BYTES + HEAD * len(waiting)
+    while waiting:
+        serve(waiting)
+    assert waiting.bytes == 0

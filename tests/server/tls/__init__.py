@@ -1,0 +1,1 @@
+"""TLS without sockets: contexts, suites, one connection, and handshakes that take turns."""

@@ -1,0 +1,128 @@
+"""How a run with several workers (``-n 4``) is dealt out: groups of tests that share what is costly, longest first.
+
+Tests of one file share its servers and so stay together, those of each mode by themselves; tests that share a Spark
+session are two groups; each scenario with brokers of its own is one; the comparison with Java is dealt out by its pairs
+of servers.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from interop.parity.scenarios import SCENARIOS
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
+    from xdist.workermanage import WorkerController
+
+PARITY = "interop/parity/"
+# Its tests share one Docker engine and its images.
+DOCKER = "interop/docker/"
+# Folders of scenarios with real brokers and clients, and the test of the golden bytes, which starts Java as they do.
+WITH_PROCESSES = (*(f"interop/{room}/" for room in ("messages", "brokers", "outages", "operating")), "interop/test_")
+# Its largest setup has nearly all scenarios; each part starts a Java name server.
+BASE_PARTS = 3
+# Files whose tests share a broker. Every other scenario has its own.
+WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
+# It runs Spark in processes of its own.
+WITH_A_CLUSTER = ("tests/pipeline/batch/test_cluster.py",)
+# The other tests of the audit take as long as all the rest, so they are two groups, by the names of their files: those
+# before this one, and those from it on. Two workers have a Spark session each; one that runs both groups has one.
+SECOND_HALF = "test_j"
+# Files whose tests are long and share nothing.
+EACH_ALONE = ("tests/sanitize/test_share.py",)
+# Of the workers so many at the most run scenarios with brokers, which wait for most of their time.
+WAITING_MAX = 2
+# What waits most comes first, so that the rest fills the gaps; and nothing long is left for the end.
+ORDER = (
+    *("tests/pipeline", DOCKER, "tests/sanitize"),
+    *("interop/operating/test_audit", "interop/messages/test_clients_grpc", "interop/messages/test_clients_acting"),
+    *(*WITH_PROCESSES, PARITY),
+    *("tests/soak", "tests/hostile", "tests/behaviour"),
+)
+# It measures how long honest peers wait for an answer, which is worth most when other tests leave the cores to it; its
+# modes do so one after the other.
+LAST_OF_ALL = "tests/hostile/test_adversary.py"
+MODE = re.compile(r"\[(reactors|asyncio)\b")
+LAST = re.compile(r"\[(.*)-(?:json|binary)-\d+\]$")
+
+
+def group_of(test: str) -> str:
+    """The group of a test by its id; a worker runs a group whole."""
+    path, _, name = test.partition("::")
+    if path.startswith(DOCKER):
+        return DOCKER
+    if path.startswith(PARITY):
+        return f"{PARITY} {_pair_of(test, name)}"
+    if path.startswith(WITH_PROCESSES):
+        return path if any(word in path for word in WITH_A_BROKER) else test
+    if path in EACH_ALONE:
+        return test
+    if path.startswith("tests/pipeline/") and path not in WITH_A_CLUSTER:
+        return "tests/pipeline" if PurePath(path).name < SECOND_HALF else "tests/pipeline, second half"
+    mode = MODE.search(name)
+    return f"{path} {mode[1]}" if mode and path != LAST_OF_ALL else path
+
+
+def _pair_of(test: str, name: str) -> str:
+    """The setup of the pair that plays it, and a part of those that the base setup plays."""
+    if name.startswith("test_both_programs"):
+        return "programs"
+    scenario = LAST.search(name)
+    setup = SCENARIOS[scenario[1]].setup if scenario else "base"
+    return f"base {zlib.crc32(test.encode()) % BASE_PARTS}" if setup == "base" else setup
+
+
+def in_order(tests: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """The tests by their groups, those first that take longest; of the rest the modes one after the other."""
+    return sorted(tests, key=lambda test: _rank(group_of(test.nodeid)))
+
+
+def _rank(group: str) -> tuple[int, str, str]:
+    place = next((place for place, start in enumerate(ORDER) if group.startswith(start)), len(ORDER))
+    place = len(ORDER) + 1 if group.startswith(LAST_OF_ALL) else place
+    return place, group.partition(" ")[2], group
+
+
+def sendable(value: object) -> object:
+    """The same with every text in it as UTF-8 can hold it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list | tuple):
+        return type(value)(map(sendable, value))
+    if isinstance(value, dict):
+        return {sendable(key): sendable(one) for key, one in value.items()}
+    return value
+
+
+def waits(group: str) -> bool:
+    """Whether it waits for other programs most of the time, and leaves the cores to other tests."""
+    return group.startswith("interop/") and not group.startswith(PARITY)
+
+
+def scheduler() -> type[LoadScopeScheduling]:
+    """xdist's own, which deals out groups, with these groups; only so many workers wait at once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Spreading(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+        def _assign_work_unit(self, node: WorkerController) -> None:
+            waiting = sum(map(self._is_waiting, self.assigned_work))
+            wanted = waiting < WAITING_MAX
+            group = next((one for one in self.workqueue if waits(one) == wanted), next(iter(self.workqueue)))
+            self.workqueue.move_to_end(group, last=False)
+            super()._assign_work_unit(node)
+
+        def _is_waiting(self, node: WorkerController) -> bool:
+            work = self.assigned_work[node].items()
+            return any(waits(group) and not all(tests.values()) for group, tests in work)
+
+    return Spreading
