@@ -15,7 +15,7 @@ INSTALL := $(PY) -m pip install -q --no-compile
 REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	p = tomllib.load(open("pyproject.toml", "rb")); \
 	[print(*functools.reduce(operator.getitem, a.split("."), p), sep="\n") for a in sys.argv[1:]]'
-MISSING_JAVA := $(PY) -c 'from interop.harness.maven import missing_tools; print(*missing_tools())'
+MISSING_JAVA := $(PY) -c 'from interop.harness.rocketmq.maven import missing_tools; print(*missing_tools())'
 SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from benchmarks import busy
 from benchmarks.failures import EXPECTED, reason
-from benchmarks.kinds import LABELS, Kind, all_kinds
-from benchmarks.machine import commit, facts
 from benchmarks.measuring import measure
 from benchmarks.parts.catalogue import PARTS
 from benchmarks.plan import FULL, QUICK, SMOKE
 from benchmarks.report import aims, costs, markdown, plots, store
 from benchmarks.report.store import Results
+from benchmarks.servers.kinds import LABELS, Kind, all_kinds
+from benchmarks.servers.machine import commit, facts
 
 NAMES = [part.name for part in PARTS]
 PLANS = {plan.name: plan for plan in (FULL, QUICK, SMOKE)}

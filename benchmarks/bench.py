@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.brokers import Brokers, Shape, with_brokers
 from benchmarks.failures import reason
-from benchmarks.kinds import Kind
-from benchmarks.load import Lookups, Paced, lookups, paced
+from benchmarks.loading.brokers import Brokers, Shape, with_brokers
+from benchmarks.loading.load import Lookups, Paced, lookups, paced
 from benchmarks.plan import Plan
-from benchmarks.process import resident_mb, settle
 from benchmarks.record import Cell, Record
-from benchmarks.running import Needs, Server, running
+from benchmarks.servers.kinds import Kind
+from benchmarks.servers.process import resident_mb, settle
+from benchmarks.servers.running import Needs, Server, running
 
 One = TypeVar("One")
 Found = dict[str, Brokers]

@@ -18,7 +18,7 @@ from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.brokers import Shape
+from benchmarks.loading.brokers import Shape
 from interop.harness import codes
 from interop.harness.wire import Client
 from tests.soak.live import LiveServer

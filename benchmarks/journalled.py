@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.load import lookups
+from benchmarks.loading.load import lookups
 from benchmarks.restart import register
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Client

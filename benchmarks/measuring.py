@@ -10,14 +10,14 @@ from pathlib import Path
 from benchmarks.bench import Bench
 from benchmarks.busy import Ticks, disturbed
 from benchmarks.failures import EXPECTED, reason
-from benchmarks.kinds import LABELS, Kind
-from benchmarks.machine import commit, load_average
 from benchmarks.parts.part import Part
 from benchmarks.plan import Plan
 from benchmarks.progress import Progress
 from benchmarks.record import Record
 from benchmarks.report import store
 from benchmarks.report.store import COMMIT, Results
+from benchmarks.servers.kinds import LABELS, Kind
+from benchmarks.servers.machine import commit, load_average
 
 
 def measure(parts: list[Part], plan: Plan, kinds: dict[str, Kind], results: Results) -> None:

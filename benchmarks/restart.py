@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.process import cpu_s, resident_mb, settle
-from benchmarks.registrations import broker_host, broker_name, plain_body, registration, topic
+from benchmarks.loading.registrations import broker_host, broker_name, plain_body, registration, topic
+from benchmarks.servers.process import cpu_s, resident_mb, settle
 from interop.harness import codes
 from interop.harness.payloads import data_version, dumps
 from interop.harness.servers import RocketnsServer

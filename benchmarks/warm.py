@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 from benchmarks.bench import Bench
-from benchmarks.brokers import send
 from benchmarks.failures import EXPECTED
-from benchmarks.load import lookups
+from benchmarks.loading.brokers import send
+from benchmarks.loading.load import lookups
+from benchmarks.loading.registrations import broker_host, plain_body, registration
 from benchmarks.plan import ENCODINGS, Plan
-from benchmarks.process import settle
 from benchmarks.record import Record
-from benchmarks.registrations import broker_host, plain_body, registration
-from benchmarks.running import Server
+from benchmarks.servers.process import settle
+from benchmarks.servers.running import Server
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
 

@@ -1,6 +1,7 @@
 """``python -m interop.capture [SCENARIO …]``: record the Java NameServer's answers to the script in tests/golden.
 
-Without a scenario, all are recorded; and some of them again with the libraries of 5.5.1 (`interop.harness.newest`).
+Without a scenario, all are recorded; and some of them again with the libraries of 5.5.1
+(`interop.harness.rocketmq.newest`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pathlib import Path
 from interop.golden import store
 from interop.golden.play import play
 from interop.golden.scenarios import SCENARIOS
-from interop.harness.java import CURRENT
-from interop.harness.maven import NEWEST, cache_folder, classpath
-from interop.harness.newest import name_server_classpath
+from interop.harness.rocketmq.java import CURRENT
+from interop.harness.rocketmq.maven import NEWEST, cache_folder, classpath
+from interop.harness.rocketmq.newest import name_server_classpath
 from interop.harness.servers import JavaNameServer
 
 COMMAND = "python -m interop.capture"

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from interop.docker.summary import docker_left_out, docker_seconds
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient, compiled, start_consumer, start_producer
-from interop.harness.java import CURRENT, OLD
-from interop.harness.keeping import keep
-from interop.harness.maven import classpath, missing_tools
 from interop.harness.ports import free_port
-from interop.harness.programs import Program, Start, started_programs
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.rocketmq.keeping import keep
+from interop.harness.rocketmq.maven import classpath, missing_tools
+from interop.harness.sending.clients import JavaClient, compiled, start_consumer, start_producer
+from interop.harness.sending.programs import Program, Start, started_programs
+from interop.harness.sending.table import MARK, ClientTable
 from interop.harness.servers import NameServer
-from interop.harness.table import MARK, ClientTable
 from interop.harness.views import have_registered
 
 SCENARIO_TIMEOUT_S = 600

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import FrameType
 
 from interop.harness import views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient, compiled, start_consumer, start_producer
-from interop.harness.java import CURRENT
-from interop.harness.maven import cache_folder, missing_tools
 from interop.harness.ports import free_port
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import CURRENT
+from interop.harness.rocketmq.maven import cache_folder, missing_tools
+from interop.harness.sending.clients import JavaClient, compiled, start_consumer, start_producer
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 

@@ -12,7 +12,7 @@ from interop.capture import record
 from interop.golden import store
 from interop.golden.newest import differences
 from interop.golden.scenarios import SCENARIOS
-from interop.harness.newest import name_server_classpath
+from interop.harness.rocketmq.newest import name_server_classpath
 
 
 def main(names: list[str]) -> int:

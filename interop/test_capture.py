@@ -6,8 +6,8 @@ from interop.capture import OF_NEWEST, record
 from interop.golden import store
 from interop.golden.newest import differences
 from interop.golden.scenarios import SCENARIOS
-from interop.harness.maven import NEWEST
-from interop.harness.newest import name_server_classpath
+from interop.harness.rocketmq.maven import NEWEST
+from interop.harness.rocketmq.newest import name_server_classpath
 
 # Hash order, an asynchronous unregistration and both dialects are the most likely to differ between two runs.
 SCENARIO = "static-topics"

@@ -7,15 +7,18 @@ import subprocess
 import sys
 from collections import OrderedDict
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from interop.harness import ports
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
+from tests.support.running import spreading
 from tests.support.running.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
 from tests.support.running.summary import Summary, cpu_s
 
 BROKERS = [f"interop/messages/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
+ROOT = Path(__file__).parents[1]
 OTHERS = ["tests/config/test_system.py::test_one", "tests/server/tls/test_tls.py::test_one"]
 
 
@@ -70,6 +73,22 @@ def test_the_audit_is_two_groups_that_come_first_and_its_cluster_is_one_of_its_o
     assert groups[4] not in groups[:4]
     others = {group_of(test) for test in (*BROKERS, *OTHERS)}
     assert set(sorted([*groups, *others], key=_rank)[:5]) == set(groups)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [*spreading.ORDER, *spreading.WITH_PROCESSES, *spreading.WITH_A_CLUSTER, *spreading.EACH_ALONE, LAST_OF_ALL],
+)
+def test_what_the_order_names_is_there(start: str) -> None:
+    assert any(ROOT.glob(f"{start.rstrip('/')}*")), f"{start} is not there: change tests/support/running/spreading.py"
+
+
+def test_each_scenario_with_real_brokers_is_one_that_waits() -> None:
+    """It would be dealt out by files otherwise, and more than two workers would wait at once."""
+    files = {file.relative_to(ROOT).as_posix() for file in ROOT.glob("interop/**/test_*.py")}
+    named = (spreading.PARITY, spreading.DOCKER, *spreading.WITH_PROCESSES)
+    assert files
+    assert not [file for file in files if not file.startswith(named)]
 
 
 def test_modes_of_a_file_are_groups_but_those_of_the_last_file_wait_for_each_other() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.admin import cpu, instructions, memory, storm
 from benchmarks.admin.page import page
 from benchmarks.admin.servers import OFF, ON
-from benchmarks.machine import commit, facts, load_average
+from benchmarks.servers.machine import commit, facts, load_average
 from interop.harness.ports import free_port
 
 RESULTS = Path(__file__).parents[1] / "results" / "admin"

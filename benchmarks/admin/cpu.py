@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.admin.servers import OFF, ON, pair, registered
-from benchmarks.brokers import Shape
-from benchmarks.load import lookups
+from benchmarks.loading.brokers import Shape
+from benchmarks.loading.load import lookups
 
 SHAPE = Shape(10, 1000, 4)
 CONNECTIONS, DEPTH = 32, 16

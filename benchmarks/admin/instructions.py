@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from benchmarks.admin.servers import CALLGRIND, registered, start
-from benchmarks.brokers import Shape
-from benchmarks.load import lookups
-from benchmarks.running import Server
+from benchmarks.loading.brokers import Shape
+from benchmarks.loading.load import lookups
+from benchmarks.servers.running import Server
 
 SHAPE = Shape(4, 2000, 4)
 ASKED = 5  # times each topic

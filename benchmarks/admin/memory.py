@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.admin.servers import pair, registered
-from benchmarks.brokers import Shape
-from benchmarks.process import resident_mb
+from benchmarks.loading.brokers import Shape
+from benchmarks.servers.process import resident_mb
 from tests.admin.http import Http
 
 SHAPE = Shape(100, 1000, 4)

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.brokers import Brokers, Shape
-from benchmarks.kinds import DEFAULT, Kind, Launch, all_kinds
-from benchmarks.running import Needs, Server
+from benchmarks.loading.brokers import Brokers, Shape
+from benchmarks.servers.kinds import DEFAULT, Kind, Launch, all_kinds
+from benchmarks.servers.running import Needs, Server
 from interop.harness.ports import free_port
 
 OFF, ON = "off", "on"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.admin.servers import pair, registered
-from benchmarks.brokers import Brokers
-from benchmarks.load import Paced, finish_paced, start_paced
+from benchmarks.loading.brokers import Brokers
+from benchmarks.loading.load import Paced, finish_paced, start_paced
 from benchmarks.parts.storm import JAVAS_RATE, LOOKUP_RATE, SHAPE, Storm
 from benchmarks.plan import FEW, MANY_TOPICS
-from benchmarks.process import cpu_s
+from benchmarks.servers.process import cpu_s
 from tests.admin.http import Http
 
 SCRAPERS, AGAIN_S = 1000, 0.01

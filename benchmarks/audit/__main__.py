@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.audit.engines import ENGINES
 from benchmarks.audit.watched import Watched
-from benchmarks.machine import commit, facts, load_average
+from benchmarks.servers.machine import commit, facts, load_average
 from rocketns.config import JournalConfig
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.audit.watched import Watched
-from benchmarks.machine import load_average
+from benchmarks.servers.machine import load_average
 
 
 def main() -> None:

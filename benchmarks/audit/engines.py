@@ -20,7 +20,7 @@ from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.session import spark_session
 from tests.pipeline.duck import divergence as duck_divergence
-from tests.pipeline.duck import state as duck_state
+from tests.pipeline.duck.history import state as duck_state
 from tests.pipeline.duck.ingest import select_events
 
 

@@ -5,6 +5,8 @@ A tenth of a fleet of 1.7 million records a day: 20 brokers, 500 topics, 3 name 
 session, so they do not pay for its start. The journal ends at midnight each night, which is too early to close the day.
 So a measured night reads two days, and the night before closed the others.
 With ``--folder`` the journal and what runs left of it stay there, so that a later call measures later nights.
+With ``--busy`` the fleet is smaller (12 brokers, 300 topics) and has some thirty faults a day.
+With ``--jobs`` no two jobs run at the same time, and a line for each night tells the CPU seconds of each job.
 """
 
 from __future__ import annotations
@@ -15,17 +17,19 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from rocketns.pipeline.batch import run as batch
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.cli.spark import LOCAL, QUIET
 from rocketns.pipeline.contract.times import DAY_US, exact_text
+from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.session import spark_session
 from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
 
@@ -48,6 +52,40 @@ def fleet(days: int) -> FleetSpec:
     return replace(FleetSpec.large(days * DAY_S), brokers=20, topics=500, groups=3, faults=faults)
 
 
+def busy_fleet(days: int) -> FleetSpec:
+    """A small fleet where much goes wrong."""
+    faults = (
+        Faults()
+        .times(1.5 * days)
+        ._replace(
+            restarts=days // 5, kills=days // 10, bursts=0, typos=0, corrupt_lines=0, holes=0, drops=0, hidden_changes=0
+        )
+    )
+    return replace(
+        FleetSpec.large(days * DAY_S), brokers=12, topics=300, heartbeat_s=60, groups=3, lookup_s=3600, faults=faults
+    )
+
+
+class Watched(Results):
+    """Results that tell what each job cost, where they are computed one after another. The time between two jobs counts
+    for the second one."""
+
+    costs: dict[str, float]
+    last = 0.0
+
+    def keep(self, name: str, frame: DataFrame) -> DataFrame:
+        kept = super().keep(name, frame)
+        now = cpu_seconds()
+        Watched.costs[name], Watched.last = now - Watched.last, now
+        return kept
+
+
+def one_by_one(*works: Callable[[], None]) -> None:
+    """In the place of ``batch.together``."""
+    for work in works:
+        work()
+
+
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit.nightly", description=__doc__)
@@ -55,17 +93,20 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=30, help="days of the journal (default: 30)")
     parser.add_argument("--folder", type=Path, help="keep the journal and the results there")
     parser.add_argument("--whole", action="store_true", help="measure a run over everything too")
+    parser.add_argument("--busy", action="store_true", help="a smaller fleet with some thirty faults a day")
+    parser.add_argument("--jobs", action="store_true", help="tell what each job costs")
     options = parser.parse_args()
+    if options.jobs:
+        batch.together, batch.Results = one_by_one, Watched  # type: ignore[misc]
     nights = sorted(set(options.nights))
     with tempfile.TemporaryDirectory(prefix="rocketns-nightly-") as name:
         folder = options.folder or Path(name)
-        spec = written(folder, options.days)
+        spec = written(folder, (busy_fleet if options.busy else fleet)(options.days), options.days)
         measured(folder, spec, nights, whole=options.whole)
 
 
-def written(folder: Path, days: int) -> FleetSpec:
+def written(folder: Path, spec: FleetSpec, days: int) -> FleetSpec:
     """The fleet whose journal is in the folder, after this call at the latest."""
-    spec = fleet(days)
     if not (folder / "all").exists():
         truth = make_fleet(spec, folder / "new", _say)
         records = sum(server["records"] for server in truth["name_servers"])
@@ -100,6 +141,7 @@ def bring(every: Path, journal: Path, spec: FleetSpec, days: int) -> None:
 def run(spark: SparkSession, journal: Path, out: Path, *, whole: bool = False) -> Cost:
     """One audit in this process."""
     cpu, began = cpu_seconds(), time.monotonic()
+    Watched.costs, Watched.last = {}, cpu
     audit(spark, Request(str(journal), str(out), whole=whole), _say)
     return Cost(cpu_seconds() - cpu, time.monotonic() - began)
 
@@ -113,6 +155,9 @@ def cpu_seconds() -> float:
 
 def _tell(night: int, closed: int, cost: Cost) -> None:
     print(f"| {night} | {closed} | {cost.cpu:.0f} | {cost.wall:.0f} |", flush=True)
+    if Watched.costs:
+        told = Watched.costs | {"the rest": cost.cpu - sum(Watched.costs.values())}
+        print(", ".join(f"{name} {cpu:.1f}" for name, cpu in told.items()), flush=True)
 
 
 def _say(text: str) -> None:

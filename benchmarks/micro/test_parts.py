@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benchmarks.brokers import Shape
+from benchmarks.loading.brokers import Shape
+from benchmarks.loading.registrations import registration, topic
 from benchmarks.plan import BROKERS, MANY_TOPICS, TOPICS, WIDTH
-from benchmarks.registrations import registration, topic
 from interop.harness import codes
 from interop.harness.payloads import compressed_body, data_version, register_body, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header

@@ -8,15 +8,15 @@ from functools import partial
 from statistics import median
 
 from benchmarks.bench import Bench, having, measure_lookups, measure_paced
-from benchmarks.brokers import Brokers
 from benchmarks.failures import CellFailed
-from benchmarks.kinds import DEFAULT, REACTORS_1
-from benchmarks.load import lookups
+from benchmarks.loading.brokers import Brokers
+from benchmarks.loading.load import lookups
 from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import DEPTHS, FEW, LOADS, MANY, TOPICS, Plan
 from benchmarks.record import Cell, Record
-from benchmarks.running import Server
+from benchmarks.servers.kinds import DEFAULT, REACTORS_1
+from benchmarks.servers.running import Server
 from benchmarks.warm import warm_lookups
 
 CALIBRATIONS = 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.bench import Bench, add_memory, having, measure_lookups
-from benchmarks.brokers import Brokers, Shape
-from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.loading.brokers import Brokers, Shape
 from benchmarks.parts.part import Part
 from benchmarks.plan import BROKERS, DEPTHS, ENCODINGS, FEW, MANY, TOPICS, WIDTH, Plan
 from benchmarks.record import Cell, Record
+from benchmarks.servers.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.warm import warm_lookups
 
 SHAPE = Shape(BROKERS, TOPICS, WIDTH)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench, failing, having
-from benchmarks.brokers import Shape, with_brokers
-from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, RUST
-from benchmarks.load import lookups
+from benchmarks.loading.brokers import Shape, with_brokers
+from benchmarks.loading.load import lookups
 from benchmarks.parts.part import Part
 from benchmarks.plan import BROKERS, ENCODINGS, FEW, WIDTH, Plan
-from benchmarks.process import resident_mb
 from benchmarks.record import Record
-from benchmarks.running import Needs, running
+from benchmarks.servers.kinds import ASYNCIO, DEFAULT, JAVAS, RUST
+from benchmarks.servers.process import resident_mb
+from benchmarks.servers.running import Needs, running
 
 
 def name(topics: int) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.bench import Bench, having, measure_paced
-from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import CLIENT_TOPICS, CLIENTS, CLIENTS_RATE, FEW, MANY, POLL_EVERY_S, TOPICS, Plan
 from benchmarks.record import Record
+from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.warm import warm_lookups
 
 CELLS = [(connections, round(CLIENTS_RATE)) for connections in (FEW, MANY)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.bench import Bench
-from benchmarks.brokers import Brokers
-from benchmarks.kinds import DEFAULT, REACTORS_1, REACTORS_2
-from benchmarks.load import bulk
+from benchmarks.loading.brokers import Brokers
+from benchmarks.loading.load import bulk
 from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, TOPICS, Plan
-from benchmarks.process import cpu_s, settle, thread_cpu_s
 from benchmarks.record import Cell, Record
+from benchmarks.servers.kinds import DEFAULT, REACTORS_1, REACTORS_2
+from benchmarks.servers.process import cpu_s, settle, thread_cpu_s
 
 DEPTH = 256
 WHAT = f"route lookup, {FEW} connections, {DEPTH} outstanding, saturating"

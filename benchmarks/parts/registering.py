@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench
-from benchmarks.brokers import send
 from benchmarks.failures import CellFailed
-from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.loading.brokers import send
+from benchmarks.loading.registrations import MANY_BROKER, ManyTopics
 from benchmarks.parts.part import Part
 from benchmarks.plan import MANY_TOPICS, Plan
-from benchmarks.process import Spent, resident_mb
 from benchmarks.record import Cell, Record, quantile
-from benchmarks.registrations import MANY_BROKER, ManyTopics
-from benchmarks.running import Needs, Server, running
+from benchmarks.servers.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.process import Spent, resident_mb
+from benchmarks.servers.running import Needs, Server, running
 from benchmarks.warm import is_warm, said, wait_until_gone
 
 MEMORY = f"resident memory with one broker's {MANY_TOPICS:,} topics"

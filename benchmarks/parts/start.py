@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from benchmarks.bench import Bench
-from benchmarks.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.parts.part import Part
 from benchmarks.plan import Plan
-from benchmarks.process import cpu_s, resident_mb
 from benchmarks.record import Record
-from benchmarks.running import Needs, Server
+from benchmarks.servers.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.process import cpu_s, resident_mb
+from benchmarks.servers.running import Needs, Server
 
 WHAT = "start to first answer"
 MEMORY = "resident memory after the first answer"

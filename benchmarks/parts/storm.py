@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from subprocess import Popen
 
 from benchmarks.bench import Bench, add_delays, having
-from benchmarks.brokers import Brokers, Shape, send
-from benchmarks.cores import apart, pin
-from benchmarks.kinds import DEFAULT, JAVAS, RUST
-from benchmarks.load import Paced, finish_paced, start_paced
+from benchmarks.loading.brokers import Brokers, Shape, send
+from benchmarks.loading.load import Paced, finish_paced, start_paced
+from benchmarks.loading.registrations import broker_host, broker_name, plain_body, registration
 from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, MANY_TOPICS, Plan
-from benchmarks.process import cpu_s, settle
 from benchmarks.record import Cell, Record
-from benchmarks.registrations import broker_host, broker_name, plain_body, registration
-from benchmarks.running import Server
+from benchmarks.servers.cores import apart, pin
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST
+from benchmarks.servers.process import cpu_s, settle
+from benchmarks.servers.running import Server
 from benchmarks.warm import is_warm, said, warm_lookups
 
 BROKERS, VERSIONS, CHANGED_EVERY = 10, 3, 100

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.kinds import DEFAULT, JAVAS, REACTORS_1, REACTORS_2, RUST, C
-from benchmarks.parts import default, lookups, reactors, registering, start, storm, wide
+from benchmarks.parts import default, lookups, reactors, registering, start, storm
+from benchmarks.parts.growing import wide
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import FEW, FULL, TOPICS
 from benchmarks.record import Record
 from benchmarks.report.figures import NONE, best, best_java, figure, quartiles, spread, table
 from benchmarks.report.store import Results
+from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, REACTORS_2, RUST, C
 
 ROCKETNS = (DEFAULT,)
 # "Never worse by more than 3 %", as a ratio of costs or of throughput.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, REACTORS_1, RUST, C
-from benchmarks.parts import lookups, paced, registering, start, storm, topics, wide
+from benchmarks.parts import lookups, paced, registering, start, storm
+from benchmarks.parts.growing import topics, wide
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import CLIENTS, FEW, FULL, MANY, TOPICS
 from benchmarks.record import Row
@@ -16,6 +16,7 @@ from benchmarks.report import markdown
 from benchmarks.report.aims import AIMS, UNMEASURED, YES
 from benchmarks.report.figures import best_java, figure, table, times_better
 from benchmarks.report.store import MixedRun, Results
+from benchmarks.servers.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, REACTORS_1, RUST, C
 
 PAGE = Path(__file__).parents[2] / "docs" / "costs.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"

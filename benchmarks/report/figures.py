@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.kinds import JAVAS
 from benchmarks.record import Row, quantile
+from benchmarks.servers.kinds import JAVAS
 
 NONE = "-"
 

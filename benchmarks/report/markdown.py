@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.kinds import DEFAULT, JAVAS, LABELS, RUST, C
 from benchmarks.parts.catalogue import PARTS
 from benchmarks.record import Record, Row
 from benchmarks.report.aims import aims_table
 from benchmarks.report.figures import best_java, figure, spread, table, times_better, times_the_cost
 from benchmarks.report.store import FOLDER, Results
+from benchmarks.servers.kinds import DEFAULT, JAVAS, LABELS, RUST, C
 
 INTRODUCTION = """\
 Made by `make bench` (`python -m benchmarks`): one command, one commit, one run. All servers and the load generator run

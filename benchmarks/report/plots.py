@@ -6,7 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.kinds import (
+from benchmarks.parts import lookups, paced, registering, storm
+from benchmarks.parts.growing import connections, topics
+from benchmarks.plan import CLIENTS, DEPTHS, ENCODINGS, FEW, Plan
+from benchmarks.record import Record
+from benchmarks.report.figures import figure
+from benchmarks.report.store import FOLDER, Results
+from benchmarks.servers.kinds import (
     ASYNCIO,
     DEFAULT,
     JAVA,
@@ -18,11 +24,6 @@ from benchmarks.kinds import (
     RUST,
     C,
 )
-from benchmarks.parts import connections, lookups, paced, registering, storm, topics
-from benchmarks.plan import CLIENTS, DEPTHS, ENCODINGS, FEW, Plan
-from benchmarks.record import Record
-from benchmarks.report.figures import figure
-from benchmarks.report.store import FOLDER, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient, start_consumer, start_producer
 from interop.harness.ports import free_port
 from interop.harness.relay import Relay
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.clients import JavaClient, start_consumer, start_producer
 from interop.harness.servers import RocketnsServer
 from interop.harness.topics import QUEUES
 from interop.harness.views import have_registered

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from interop.harness.clients import JavaClient
+from interop.harness.sending.clients import JavaClient
 
 Queues = frozenset[str]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from interop.harness import views
-from interop.harness.brokers import REGISTRATION_PERIOD_S, Broker
+from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from interop.harness import views
-from interop.harness.brokers import Broker
-from interop.harness.clients import start_consumer, start_producer
-from interop.harness.flow import assert_each_arrives_once
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.clients import start_consumer, start_producer
+from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
 from tests.behaviour.process.test_listening_addresses import IPV6, has_ipv6
 

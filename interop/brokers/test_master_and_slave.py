@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from interop.harness import views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.clients import JavaClient
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 

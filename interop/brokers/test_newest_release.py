@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from interop.harness import codes, views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient
-from interop.harness.flow import assert_each_arrives_once
-from interop.harness.maven import NEWEST, classpath
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.maven import NEWEST, classpath
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
 
 TOPIC, MESSAGES = "Newest", 100

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.brokers import REGISTRATION_PERIOD_S, Broker
-from interop.harness.java import CURRENT, OLD
 from interop.harness.relay import Relay
+from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
+from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.servers import NameServer
 from interop.harness.views import have_registered
 from interop.harness.wire import eventually

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from interop.docker.engine import CommandFailed, Engine, NoEngine
-from interop.harness.maven import alone, cache_folder
+from interop.harness.rocketmq.maven import alone, cache_folder
 
 TAG = "rocketns-test/debian"
 BOOTSTRAP_TIMEOUT_S = 400.0

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interop.docker.engine import Engine
-from interop.harness.clients import compiled
-from interop.harness.java import CURRENT
-from interop.harness.maven import classpath
+from interop.harness.rocketmq.java import CURRENT
+from interop.harness.rocketmq.maven import classpath
+from interop.harness.sending.clients import compiled
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent

@@ -6,8 +6,8 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from interop.docker.announcing import announce
 from interop.docker.containers import Container
+from interop.docker.deployments.announcing import announce
 from interop.harness import codes
 from tests.behaviour import views
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from interop.docker.announcing import assert_registers_and_finds
 from interop.docker.containers import Container
+from interop.docker.deployments.announcing import assert_registers_and_finds
 from interop.docker.images import Images
 
 # Where the official chart mounts the configuration, read only.

@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 
-from interop.docker import clients
 from interop.docker.containers import Container
+from interop.docker.deployments import clients
+from interop.docker.deployments.projects import Project
 from interop.docker.images import Images
-from interop.docker.projects import Project
 from interop.harness import views
 from interop.harness.wire import Client, eventually
 from tests.behaviour import calls

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from interop.harness import maven
-from interop.harness.archive import sharing
 from interop.harness.process import Process
+from interop.harness.rocketmq import maven
+from interop.harness.rocketmq.archive import sharing
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client
 
@@ -111,7 +111,7 @@ MODES: tuple[type[RocketnsServer], ...] = (ReactorServer, AsyncioServer)
 
 
 class JavaNameServer(NameServer):
-    """The Java NameServer of Apache RocketMQ, from the jars of ``interop.harness.maven``."""
+    """The Java NameServer of Apache RocketMQ, from the jars of ``interop.harness.rocketmq.maven``."""
 
     kind = "java"
 

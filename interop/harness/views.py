@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interop.harness import codes
-from interop.harness.brokers import Broker
+from interop.harness.rocketmq.brokers import Broker
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 from tests.behaviour import views

@@ -10,16 +10,16 @@ import pytest
 
 from interop.conftest import name_server_list
 from interop.harness import views
-from interop.harness.brokers import Broker
 from interop.harness.ports import free_port
-from interop.harness.programs import (
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.proxy import Proxy, proxy_jars
+from interop.harness.sending.programs import (
     NPM_INSTALL,
     PIP_INSTALL,
     Program,
     Start,
     assert_program_sends_and_receives,
 )
-from interop.harness.proxy import Proxy, proxy_jars
 from interop.harness.servers import NameServer
 
 SHOWN = "ordinary messages through the 5.5.0 proxy in cluster mode"

@@ -10,9 +10,9 @@ import pytest
 
 from interop.conftest import name_server_list
 from interop.harness import views
-from interop.harness.brokers import Broker
 from interop.harness.ports import free_port
-from interop.harness.programs import (
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.programs import (
     NPM_INSTALL,
     PIP_INSTALL,
     Program,

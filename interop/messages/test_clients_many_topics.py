@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from interop.harness import views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient
-from interop.harness.flow import assert_each_arrives_once
-from interop.harness.java import CURRENT, OLD
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
 from interop.harness.topics import QUEUES
 from interop.harness.wire import Client

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from interop.harness import views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient
-from interop.harness.flow import assert_each_arrives_once
-from interop.harness.java import CURRENT
 from interop.harness.ports import free_port
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import CURRENT
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 from tests.support.certificates import Files, authority

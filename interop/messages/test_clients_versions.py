@@ -9,12 +9,12 @@ import pytest
 
 from interop.conftest import name_server_list
 from interop.harness import views
-from interop.harness.admin import Admin
-from interop.harness.brokers import CLUSTER, Broker
-from interop.harness.clients import JavaClient
-from interop.harness.flow import assert_each_arrives_once
-from interop.harness.java import CURRENT, OLD
-from interop.harness.maven import classpath
+from interop.harness.rocketmq.admin import Admin
+from interop.harness.rocketmq.brokers import CLUSTER, Broker
+from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.rocketmq.maven import classpath
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
 from interop.harness.topics import stored
 

@@ -10,11 +10,11 @@ import pytest
 
 from interop.conftest import name_server_list
 from interop.harness import views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient, start_consumer, start_producer
-from interop.harness.java import CURRENT
 from interop.harness.ports import free_port
-from interop.harness.programs import Program, Start
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import CURRENT
+from interop.harness.sending.clients import JavaClient, start_consumer, start_producer
+from interop.harness.sending.programs import Program, Start
 from interop.harness.servers import NameServer, ReactorServer
 from interop.messages.test_clients_languages import GO, RUST
 

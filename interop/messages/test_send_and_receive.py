@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from interop.harness import views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient
-from interop.harness.java import CURRENT, OLD
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.sending.clients import JavaClient
 from interop.harness.servers import NameServer
 
 MESSAGES = 1000

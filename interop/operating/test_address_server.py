@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from interop.harness import views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient
-from interop.harness.java import Java
 from interop.harness.ports import free_port
-from interop.harness.programs import Start, assert_program_sends_and_receives
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import Java
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.programs import Start, assert_program_sends_and_receives
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 from interop.messages.test_clients_languages import GO

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes, views
-from interop.harness.brokers import Broker
 from interop.harness.ports import free_port
 from interop.harness.relay import Relay
+from interop.harness.rocketmq.brokers import Broker
 from interop.harness.servers import JavaNameServer, ReactorServer
 from interop.harness.wire import eventually
 from interop.operating.watching import DISAGREE, Eyes, Watched, is_calm

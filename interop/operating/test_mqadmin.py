@@ -11,9 +11,9 @@ import pytest
 
 from interop.conftest import name_server_list
 from interop.harness import views
-from interop.harness.admin import Admin
-from interop.harness.brokers import CLUSTER, Broker
 from interop.harness.ports import free_port
+from interop.harness.rocketmq.admin import Admin
+from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 

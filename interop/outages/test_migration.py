@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes, views
-from interop.harness.brokers import REGISTRATION_PERIOD_S, Broker
-from interop.harness.clients import JavaClient
-from interop.harness.flow import stop_and_check
 from interop.harness.ports import free_port
+from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.flow import stop_and_check
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import eventually
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from interop.harness import views
-from interop.harness.brokers import REGISTRATION_PERIOD_S, Broker
-from interop.harness.clients import JavaClient
-from interop.harness.flow import stop_and_check
+from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.flow import stop_and_check
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 

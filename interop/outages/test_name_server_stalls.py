@@ -10,7 +10,7 @@ from pathlib import Path
 
 from interop.brokers.test_broker_leaves import QUICK_EXPIRY
 from interop.harness import views
-from interop.harness.brokers import Broker
+from interop.harness.rocketmq.brokers import Broker
 from interop.harness.servers import JavaNameServer, NameServer
 from tests.behaviour.views import perms
 

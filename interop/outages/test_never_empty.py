@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes, views
-from interop.harness.brokers import Broker
-from interop.harness.clients import JavaClient, start_consumer, start_producer
-from interop.harness.clients import start as start_client
 from interop.harness.ports import free_port
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.clients import JavaClient, start_consumer, start_producer
+from interop.harness.sending.clients import start as start_client
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client, eventually

@@ -12,12 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from interop.parity import sequences
+from interop.parity.comparing.playing import play_until_seen
+from interop.parity.generated import sequences
 from interop.parity.language import JSON_513, Form, Scenario
-from interop.parity.pair import Pair
-from interop.parity.playing import play_until_seen
+from interop.parity.pairs.pair import Pair
+from interop.parity.pairs.setups import SETUPS
 from interop.parity.scenarios import cases
-from interop.parity.setups import SETUPS
 
 Case = tuple[Scenario, Form]
 

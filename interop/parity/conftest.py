@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from interop.parity.pair import Pair
-from interop.parity.setups import SETUPS
+from interop.parity.pairs.pair import Pair
+from interop.parity.pairs.setups import SETUPS
 
 PairOf = Callable[[str], Pair]
 

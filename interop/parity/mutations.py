@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from interop.golden.compare import split
 from interop.harness.wire import Client, frame
 from interop.parity.language import JSON_513, Form
-from interop.parity.side import CLOSED, SILENT, Outcome, Side
+from interop.parity.pairs.side import CLOSED, SILENT, Outcome, Side
 
 Edit = Callable[[bytes], bytes]
 JSON_400 = Form(False, 400)

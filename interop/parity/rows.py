@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from interop.parity.pairs.starts import STARTS
 from interop.parity.scenarios import SCENARIOS
-from interop.parity.starts import STARTS
 
 
 def compared() -> dict[str, list[str]]:

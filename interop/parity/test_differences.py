@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from interop.parity.differences import PARTS, Listed, listed, shows
+from interop.parity.comparing.differences import PARTS, Listed, listed, shows
+from interop.parity.pairs.starts import STARTS
 from interop.parity.scenarios import SCENARIOS
-from interop.parity.starts import STARTS
 
 BY_NAME = {name: shows(scenario) for name, scenario in SCENARIOS.items()} | {
     start.name: {start.differs} - {""} for start in STARTS

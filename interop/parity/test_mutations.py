@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from interop.parity.comparing.differences import seen, shows
+from interop.parity.comparing.playing import play
 from interop.parity.conftest import PairOf
-from interop.parity.differences import seen, shows
 from interop.parity.mutations import MUTATIONS, RESTORED, Mutation, Tampered
-from interop.parity.playing import play
 from interop.parity.scenarios import SCENARIOS
 
 UNHARMED = Mutation("nothing", "zones")

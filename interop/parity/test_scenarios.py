@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from interop.parity import starts
+from interop.parity.comparing.perform import TooLate
+from interop.parity.comparing.playing import PLAYS_MAX, play_in_time, play_until_seen, shown
 from interop.parity.conftest import PairOf
 from interop.parity.language import JSON_513, Form, InTime, Scenario
-from interop.parity.perform import TooLate
-from interop.parity.playing import PLAYS_MAX, play_in_time, play_until_seen, shown
+from interop.parity.pairs import starts
+from interop.parity.pairs.starts import STARTS, Start
 from interop.parity.scenarios import cases
-from interop.parity.starts import STARTS, Start
 
 CASES = cases()
 

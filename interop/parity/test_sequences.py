@@ -7,16 +7,16 @@ import random
 
 import pytest
 
-from interop.parity import sequences
+from interop.parity.comparing.play import Difference
+from interop.parity.comparing.playing import play
 from interop.parity.conftest import PairOf
+from interop.parity.generated import sequences
+from interop.parity.generated.sequences import ODD_SEEDS, SEEDS, STEPS, as_text, from_text
+from interop.parity.generated.shrink import shrink
 from interop.parity.language import JSON_513
 from interop.parity.mutations import MUTATIONS, Tampered
-from interop.parity.pair import Pair
-from interop.parity.play import Difference
-from interop.parity.playing import play
-from interop.parity.sequences import ODD_SEEDS, SEEDS, STEPS, as_text, from_text
-from interop.parity.shrink import shrink
-from interop.parity.side import Side
+from interop.parity.pairs.pair import Pair
+from interop.parity.pairs.side import Side
 
 TRIES_MAX = 60
 # Where all tests run, the others wait for it.

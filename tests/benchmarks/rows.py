@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.kinds import DEFAULT, JAVA
 from benchmarks.parts import paced
 from benchmarks.record import Record, Row
 from benchmarks.report.store import COMMIT, Results
+from benchmarks.servers.kinds import DEFAULT, JAVA
 
 WHAT = paced.name(*paced.CELLS[0])
 

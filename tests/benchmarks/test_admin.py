@@ -9,7 +9,7 @@ import pytest
 from benchmarks.admin import memory
 from benchmarks.admin.cpu import interval
 from benchmarks.admin.page import page
-from benchmarks.brokers import Shape
+from benchmarks.loading.brokers import Shape
 
 RESULT = {
     "when": "now", "machine": {"command": "c", "commit": "x", "cores": 2, "processor": "p", "Python": "3",

@@ -10,13 +10,13 @@ import pytest
 import benchmarks.__main__ as program
 from benchmarks import busy as busy_module
 from benchmarks.busy import Machine, Ticks, disturbed
-from benchmarks.kinds import DEFAULT, JAVA
 from benchmarks.parts.part import Part
 from benchmarks.plan import FULL, Plan
 from benchmarks.record import Row
 from benchmarks.report import costs, markdown, plots, store
 from benchmarks.report.markdown import text
 from benchmarks.report.store import Results
+from benchmarks.servers.kinds import DEFAULT, JAVA
 from tests.benchmarks.rows import WHAT, record
 
 QUIET = Machine(load=0.3, cores=2, others=0.01, steal=0.0, got=0.99)

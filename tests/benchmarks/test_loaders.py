@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import load
 from benchmarks.failures import CellFailed
-from benchmarks.kinds import C, all_kinds
-from benchmarks.running import Needs, Server
+from benchmarks.loading import load
+from benchmarks.servers.kinds import C, all_kinds
+from benchmarks.servers.running import Needs, Server
 from interop.harness import codes
 from interop.harness.wire import Client, frame, json_header
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.kinds import DEFAULT, JAVA_SCRIPT, RUST
 from benchmarks.record import Row
 from benchmarks.report import costs
 from benchmarks.report.costs import HEAD, LINES, behind, section
 from benchmarks.report.markdown import text
+from benchmarks.servers.kinds import DEFAULT, JAVA_SCRIPT, RUST
 from tests.benchmarks.rows import WHAT, record, results
 
 

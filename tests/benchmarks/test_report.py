@@ -7,15 +7,15 @@ import json
 import pytest
 
 from benchmarks.failures import CellFailed
-from benchmarks.kinds import DEFAULT, JAVA, C
+from benchmarks.loading.registrations import plain_body, spread
 from benchmarks.record import Record, Row
-from benchmarks.registrations import plain_body, spread
 from benchmarks.report import costs
 from benchmarks.report.aims import AIMS
 from benchmarks.report.figures import figure, times_better, times_the_cost
 from benchmarks.report.figures import spread as spread_text
 from benchmarks.report.markdown import text
 from benchmarks.report.store import Results
+from benchmarks.servers.kinds import DEFAULT, JAVA, C
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import pytest
 
 from benchmarks import measuring
 from benchmarks.bench import Bench
-from benchmarks.kinds import DEFAULT
 from benchmarks.parts.part import Part
 from benchmarks.plan import SMOKE
 from benchmarks.record import Record
 from benchmarks.report import costs, store
 from benchmarks.report.store import MixedRun, Results, name_of
+from benchmarks.servers.kinds import DEFAULT
 from tests.benchmarks.rows import record, results
 
 PAGE = f"# top\n{costs.BEGIN}\nold\n{costs.END}\nrest\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, JAVAS
 from benchmarks.parts import default, registering, storm
 from benchmarks.parts.catalogue import PARTS
 from benchmarks.plan import FULL, QUICK
@@ -13,6 +12,7 @@ from benchmarks.report.aims import AIMS, Aim, aims_table
 from benchmarks.report.figures import quartiles
 from benchmarks.report.markdown import ratio
 from benchmarks.report.store import Results
+from benchmarks.servers.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, JAVAS
 
 AT_LEAST = Aim("", "part", "lookup", "CPU µs", 2.0, JAVAS, (DEFAULT,), at_least=True)
 AT_MOST = Aim("", "part", "lookup", "MB", 40, (DEFAULT,))

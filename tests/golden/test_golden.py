@@ -17,7 +17,7 @@ from interop.golden.scenarios import SCENARIOS
 from interop.golden.steps import Step
 from interop.golden.tokens import parse, sort_at, write
 from interop.harness import codes
-from interop.harness.maven import NEWEST
+from interop.harness.rocketmq.maven import NEWEST
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, decode_binary_header
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.maven import alone, cache_folder, jars, missing_tools
+from interop.harness.rocketmq.maven import alone, cache_folder, jars, missing_tools
 
 VERSION = "0.0.21"  # of the library; it has helm 3.21.0
 GROUP = "com.marcnuri.helm-java"

@@ -17,6 +17,7 @@ from rocketns.pipeline.contract.earlier import Earlier
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.times import DAY_US, HOUR_US, exact_text
 from rocketns.pipeline.jobs.earlier.keeping import Closing, kept
+from rocketns.pipeline.jobs.earlier.settled import finished
 from rocketns.pipeline.jobs.earlier.tallies import HOW, NEVER
 from rocketns.pipeline.jobs.history.clockdays import Clock, Clocks, chained
 from rocketns.pipeline.storage import earlier as storage
@@ -90,15 +91,17 @@ def close(inputs: Inputs, before: Before, out: Folder, days: Mapping[str, str], 
     stray = None
     if any(ends[dt].last >= observation.t1 for dt in closed if dt in ends):
         stray = _first_after(inputs["corrected"].where(ended), observation.t1)
+    settled = finished(inputs["key_windows"], inputs["topic_segments"], closing.day, inputs["min_window_us"])
     storage.write(
         out,
-        kept(inputs["events"], inputs["base"], tallies, closing, observation),
+        kept(inputs["events"], inputs["base"], tallies, closing, observation) | settled,
         day=closing.day,
         days={dt: days[dt] for dt in closed},
         t0=observation.t0,
         last=(last and last[0]) or 0,
         stray_from=_earliest(before, stray),
         clocks=chained([row.asDict() for row in inputs["estimates"].where(ended).collect()], before.clocks),
+        mark=inputs["marks"][closing.day],
     )
 
 

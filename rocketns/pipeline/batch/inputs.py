@@ -18,7 +18,8 @@ from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.jobs.departures import first_heard
 from rocketns.pipeline.jobs.earlier.keeping import edge_of
-from rocketns.pipeline.jobs.earlier.tallies import callers, counts, covered, gaps, hours
+from rocketns.pipeline.jobs.earlier.settled import PAST, Settled, marks, settled
+from rocketns.pipeline.jobs.earlier.tallies import NEVER, callers, counts, covered, gaps, hours
 from rocketns.pipeline.jobs.fleet.census import asked
 from rocketns.pipeline.jobs.fleet.growth import sizes
 from rocketns.pipeline.jobs.history.clocks import corrected, estimates
@@ -113,6 +114,18 @@ class Inputs:
         """The rows of the days that are not closed, and of closed ones."""
         return self._results.hold(found).unionByName(self["earlier"].frames[name])
 
+    def marks(self) -> dict[str, str]:
+        """Of the last closed day, and of the last one that this run closes."""
+        days = sorted({self["earlier"].day, self["closing"].day} - {NEVER})
+        tables = {name: self[name] for name in (*PAST, "clock_days")}
+        return marks(tables, days, self["min_window_us"]) if days else {}
+
+    def settled(self) -> Settled | None:
+        earlier = self["earlier"]
+        if earlier.day == NEVER or self["marks"][earlier.day] != earlier.mark:
+            return None
+        return settled(earlier, self["ns_uptime"], self["min_window_us"])
+
     def asked(self) -> DataFrame:
         return self._results.cut(asked(self["callers"]))
 
@@ -127,11 +140,12 @@ class Inputs:
 
 
 # Those of MAKERS that are steps to others, and no job asks for.
-STEPS = ("corrected", "new_events", "lookups")
+STEPS = ("corrected", "new_events", "lookups", "marks")
 MAKERS: Mapping[str, Callable[[Inputs], Any]] = {
     name: getattr(Inputs, name)
     for name in (
         *STEPS, "estimates", "events", "base", "gaps", "counts", "callers", "hours", "covered", "heard", "asked",
+        "settled",
         "sizes", "system_topics", "read_segments",
     )
 }  # fmt: skip

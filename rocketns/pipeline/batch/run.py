@@ -118,7 +118,10 @@ def computed(
     inputs = Inputs(results, begun.events, files, begun.observation, {**begun.given, "closing": Closing(closing)})
     for lanes in PHASES[1:]:
         run_phase(lanes, inputs, results, say)
-    if closing > begun.before.earlier.day:
+    known = begun.before.earlier.day
+    if known != NEVER and inputs["settled"] is None:
+        say(f"what is known of the days up to {known} has changed, so their windows were computed again")
+    if closing > known:
         say(f"keeping what later runs need of the days up to {closing}")
         close(inputs, begun.before, out, days, ends)
     return begun.observation

@@ -22,7 +22,7 @@ JOBS = (
         schema.KEY_WINDOWS, "divergence.key_windows",
         (
             "topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep", "topic_doubts",
-            "clock_days", "system_topics",
+            "clock_days", "system_topics", "settled",
         ),
         "divergence", "divergence", meanings.WINDOWS, (LOST_LAST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
     ),
@@ -35,7 +35,7 @@ JOBS = (
     Job(
         "topic_segments", "a stretch of a topic's windows in which no view changes",
         schema.TOPIC_SEGMENTS, "divergence.topic_segments",
-        ("topic_intervals", "ns_uptime", "key_windows", "observation", "keep"),
+        ("topic_intervals", "ns_uptime", "key_windows", "observation", "keep", "settled"),
         "divergence", "divergence", meanings.SEGMENTS,
     ),
     Job(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.frames import columns, frame_of
-from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.contract.schema import EVENTS, KEY_WINDOWS, TOPIC_SEGMENTS
 
 # A stretch of one boot's records without a missing number, as far as one day's folder holds them: first and last
 # number, their times, and the smallest and largest time; start and stop records in it.
@@ -36,18 +36,23 @@ HOURS = columns("topic:string hour:long miss:long n:long ns:strings closed:boole
 COVERED = columns("ns:string hour:long first:long last:long closed:boolean")
 # The first heartbeat of a broker and id at a name server (by) after the departure that began at d1.
 HEARD = columns("cluster:string broker:string by:string bid:int d1:long ts:long closed:boolean")
+# Topics with a window that is open when those of others are settled, and when the first window began that it overlaps.
+CUTS = columns("topic:string cut:long")
 
 FRAMES = {
     "events": EVENTS, "runs": RUNS, "snapshot_parts": SNAPSHOT_PARTS, "gaps": GAPS, "counts": COUNTS,
     "callers": CALLERS, "hours": HOURS, "covered": COVERED, "heard": HEARD,
+    "cuts": CUTS, "key_windows": KEY_WINDOWS, "topic_segments": TOPIC_SEGMENTS,
 }  # fmt: skip
 
 
 class Earlier(NamedTuple):
-    """``day``: the last closed day (``dt``), empty if there is none; ``frames``: those of FRAMES, by name."""
+    """``day``: the last closed day (``dt``), empty if there is none; ``frames``: those of FRAMES, by name;
+    ``mark``: that of jobs.earlier.settled.marks."""
 
     day: str
     frames: Mapping[str, DataFrame]
+    mark: str = ""
 
     @classmethod
     def nothing(cls, spark: SparkSession) -> Earlier:

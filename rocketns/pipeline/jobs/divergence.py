@@ -17,6 +17,8 @@ from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
 from rocketns.pipeline.jobs.certainty import certain, with_clocks, with_sure
+from rocketns.pipeline.jobs.covers import covers
+from rocketns.pipeline.jobs.earlier.settled import Settled
 from rocketns.pipeline.jobs.topics import with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
@@ -41,18 +43,23 @@ def key_windows(
     topic_doubts: DataFrame | None = None,
     clock_days: DataFrame | None = None,
     system_topics: DataFrame | None = None,
+    settled: Settled | None = None,
 ) -> DataFrame:
     """KEY_WINDOWS of at least ``min_window_us``. A window is cut where doubt begins or ends. Without the broker
-    intervals ``gap`` is null, without the doubts and the clocks ``doubt``, without the system topics ``kind``."""
-    points = _points(topic_intervals, ns_uptime)
+    intervals ``gap`` is null, without the doubts and the clocks ``doubt``, without the system topics ``kind``.
+    ``settled``: windows that need not be found again."""
+    if settled is not None:
+        topic_intervals = settled.recent(topic_intervals)
+    points = _points(topic_intervals, ns_uptime, settled)
     found = _stretches_of_difference(with_sure(points, topic_doubts)).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
     told = _with_values(keep(found), topic_intervals, ns_uptime)
     told = _with_gap(told, broker_intervals) if broker_intervals is not None else told.withColumn("gap", F.lit(None))
     told = with_clocks(told, clock_days) if clock_days is not None else told
-    told = with_kind(told, system_topics) if system_topics is not None else told.withColumn("kind", F.lit(None))
-    return conform(told, KEY_WINDOWS)
+    told = conform(told.withColumn("kind", F.lit(None)), KEY_WINDOWS)
+    told = told if settled is None else told.unionByName(settled.windows)
+    return told if system_topics is None else conform(with_kind(told, system_topics), KEY_WINDOWS)
 
 
 def topic_segments(
@@ -61,18 +68,26 @@ def topic_segments(
     key_windows: DataFrame,
     observation: Observation,
     keep: Keep = as_it_is,
+    *,
+    settled: Settled | None = None,
 ) -> DataFrame:
-    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
+    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes.
+    ``settled``: segments that need not be found again."""
     windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
+    if settled is not None:
+        windows, topic_intervals = settled.recent(windows), settled.recent(topic_intervals)
     diverging = windows.select("topic").distinct()
-    told = _points(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
+    told = _points(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime, settled)
     points = keep(told.select(*KEY, "ns", "t", "known", "value"))
-    pieces = _pieces(points, _covers(windows))
-    return conform(_merged(_views(points, pieces)), TOPIC_SEGMENTS)
+    pieces = _pieces(points, covers(windows))
+    found = conform(_merged(_views(points, pieces)), TOPIC_SEGMENTS)
+    return found if settled is None else found.unionByName(settled.segments)
 
 
-def _points(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
+def _points(topic_intervals: DataFrame, ns_uptime: DataFrame, settled: Settled | None) -> DataFrame:
     """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), cause; one row per time and ns."""
+    if settled is not None:
+        ns_uptime = ns_uptime.where(F.col("t2") >= settled.first)
     value = F.struct(*VALUE)
     nothing = F.lit(None).cast("struct<r:int,w:int,p:int>")
     opens = topic_intervals.select(*KEY, "ns", _point("t1", OPENS, True, value, F.col("cause")))
@@ -86,14 +101,14 @@ def _points(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
     ).alias("point")
     servers = keys.join(F.broadcast(ns_uptime.select("ns", of_servers)), how="cross").select(*KEY, "ns", "point")
     in_order = Window.partitionBy(*KEY, "ns").orderBy("t", "rank")
-    return (
+    told = (
         opens.unionByName(closes)
         .unionByName(servers)
         .select(*KEY, "ns", "point.*")
         .withColumn("next_t", F.lead("t").over(in_order))
         .where("next_t is null or next_t > t")
-        .drop("next_t", "rank")
     )
+    return (told if settled is None else settled.clipped(told)).drop("next_t", "rank")
 
 
 def _point(time: str, rank: int, known: bool, value: Column, cause: Column) -> Column:
@@ -188,21 +203,6 @@ def _with_gap(windows: DataFrame, broker_intervals: DataFrame) -> DataFrame:
         .agg(F.max("gap").alias("gap"))
     )
     return windows.join(gaps, [*KEY, "t1", "opened_by"], "left")
-
-
-def _covers(windows: DataFrame) -> DataFrame:
-    """The union of a topic's windows: topic, t1, t2, without overlaps."""
-    in_order = Window.partitionBy("topic").orderBy("t1", "t2")
-    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    begins = F.coalesce(F.col("t1") > F.max("t2").over(earlier), F.lit(True)).cast("int")
-    return (
-        windows.select("topic", "t1", "t2")
-        .withColumn("begins", begins)
-        .withColumn("cover", F.sum("begins").over(so_far))
-        .groupBy("topic", "cover")
-        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"))
-    )
 
 
 def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:

@@ -20,7 +20,7 @@ from rocketns.pipeline.storage.events.openfiles import OpenText
 from rocketns.pipeline.storage.paths import Folder
 
 EARLIER, META = "earlier", "meta.json"
-VERSION = 1
+VERSION = 2
 # Late files of the last days are common, so a state of each is kept.
 KEPT = 8
 # So long another run may be reading a folder, or writing it.
@@ -30,7 +30,8 @@ USED = timedelta(days=1)
 class Kept(NamedTuple):
     """A folder. ``day``: the last closed day; ``days``: the fingerprint of each closed day; ``t0``: the beginning of
     the observation; ``last``: its latest record; ``stray_from``: the earliest time stamp after the observation that was
-    taken for wrong, or null; all epoch us; ``clocks``: plain values of history.clockdays.Clocks."""
+    taken for wrong, or null; all epoch us; ``clocks``: plain values of history.clockdays.Clocks; ``mark``: that of
+    contract.earlier.Earlier."""
 
     place: str
     day: str
@@ -39,6 +40,7 @@ class Kept(NamedTuple):
     last: int
     stray_from: int | None
     clocks: Any
+    mark: str
 
     def holds(self, t0: int, t1: int) -> bool:
         """Whether a run over [t0, t1) would compute the same of the closed days."""
@@ -70,7 +72,7 @@ def read(spark: SparkSession, out: Folder, kept: Kept) -> Earlier:
     frames = {
         name: spark.read.schema(schema).parquet(out.path(f"{kept.place}/{name}")) for name, schema in FRAMES.items()
     }
-    return Earlier(kept.day, frames)
+    return Earlier(kept.day, frames, kept.mark)
 
 
 def write(out: Folder, frames: Mapping[str, DataFrame], **meta: Any) -> None:

@@ -96,6 +96,13 @@ def test_a_contract_that_declares_nothing_is_found(tmp_path: Path, suffix: str) 
     ]
 
 
+@pytest.mark.parametrize("folder", ["tests/behaviour", "interop/harness", "benchmarks"])
+def test_a_crowded_folder_beside_the_package_is_found(tmp_path: Path, folder: str) -> None:
+    for number in range(13):
+        plant(tmp_path, f"{folder}/test_{number}.py", DOC)
+    assert list(tidy.crowded_folders(tmp_path)) == [f"{folder}:1: 13 modules, at most 12"]
+
+
 @pytest.mark.parametrize(("modules", "is_crowded"), [(12, False), (13, True)])
 def test_a_crowded_folder_is_found(tmp_path: Path, modules: int, is_crowded: bool) -> None:
     """All files of one stem are one module, and a package's own module does not count."""

@@ -56,7 +56,7 @@ def long_functions(root: Path) -> Found:
 def crowded_folders(root: Path) -> Found:
     """A module is all files of one stem; `__init__` does not count."""
     modules: defaultdict[str, set[str]] = defaultdict(set)
-    for source in package_sources(root):
+    for source in all_sources(root):
         path = Path(source.name)
         modules[path.parent.as_posix()] |= {path.stem} - {"__init__"}
     for folder, names in sorted(modules.items()):

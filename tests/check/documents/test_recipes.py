@@ -13,8 +13,8 @@ import pytest
 
 from interop.harness import codes
 from interop.parity.language import Request
+from interop.parity.pairs.starts import STARTS
 from interop.parity.scenarios import SCENARIOS
-from interop.parity.starts import STARTS
 from rocketns.processor import dispatch
 from rocketns.protocol.codes import RequestCode
 from tests.check.rows import rows

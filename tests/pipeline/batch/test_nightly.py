@@ -73,10 +73,11 @@ def test_a_second_night_has_the_tables_of_one_run_over_everything(
     cut = MIDNIGHT + 2 * HOUR + chance.randrange(4 * HOUR)
     before = [file for file in files if begin_of(file) < cut]
     nights = Nights(spark, tmp_path, monkeypatch)
-    nights.run(before, with_inputs(["broker_intervals", "clock_offsets"]))
+    nights.run(before, with_inputs(["topic_segments", "clock_offsets"]))
     compared = with_inputs(reading_records())
     found = nights.run([file for file in files if file not in before], compared)
     assert nights.known == ["2026-01-01"]
+    assert not any("computed again" in text for text in nights.said)
     wanted = nights.run([], compared, whole=True)
     for name, rows in wanted.items():
         assert found[name] == rows, name

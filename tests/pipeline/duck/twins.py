@@ -9,29 +9,10 @@ from typing import Any
 import duckdb
 import pyarrow
 
-from tests.pipeline.duck import (
-    availability,
-    blast,
-    brokers,
-    census,
-    clocks,
-    consumers,
-    departures,
-    divergence,
-    doubts,
-    growth,
-    imbalance,
-    impact,
-    incidents,
-    load,
-    missing,
-    ordered,
-    quality,
-    sources,
-    state,
-    storms,
-    topics,
-)
+from tests.pipeline.duck import brokers, departures, divergence, incidents, load, missing, sources, topics
+from tests.pipeline.duck.fleet import availability, blast, census, growth, ordered, storms
+from tests.pipeline.duck.history import clocks, doubts, quality, state
+from tests.pipeline.duck.queues import consumers, imbalance, impact
 from tests.pipeline.frames import duck_rows
 
 Rows = list[tuple[Any, ...]]

@@ -18,8 +18,8 @@ from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.doubts import topic_doubts
 from rocketns.pipeline.jobs.topics import system_topics
 from tests.pipeline.duck import divergence as duck
-from tests.pipeline.duck import doubts as duck_doubts
-from tests.pipeline.duck import state as duck_state
+from tests.pipeline.duck.history import doubts as duck_doubts
+from tests.pipeline.duck.history import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.jobs.history.test_state import harmed
 from tests.pipeline.journals import (

@@ -13,7 +13,8 @@ from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident
-from tests.pipeline.duck import departures, divergence, doubts, incidents, ingest, quality, state
+from tests.pipeline.duck import departures, divergence, incidents, ingest
+from tests.pipeline.duck.history import doubts, quality, state
 
 Row = Mapping[str, Any]
 DEPARTURES = ("broker", "cluster", "t1", "t2", "kind", "ns", "bids", "stalled")

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME
 from rocketns.pipeline.jobs.fleet.availability import availability
-from tests.pipeline.duck import availability as duck
+from tests.pipeline.duck.fleet import availability as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, rows
 from tests.pipeline.journals import SECOND

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.fleet.blast import blast_radius, sole_topics
 from rocketns.pipeline.jobs.topics import system_topics
-from tests.pipeline.duck import blast as duck
+from tests.pipeline.duck.fleet import blast as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, rows
 

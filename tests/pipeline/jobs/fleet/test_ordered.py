@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.fleet.ordered import ordered_keys
 from rocketns.pipeline.jobs.topics import system_topics
-from tests.pipeline.duck import ordered as duck
+from tests.pipeline.duck.fleet import ordered as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, rows
 from tests.pipeline.journals import SECOND

@@ -16,7 +16,7 @@ from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.clockdays import Clocks, chained, clock_days, clock_offsets
 from rocketns.pipeline.jobs.history.clocks import corrected, estimates
 from rocketns.pipeline.moment.clocks import estimates as of_moment
-from tests.pipeline.duck import clocks as duck
+from tests.pipeline.duck.history import clocks as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
     DAY_START,

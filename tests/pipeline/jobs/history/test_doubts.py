@@ -17,8 +17,8 @@ from rocketns.pipeline.jobs.certainty import certain, with_clocks
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.doubts import topic_doubts
 from tests.pipeline.duck import divergence as duck
-from tests.pipeline.duck import doubts as duck_doubts
-from tests.pipeline.duck import state as duck_state
+from tests.pipeline.duck.history import doubts as duck_doubts
+from tests.pipeline.duck.history import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.intervals import frame
 from tests.pipeline.journals import SECOND, Broker, Journal, Journals, Record, events_frame, topic

@@ -10,7 +10,7 @@ from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.quality import quality
 from tests.pipeline.duck import divergence as duck_divergence
-from tests.pipeline.duck import state as duck_state
+from tests.pipeline.duck.history import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.jobs.history.test_quality import files_frame
 from tests.pipeline.journals import SECOND, Broker, Journal, Journals, events_frame, topic

@@ -12,8 +12,8 @@ from rocketns.pipeline.contract.schema import FILES, OFFSETS, QUALITY, SOURCES
 from rocketns.pipeline.jobs.earlier.tallies import counts
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.quality import quality, sources
-from tests.pipeline.duck import quality as duck
-from tests.pipeline.duck import state as duck_state
+from tests.pipeline.duck.history import quality as duck
+from tests.pipeline.duck.history import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.jobs.history.test_state import harmed
 from tests.pipeline.journals import (

@@ -16,7 +16,7 @@ from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.history import holes, state
-from tests.pipeline.duck import state as duck
+from tests.pipeline.duck.history import state as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
     SECOND,

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS
 from rocketns.pipeline.jobs.queues.imbalance import imbalance
-from tests.pipeline.duck import imbalance as duck
 from tests.pipeline.duck.query import query, same
+from tests.pipeline.duck.queues import imbalance as duck
 from tests.pipeline.journals import SECOND
 from tests.pipeline.segments import random_segments, segment, segments_frame
 

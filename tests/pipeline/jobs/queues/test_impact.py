@@ -14,8 +14,8 @@ from rocketns.pipeline.contract.schema import GROUP_MEMBERS
 from rocketns.pipeline.jobs.earlier.tallies import callers
 from rocketns.pipeline.jobs.queues.consumers import group_members
 from rocketns.pipeline.jobs.queues.impact import IDS_MAX, impact
-from tests.pipeline.duck import impact as duck
 from tests.pipeline.duck.query import query, same
+from tests.pipeline.duck.queues import impact as duck
 from tests.pipeline.journals import SECOND, Journal, events_frame
 from tests.pipeline.segments import Segment, random_segments, segment, segments_frame
 

@@ -1,0 +1,1 @@
+"""What costs more with more connections, topics or brokers."""

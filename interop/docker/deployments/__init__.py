@@ -1,0 +1,1 @@
+"""Several containers together, with brokers and clients in them or beside them."""

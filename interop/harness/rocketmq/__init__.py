@@ -1,0 +1,1 @@
+"""RocketMQ's own programs: their jars, releases, brokers, proxy and mqadmin."""

@@ -1,0 +1,44 @@
+"""Writes what `archive` names: a broker runs once from its start to its stop."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from interop.harness.process import ProcessFailed
+from interop.harness.rocketmq.archive import archive_of
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.maven import cache_folder
+
+
+def keep(class_path: str) -> None:
+    """Keep what a broker loads: nearly all that the other programs need, too.
+
+    Does nothing where it is kept or while another process does so, for everything runs without. A Java older than 13
+    does not know how.
+    """
+    kept = archive_of(class_path)
+    with _first() as first:
+        if kept is None or kept.exists() or not first:
+            return
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder, contextlib.suppress(ProcessFailed, OSError):
+            fresh = Path(folder) / kept.name
+            broker = Broker(Path(folder), "loading", "127.0.0.1:1", options=(f"-XX:ArchiveClassesAtExit={fresh}",))
+            broker.stop()
+            fresh.rename(kept)
+
+
+@contextlib.contextmanager
+def _first() -> Iterator[bool]:
+    """Whether no other process is at it."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with (cache_folder() / "loading").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

@@ -1,0 +1,1 @@
+"""Producers and consumers in any language, and the table of clients."""

@@ -1,0 +1,102 @@
+"""The Java producer and push consumer of ``interop/java``: compiled when first used, one printed line an event."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from interop.harness.process import Process
+from interop.harness.rocketmq.java import CURRENT, Java
+from interop.harness.rocketmq.maven import cache_folder, classpath
+from interop.harness.wire import eventually
+
+SOURCES = Path(__file__).parents[2] / "java"
+COMPILE_TIMEOUT_S = 120
+# Shorter than the default of 20 s, to keep tests quick.
+QUICK_REBALANCE = ("-Drocketmq.client.rebalance.waitInterval=1000",)
+
+
+@dataclass
+class JavaClient:
+    """A running client and the lines that it prints: a word, then its value."""
+
+    process: Process
+
+    def values(self, word: str) -> list[str]:
+        """The values of all complete lines that begin with the word, in the order printed."""
+        lines = self.process.text().split("\n")[:-1]
+        return [line[len(word) :].strip() for line in lines if line.split(" ", 1)[0] == word]
+
+    def wait_for(self, word: str, count: int = 1, within_s: float = 120.0) -> list[str]:
+        """Wait until this many lines of the word were printed; all values."""
+
+        def enough() -> bool:
+            assert len(self.values(word)) >= count or self.process.popen.poll() is None, self.process.text()[-4000:]
+            return len(self.values(word)) >= count
+
+        try:
+            eventually(enough, within_s, every_s=0.1)
+        except AssertionError:
+            said = f"{len(self.values(word))} of {count} lines {word}; the last of its output:"
+            raise AssertionError(f"{said}\n{self.process.text()[-4000:]}") from None
+        return self.values(word)
+
+    def wait_for_more(self, word: str, count: int) -> list[str]:
+        """Wait until this many further lines of the word were printed; all values."""
+        return self.wait_for(word, len(self.values(word)) + count)
+
+    def stop(self) -> int:
+        """End it with SIGTERM; then everything that it did is printed."""
+        return self.process.stop()
+
+    def kill(self) -> int:
+        return self.process.kill()
+
+
+def start_producer(home: Path, name_servers: str, topic: str, count: int, *, pause_ms: int = 0,
+                   version: str = CURRENT, main: str = "Producer",
+                   options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
+    """Start the producer. It prints READY, SENT n or FAILED n reason, DONE."""
+    return start(home, main, [name_servers, topic, str(count), str(pause_ms)], version, options)
+
+
+def start_consumer(home: Path, name_servers: str, topic: str, group: str, *, version: str = CURRENT,
+                   main: str = "PushConsumer", options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
+    """Start the consumer. It prints READY, GOT text for each message from the topic's beginning, DONE."""
+    return start(home, main, [name_servers, topic, group], version, options)
+
+
+def start(home: Path, main: str, arguments: list[str], version: str = CURRENT,
+          options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
+    """Start a class of ``interop/java``."""
+    home.mkdir(parents=True, exist_ok=True)
+    process = Java(home, version).start(
+        main, *arguments, output=f"{main}.log", more_classes=compiled(version), options=QUICK_REBALANCE + options
+    )
+    return JavaClient(process)
+
+
+def compiled(version: str) -> Path:
+    """The folder of class files for one RocketMQ version, from the cache if the sources are still the same."""
+    sources = sorted(SOURCES.glob("*.java"))
+    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    folder = cache_folder() / f"rocketmq-{version}" / f"classes-{digest}"
+    if not folder.exists():
+        _compile(sources, version, folder)
+    return folder
+
+
+def _compile(sources: list[Path], version: str, folder: Path) -> None:
+    libraries = classpath(version)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+    command = ["javac", "-nowarn", "-d", str(fresh), "-cp", libraries, *map(str, sources)]
+    subprocess.run(command, check=True, timeout=COMPILE_TIMEOUT_S)
+    try:
+        os.rename(fresh, folder)  # noqa: PTH104  whole or not at all, also beside another run
+    except OSError:
+        shutil.rmtree(fresh)

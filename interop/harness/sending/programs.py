@@ -1,0 +1,84 @@
+"""Clients in other languages, with the same arguments and printed lines as the Java producer and consumer."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from interop.harness.process import Process
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.builds import built
+from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.flow import assert_each_arrives_once
+from interop.harness.topics import create_group
+
+Start = Callable[..., JavaClient]
+MESSAGES = 100
+NPM_INSTALL = ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts")
+PIP_INSTALL = (sys.executable, "-m", "pip", "install", "-q", "--target", "lib", "-r", "requirements.txt")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A client of ``interop/clients/folder``. In commands ``{folder}`` is where it was built."""
+
+    language: str
+    client: str
+    version: str
+    folder: str
+    tools: tuple[str, ...]
+    command: tuple[str, ...]
+    build: tuple[Sequence[str], ...]
+    env: dict[str, str] = field(default_factory=dict)
+    missing: str = ""
+
+    @property
+    def topic(self) -> str:
+        return f"From-{self.folder}"
+
+    def cannot_run(self) -> str:
+        """Why it cannot be built or run on this machine; empty if it can."""
+        absent = [tool for tool in self.tools if shutil.which(tool) is None]
+        return f"not found on the PATH: {', '.join(absent)}" if absent else self.missing
+
+    def prepare(self) -> Path:
+        return built(self.folder, *self.build)
+
+    def case(self, shows: str) -> object:
+        """The parameter of a test, skipped with the reason where it cannot run, and its row of the table."""
+        reason = self.cannot_run()
+        row = pytest.mark.client(language=self.language, client=self.client, version=self.version, shows=shows)
+        return pytest.param(self, id=self.folder, marks=[row, pytest.mark.skipif(bool(reason), reason=reason)])
+
+
+def assert_program_sends_and_receives(program: Program, server: str, broker: Broker, run_client: Start) -> None:
+    """``server`` is what the client is told: name servers, or a proxy. Each message arrives exactly once."""
+    folder = str(program.prepare())
+    command = [word.format(folder=folder) for word in program.command]
+    env = {name: value.format(folder=folder) for name, value in program.env.items()}
+    group = f"readers-{program.folder}"
+    create_group(broker.port, group, program.topic)
+    consumer = run_client("consume", [*command, "consume", server, program.topic, group], env)
+    producer = run_client("produce", [*command, "produce", server, program.topic, str(MESSAGES)], env)
+    assert_each_arrives_once(producer, consumer, MESSAGES)
+
+
+def started_programs(home: Path) -> Iterator[Start]:
+    """``start(name, command, env)``; whatever still runs afterwards is killed. The body of a fixture."""
+    started: list[JavaClient] = []
+
+    def start(name: str, command: list[str], env: dict[str, str]) -> JavaClient:
+        folder = home / name
+        folder.mkdir()
+        process = Process(command, folder / "stdout.log", {"HOME": str(folder)} | env, cwd=folder)
+        started.append(JavaClient(process))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()

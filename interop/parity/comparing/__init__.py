@@ -1,0 +1,1 @@
+"""Plays scenarios on both servers, and compares what they answer."""

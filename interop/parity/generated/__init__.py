@@ -1,0 +1,1 @@
+"""Random scenarios, and how a failing one is made short."""

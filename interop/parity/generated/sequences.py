@@ -1,0 +1,231 @@
+"""Random scenarios: a seed gives the steps, each independent, so that any part of them can be played alone.
+
+Several clusters, groups, ids, addresses and topics; every registered address has a connection of its own, because Java
+leaves open which broker of a shared one goes when it closes. Left out is what docs/differences.md lists.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from interop.harness.payloads import data_version
+from interop.parity.generated import odd
+from interop.parity.language import EVERY_FORM, ONE_FORM, Compare, Expired, HangUp, Scenario, Settle, Step
+from interop.parity.phrases import (
+    add,
+    address,
+    ask,
+    broker,
+    cluster_info,
+    configure,
+    delete,
+    delete_topic,
+    get,
+    heartbeat,
+    kv_list,
+    members,
+    own,
+    put,
+    query_version,
+    queue,
+    register,
+    register_topic,
+    route,
+    topic,
+    topics_of,
+    unregister,
+    wipe,
+)
+
+STEPS = 200
+SEEDS = tuple(str(number) for number in range(50))
+# Sequences of requests that no real peer writes.
+ODD = "odd-"
+ODD_SEEDS = tuple(f"{ODD}{number}" for number in range(10))
+# How often everything is compared between.
+COMPARE_EVERY = 20
+
+CLUSTERS = ("C", "D", "E")
+GROUPS = {"a": "C", "b": "C", "c": "D", "d": "E"}
+HOSTS = 2
+IDS = (0, 0, 0, 1, 1, 2, 3)
+TOPICS = (*"TUVWXYZ", "rmq_sys_SYNC_BROKER_MEMBER_a")
+# A topic's flag is the same wherever it is registered: Java judges 311-313 by one broker's, whichever comes first.
+FLAGS = {name: number % 4 for number, name in enumerate(TOPICS)}
+ACTING = (None, "false", "true", "true")
+SWITCHES = ("supportActingMaster", "deleteTopicWithBrokerRegistration", "orderMessageEnable")
+
+Steps = tuple[Step, ...]
+
+
+class Maker:
+    """Makes one step of a sequence from its own random numbers."""
+
+    def __init__(self, seed: str, number: int) -> None:
+        self.random = random.Random(f"{seed}/{number}")
+        self.form = self.random.choice(EVERY_FORM)
+
+    def make(self) -> Steps:
+        kinds, weights = zip(*KINDS, strict=True)
+        kind: Callable[[Maker], Steps] = self.random.choices(kinds, weights)[0]
+        return kind(self)
+
+    def who(self) -> dict[str, Any]:
+        """A broker: its name, address, connection and cluster, which now and then is another than usual."""
+        name, home = self.random.choice(list(GROUPS.items()))
+        cluster = home if self.random.random() < 0.9 else self.random.choice(CLUSTERS)
+        host = list(GROUPS).index(name) * HOSTS + self.random.randrange(HOSTS)
+        return {"name": name, "host": host, "cluster": cluster, "broker_id": self.random.choice(IDS)}
+
+    def on(self, who: dict[str, Any]) -> str:
+        return f"{who['cluster']}{who['host']}"
+
+    def topics(self, count: int, names: Sequence[str] = TOPICS) -> list[dict[str, Any]]:
+        names = self.random.sample(names, min(count, len(names)))
+        perms = (2, 4, 6, 6, 7)
+        return [topic(name, perm=self.random.choice(perms), flag=FLAGS[name], read=self.random.randrange(1, 4))
+                for name in names]  # fmt: skip
+
+    def version(self) -> dict[str, int]:
+        return data_version(self.random.randrange(1, 4), state=self.random.choice((0, 0, 0, 1)))
+
+    def registration(self, who: dict[str, Any], count: int, **more: Any) -> Step:
+        acting = self.random.choice(ACTING)
+        zone = self.random.choice((None, None, "z1", "z2"))
+        deflated = self.form.version >= 37 and self.random.random() < 0.1
+        filters = self.random.choice(((), (), ("f:1",), None)) if not deflated else ("g:1",)
+        # A deflated body does not carry flags.
+        topics = self.topics(count, [name for name in TOPICS if not FLAGS[name]] if deflated else TOPICS)
+        return register(topics, self.version(), **who, filters=filters, deflated=deflated, form=self.form,
+                        on=self.on(who), enableActingMaster=acting, __ZONE_NAME=zone, **more)  # fmt: skip
+
+
+def _register(maker: Maker) -> Steps:
+    return (maker.registration(maker.who(), maker.random.choice((0, 1, 2, 3, 4, 5, 6))),)
+
+
+def _unregister(maker: Maker) -> Steps:
+    return unregister(**maker.who(), form=maker.form), Settle()
+
+
+def _close(maker: Maker) -> Steps:
+    return HangUp(on=maker.on(maker.who())), Settle()
+
+
+def _expire(maker: Maker) -> Steps:
+    """A registration that is overdue at once; without a topic it cannot be refused."""
+    who = maker.who()
+    overdue = maker.registration(who, 0, heartbeatTimeoutMillis="0")
+    on = maker.on(who)
+    return overdue, Expired(address(who["host"]), on=on), HangUp(on=on), Settle()
+
+
+def _heartbeat(maker: Maker) -> Steps:
+    return (heartbeat(**maker.who(), form=maker.form),)
+
+
+def _query(maker: Maker) -> Steps:
+    return (query_version(maker.version(), **maker.who()),)
+
+
+def _delete_topic(maker: Maker) -> Steps:
+    cluster = maker.random.choice((None, *CLUSTERS))
+    return (delete_topic(maker.random.choice(TOPICS), cluster, form=maker.form),)
+
+
+def _register_topic(maker: Maker) -> Steps:
+    name = maker.random.choice(TOPICS)
+    groups = maker.random.sample([*GROUPS, "nobody"], maker.random.randrange(1, 3))
+    queues = (queue(group, topicSysFlag=FLAGS[name], perm=maker.random.choice((4, 6))) for group in groups)
+    return (register_topic(name, *queues, form=maker.form),)
+
+
+def _permission(maker: Maker) -> Steps:
+    act = maker.random.choice((wipe, wipe, add))
+    return (act(maker.random.choice(list(GROUPS)), form=maker.form),)
+
+
+def _kv(maker: Maker) -> Steps:
+    key, namespace = maker.random.choice("kl"), maker.random.choice("no")
+    if maker.random.random() < 0.2:
+        return (kv_list(namespace, form=maker.form),)
+    act = maker.random.choice((put, put, delete, get))
+    return (act(key, namespace=namespace, form=maker.form),)
+
+
+def _order(maker: Maker) -> Steps:
+    item = {"namespace": "ORDER_TOPIC_CONFIG", "key": own(maker.random.choice(TOPICS))}
+    if maker.random.random() < 0.5:
+        return (ask(100, item | {"value": "a:4"}, form=maker.form),)
+    return (ask(102, item, form=maker.form),)
+
+
+def _route(maker: Maker) -> Steps:
+    zone = {"__ZONE_MODE": "true", "__ZONE_NAME": "z1"} if maker.random.random() < 0.3 else {}
+    return (route(maker.random.choice(TOPICS), zone, form=maker.form),)
+
+
+def _look(maker: Maker) -> Steps:
+    who = maker.who()
+    look = (
+        cluster_info(form=maker.form),
+        members(who["name"], who["cluster"]),
+        topics_of(who["cluster"], form=maker.form),
+        ask(maker.random.choice((206, 304, 311, 312, 313)), form=maker.form),
+        ask(901, broker(who["name"])),
+    )
+    return (maker.random.choice(look),)
+
+
+def _switch(maker: Maker) -> Steps:
+    name, value = maker.random.choice(SWITCHES), maker.random.choice(("true", "false"))
+    return (configure(f"{name}={value}", form=maker.form),)
+
+
+KINDS: tuple[tuple[Callable[[Maker], Steps], int], ...] = (
+    (_register, 34),
+    (_unregister, 9),
+    (_close, 6),
+    (_expire, 2),
+    (_heartbeat, 3),
+    (_query, 5),
+    (_delete_topic, 6),
+    (_register_topic, 6),
+    (_permission, 6),
+    (_kv, 5),
+    (_order, 3),
+    (_route, 9),
+    (_look, 4),
+    (_switch, 2),
+)
+
+
+def scenario(seed: str, numbers: Sequence[int] = range(STEPS)) -> Scenario:
+    """The steps with these numbers of a seed's sequence."""
+    return Scenario(f"seed-{seed}", "", tuple(_steps(seed, numbers)), forms=ONE_FORM)
+
+
+def _steps(seed: str, numbers: Sequence[int]) -> Iterator[Step]:
+    for count, number in enumerate(numbers, 1):
+        yield from odd.make(seed, number) if seed.startswith(ODD) else Maker(seed, number).make()
+        if count % COMPARE_EVERY == 0:
+            yield Compare()
+
+
+def as_text(numbers: Sequence[int]) -> str:
+    """Numbers as the command line takes them: ``3,17,20-25``."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    return ",".join(f"{one[0]}-{one[-1]}" if len(one) > 1 else str(one[0]) for one in ranges)
+
+
+def from_text(text: str) -> list[int]:
+    """The numbers of ``as_text``."""
+    ends = (part.split("-") for part in text.split(","))
+    return [number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)]

@@ -1,0 +1,71 @@
+"""Addresses that the servers connect to: keeps the frames that each server sends there."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Sequence
+
+import psutil
+
+from interop.harness.ports import free_port
+from interop.harness.wire import eventually
+from interop.parity.pairs.side import Side
+
+ARRIVES_WITHIN_S = 60.0
+
+
+class Listeners:
+    """Listening sockets on the loopback, closed by ``close``. Frames are kept by the process that sent them."""
+
+    def __init__(self, count: int, pids: Sequence[int]) -> None:
+        self._pids = pids
+        self.ports = tuple(free_port() for _ in range(count))
+        self._frames: dict[int, list[tuple[int, bytes]]] = {}
+        self._sockets = [socket.create_server(("127.0.0.1", port)) for port in self.ports]
+        for place, listening in enumerate(self._sockets):
+            threading.Thread(target=self._accept, args=(place, listening), daemon=True).start()
+
+    def close(self) -> None:
+        for one in self._sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def take(self, side: Side, count: int) -> list[tuple[int, bytes]]:
+        """Wait for ``count`` frames from a server: which listener got it and the frame, in the listeners' order.
+
+        They are removed here. Fewer if no more arrive.
+        """
+        pid = side.server.pid
+        with contextlib.suppress(AssertionError):
+            eventually(lambda: len(self._frames.get(pid, [])) >= count, ARRIVES_WITHIN_S)
+        return sorted(self._frames.pop(pid, []), key=lambda one: one[0])
+
+    def _accept(self, place: int, listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, (_, port) = listening.accept()
+                self._sockets.append(connection)
+                threading.Thread(target=self._read, args=(place, connection, port), daemon=True).start()
+
+    def _read(self, place: int, connection: socket.socket, port: int) -> None:
+        pid = self._owner(port)
+        with contextlib.suppress(OSError), connection.makefile("rb") as stream:
+            while len(size := stream.read(4)) == 4:
+                frame = size + stream.read(struct.unpack(">i", size)[0])
+                self._frames.setdefault(pid, []).append((place, frame))
+
+    def _owner(self, port: int) -> int:
+        """The server whose end of a loopback connection has the port."""
+
+        def find() -> int:
+            for pid in self._pids:
+                connections = psutil.Process(pid).net_connections("tcp")
+                if any(c.laddr and c.laddr.port == port and c.raddr for c in connections):
+                    return pid
+            return 0
+
+        return int(eventually(find, ARRIVES_WITHIN_S))

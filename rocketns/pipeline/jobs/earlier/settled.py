@@ -1,0 +1,132 @@
+"""Windows and segments that no later record can change: those that ended before closed days did.
+
+Each topic has a *cut*, before which its windows and segments are finished: CUT_BEFORE the edge of the closed days, or
+where a window began that goes on then, with all windows that it overlaps. At the cut no window is open, so what begins
+later follows from the points at and after it, and from what each name server showed just before it.
+
+This holds as long as the past stays as it was. A later record may change it: a snapshot proves that a doubt was none.
+So a run compares the ``marks`` of what was before the edge, and computes everything if they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.earlier import CUTS, Earlier
+from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.jobs.covers import covers
+from rocketns.pipeline.jobs.earlier.keeping import edge_of
+
+# Sums of so much less of a hash fit a long.
+HASH_SHIFT = 32
+# Of each table: the columns before the edge, beside t1 and t2, and those that the end of an interval has.
+PAST = {
+    "topic_intervals": (("ns", "topic", "broker", "r", "w", "p", "cause"), ("end_cause",)),
+    "broker_intervals": (("ns", "cluster", "broker", "bid", "addr"), ("end_cause", "gap")),
+    "ns_uptime": (("ns", "boot"), ("end_cause",)),
+    "topic_doubts": (("ns", "topic", "broker"), ()),
+}
+
+
+class Settled(NamedTuple):
+    """``cut``: of all topics that are not in ``cuts`` (topic, cut); ``first``: the earliest cut; ``windows`` and
+    ``segments``: KEY_WINDOWS and TOPIC_SEGMENTS before the cuts. All times epoch us."""
+
+    cut: int
+    first: int
+    cuts: DataFrame
+    windows: DataFrame
+    segments: DataFrame
+
+    def recent(self, rows: DataFrame) -> DataFrame:
+        """Those rows (topic, t2, …) that reach the cut of their topic."""
+        return self._with_cut(rows).where("t2 >= cut").drop("cut")
+
+    def clipped(self, points: DataFrame) -> DataFrame:
+        """Those points (topic, t, next_t, …) that apply just before the cut of their topic or later. The former come to
+        lie just before it. ``next_t``: when the next point of the same name server takes its place, null: never."""
+        before = F.col("cut") - 1
+        applies = F.col("next_t").isNull() | (F.col("next_t") > before)
+        return self._with_cut(points).where(applies).withColumn("t", F.greatest("t", before)).drop("cut")
+
+    def _with_cut(self, rows: DataFrame) -> DataFrame:
+        found = rows.join(F.broadcast(self.cuts), "topic", "left")
+        return found.withColumn("cut", F.coalesce("cut", F.lit(self.cut)))
+
+
+def settled(earlier: Earlier, ns_uptime: DataFrame, min_window_us: int) -> Settled | None:
+    """What is settled of the closed days. None where starts of a name server overlap, since its clock was set back:
+    which of two records counts then, one before the cut may decide."""
+    cuts = earlier.frames["cuts"]
+    cut = edge_of(earlier.day) - min_window_us
+    [(first,)] = cuts.agg(F.min("cut")).collect()
+    first = min(cut, cut if first is None else first)
+    if _overlap(ns_uptime, first):
+        return None
+    return Settled(cut, first, cuts, earlier.frames["key_windows"], earlier.frames["topic_segments"])
+
+
+def _overlap(ns_uptime: DataFrame, first: int) -> bool:
+    """Whether two starts of a name server overlap, of which one reaches the time."""
+    rows = sorted((row["ns"], row["t1"], row["t2"]) for row in ns_uptime.collect())
+    reached: dict[str, int] = {}
+    for ns, t1, t2 in rows:
+        if t1 < reached.get(ns, t1) and max(t2, reached[ns]) >= first:
+            return True
+        reached[ns] = max(t2, reached.get(ns, t2))
+    return False
+
+
+def finished(key_windows: DataFrame, topic_segments: DataFrame, day: str, min_window_us: int) -> dict[str, DataFrame]:
+    """The frames of contract.earlier that ``settled`` is made from. ``day``: the last closed day."""
+    cut = edge_of(day) - min_window_us
+    crossing = covers(key_windows.where(F.col("t1") < cut)).where(F.col("t2") >= cut)
+    cuts = conform(crossing.withColumn("cut", F.col("t1")), CUTS)
+
+    def before(rows: DataFrame) -> DataFrame:
+        found = rows.join(F.broadcast(cuts), "topic", "left")
+        return found.where(F.col("t2") < F.coalesce("cut", F.lit(cut))).drop("cut")
+
+    return {"cuts": cuts, "key_windows": before(key_windows), "topic_segments": before(topic_segments)}
+
+
+def marks(tables: Mapping[str, DataFrame], days: Sequence[str], min_window_us: int) -> dict[str, str]:
+    """Of each day: a text that is another one if what windows rest on was otherwise before the edge of the day.
+    ``tables``: those of PAST, and clock_days."""
+    found = [_hashes(tables[name], name, days) for name in PAST]
+    clocks = tables["clock_days"]
+    known = [F.when(F.col("day") <= day, F.xxhash64(*clocks.columns)).alias(_place(days, day)) for day in days]
+    every = clocks.select(*known)
+    for hashes in found:
+        every = every.unionByName(hashes)
+    [row] = every.agg(*[total for day in days for total in _totals(_place(days, day))]).collect()
+    width = len(row) // len(days)
+    return {
+        day: " ".join(str(value) for value in (min_window_us, *row[place * width : (place + 1) * width]))
+        for place, day in enumerate(days)
+    }
+
+
+def _hashes(table: DataFrame, name: str, days: Sequence[str]) -> DataFrame:
+    """A column for each day: the hash of the part before its edge, null where there is none."""
+    return table.select(*[_hash(name, edge_of(day)).alias(_place(days, day)) for day in days])
+
+
+def _hash(name: str, edge: int) -> Column:
+    held, at_end = PAST[name]
+    ended = F.col("t2") < edge
+    ends = [F.when(ended, F.col(column)) for column in at_end]
+    told = F.xxhash64(F.lit(name), *held, "t1", F.least("t2", F.lit(edge)), *ends)
+    return F.when(F.col("t1") < edge, told)
+
+
+def _place(days: Sequence[str], day: str) -> str:
+    return f"h{days.index(day)}"
+
+
+def _totals(column: str) -> tuple[Column, ...]:
+    return F.count(column), F.sum(F.shiftright(column, HASH_SHIFT)), F.bit_xor(column)

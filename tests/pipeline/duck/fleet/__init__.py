@@ -1,0 +1,1 @@
+"""The jobs of rocketns/pipeline/jobs/fleet once more, in SQL."""

@@ -1,0 +1,1 @@
+"""The jobs of rocketns/pipeline/jobs/history once more, in SQL."""

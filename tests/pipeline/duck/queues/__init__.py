@@ -1,0 +1,1 @@
+"""The jobs of rocketns/pipeline/jobs/queues once more, in SQL."""
