@@ -26,7 +26,7 @@ class Amount:
 
 
 WHOLE = Amount(("tests/fast",), 3_600, 60)
-SHARE = Amount(("tests/fast", "-k", "not every_byte and not planted"), 20, 4, examples_over=4)
+SHARE = Amount(("tests/fast", "-k", "not every_byte and not planted"), 20, 4, examples_over=8)
 NOTHING = Amount((), 0, 0)
 
 
