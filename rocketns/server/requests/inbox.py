@@ -114,8 +114,10 @@ class Inbox(Generic[Key]):
         """Add a frame; False if it is refused."""
         line, is_new = self._line_of(key)
         waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release)
-        has_room = self._make_room(line, waiting.size)
-        if not (has_room and self._has_place(line, waiting)):
+        if not self._has_place(line, waiting):
+            waiting.refuse()
+        has_room = self._make_room(line, len(waiting.frame))
+        if not has_room:
             waiting.refuse()
         self._count(line, waiting, 1)
         line.frames.append(waiting)

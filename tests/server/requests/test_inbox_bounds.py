@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interop.harness.wire import frame as frame_of
 from interop.harness.wire import json_header
 from rocketns.server.requests.inbox import BYTE_COST_NS, LARGE_BYTES, QUANTUM_NS, REQUEST_COST_NS, Inbox
-from tests.server.requests.test_inbox import HEAD, OTHER, frame, inbox, serve
+from tests.server.requests.test_inbox import HEAD, OTHER, ROUTE, frame, inbox, serve
 
 BODY = 1_000_000
 EXPECTED_NS = REQUEST_COST_NS + BYTE_COST_NS * BODY
@@ -74,6 +74,16 @@ def test_who_would_hold_the_most_is_refused() -> None:
     assert not waiting.submit("b", frame(body=7 * LARGE_BYTES))
     assert waiting.submit("b", frame(body=3 * LARGE_BYTES))
     assert not waiting.submit("b", frame(body=3 * LARGE_BYTES))
+
+
+def test_a_frame_that_a_full_queue_refuses_costs_nobody_a_frame() -> None:
+    """Its body is not kept, so it needs no room."""
+    waiting = inbox(default=1, bytes_max=10 * LARGE_BYTES)
+    assert waiting.submit("a", frame())
+    assert waiting.submit("b", frame(body=6 * LARGE_BYTES, code=ROUTE))
+    assert not waiting.submit("a", frame(body=5 * LARGE_BYTES))
+    refused = {serve(waiting)[::2] for _ in range(3)}
+    assert refused == {("a", False), ("a", True), ("b", False)}
 
 
 def test_who_holds_too_much_by_headers_alone_is_given_up() -> None:
