@@ -6,12 +6,13 @@ import argparse
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rocketns.pipeline.cli.class_archive import archive_path, options_to_use
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.places import is_on_this_machine
@@ -40,14 +41,20 @@ MISSING_JAVA = (
 
 
 def session(
-    options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({}), *, short: bool = False
+    options: argparse.Namespace,
+    say: Progress,
+    usual: Mapping[str, str] = MappingProxyType({}),
+    *,
+    short: bool = False,
+    java: Sequence[str] | None = None,
 ) -> SparkSession:
     """Spark with the settings of the command line, then those of ``usual``. ``short``: the command takes about
-    a minute. BadInput if something is not installed."""
+    a minute. ``java``: further options, by default those for the archive of classes. BadInput if something is not
+    installed."""
     check_extra()
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit's Java process started this one
-    if not submitted:
-        check_java()
+    submitted = is_submitted()
+    if not submitted and java is None:
+        java = options_to_use(archive_path(check_java()))
     from rocketns.pipeline.storage.session import spark_session
 
     say("starting Spark")
@@ -55,10 +62,17 @@ def session(
     memory = settings.pop("spark.driver.memory", "2g")
     master = options.master or (None if submitted else "local[*]")
     local = LOCAL if master is not None and master.startswith("local") else {}
-    spark = spark_session(master, memory=memory, settings=QUIET | local | dict(usual) | settings, short=short)
+    spark = spark_session(
+        master, memory=memory, settings=QUIET | local | dict(usual) | settings, short=short, java=java or ()
+    )
     spark.sparkContext.setLogLevel("ERROR")
     say(f"Spark {spark.version} on {spark.sparkContext.master}")
     return spark
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit's Java process started this one."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def is_short(journal: str) -> bool:
@@ -87,8 +101,8 @@ def check_extra(extra: str = "spark") -> None:
             raise BadInput(MISSING_EXTRA.format(module, extra)) from error
 
 
-def check_java() -> None:
-    """BadInput if Spark would find no Java runtime, or one that is too old."""
+def check_java() -> str:
+    """What `java -version` says. BadInput if Spark would find no Java runtime, or one that is too old."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else "java"
     try:
@@ -99,3 +113,4 @@ def check_java() -> None:
     match = re.search(r'version "(\d+)', shown)
     if match is None or int(match[1]) < JAVA_MIN:
         raise BadInput(MISSING_JAVA.format(f"{java} is {shown.splitlines()[0] if shown else 'not one'}"))
+    return shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -54,16 +54,17 @@ def spark_session(
     partitions: int | None = None,
     settings: Mapping[str, str] | None = None,
     short: bool = False,
+    java: Sequence[str] = (),
 ) -> SparkSession:
     """The session with RUN_SETTINGS; ``master`` None takes spark-submit's. ``partitions``: those of a shuffle (None:
-    Spark's own choice). ``memory`` is the driver's heap, and ``short`` chooses Java's options for a run of a minute;
-    both count only where this call starts the Java process.
+    Spark's own choice). ``memory`` is the driver's heap, ``short`` chooses Java's options for a run of a minute, and
+    ``java`` are further ones; these count only where this call starts the Java process.
     """
     builder = SparkSession.builder.appName("rocketns audit").config("spark.driver.memory", memory)
     if master is not None:
         builder = builder.master(master)
-    java = {"spark.driver.extraJavaOptions": " ".join(SHORT_JAVA_OPTIONS if short else JAVA_OPTIONS)}
-    chosen = START_SETTINGS | java | RUN_SETTINGS | dict(settings or {})
+    words = " ".join((*(SHORT_JAVA_OPTIONS if short else JAVA_OPTIONS), *java))
+    chosen = START_SETTINGS | {"spark.driver.extraJavaOptions": words} | RUN_SETTINGS | dict(settings or {})
     if partitions is not None:
         chosen["spark.sql.shuffle.partitions"] = str(partitions)
     for key, value in chosen.items():

@@ -55,5 +55,5 @@ def test_the_last_day_that_can_be_closed(ends: dict[str, DayEnd], end: int, clos
     ids=["the same", "another beginning", "an end before its last record", "up to a wrong time stamp", "beyond it"],
 )
 def test_a_folder_is_used_only_where_a_run_would_compute_the_same(t0: int, t1: int, *, holds: bool) -> None:
-    kept = Kept("earlier/1", "2026-01-01", {}, t0=10, last=100, stray_from=200, clocks=None)
+    kept = Kept("earlier/1", "2026-01-01", {}, t0=10, last=100, stray_from=200, clocks=None, mark="")
     assert kept.holds(t0, t1) is holds

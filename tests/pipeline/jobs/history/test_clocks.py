@@ -85,6 +85,18 @@ def test_two_versions_are_too_few(spark: SparkSession) -> None:
     assert offsets_of(spark, fleet({"n1": 0, "n2": 3.2}, versions=1, brokers=BROKERS[:2]))["n2"][1] == "heartbeats"
 
 
+def test_a_version_after_a_long_silence_tells_nothing(spark: SparkSession) -> None:
+    """n2 hears each new version two minutes late, because it heard nothing meanwhile: its clock is right."""
+    journals = {ns: Journal(NOON, ns) for ns in ("n1", "n2")}
+    for beat in range(30):
+        for number, broker in enumerate(BROKERS):
+            ts = NOON + (1 + beat * 30 + number * 7) * SECOND
+            for ns in ("n1",) if beat >= 6 and beat % 6 < 4 else journals:
+                journals[ns].register(ts, broker, [topic("T")], beat // 6)
+    found = offsets_of(spark, {ns: journal.records for ns, journal in journals.items()})
+    assert found["n2"][:2] == (0, "heartbeats")
+
+
 def test_the_reference_is_who_heard_the_most(spark: SparkSession) -> None:
     journals = fleet({"n1": 5, "n2": 0}, versions=9, silent_at_n1=True)
     assert offsets_of(spark, journals)["n1"][:3] == (5, "versions", "n2")
