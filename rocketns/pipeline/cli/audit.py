@@ -119,6 +119,7 @@ def _demo(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _prepare(options: argparse.Namespace, say: Progress) -> int:
+    check_extra()
     from rocketns.pipeline.cli.preparing import prepare
 
     archive = prepare(options, say)

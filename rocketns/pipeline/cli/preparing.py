@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.cli.class_archive import archive_path, options_to_make
 from rocketns.pipeline.cli.demo import demo
 from rocketns.pipeline.cli.progress import Progress
-from rocketns.pipeline.cli.spark import check_extra, check_java, is_submitted, session
+from rocketns.pipeline.cli.spark import check_java, is_submitted, session
 from rocketns.pipeline.contract.errors import BadInput
 
 EVENTS = 20_000
@@ -23,7 +23,6 @@ def prepare(options: argparse.Namespace, say: Progress) -> Path:
     """The archive. An earlier one is replaced when the new one is whole. BadInput where Java cannot be told to."""
     if is_submitted():
         raise BadInput("spark-submit started Java before this command: start it as 'rocketns audit prepare'")
-    check_extra()
     archive = archive_path(check_java())
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
