@@ -45,7 +45,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     sender = Sender(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
     )
-    fingerprint = _checked_fingerprint(context, header, command, peer)
+    fingerprint = _checked_fingerprint(context, header, command, sender, peer)
     leaving = context.unregister_queue.take_of(header.cluster_name, header.broker_addr)
     if leaving:  # the broker left, and returns before its unregistration was applied
         context.note(unregister_brokers(context.tables, leaving, now.ms))
@@ -83,10 +83,14 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
 
 
 def _checked_fingerprint(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection
+    context: NamesrvContext,
+    header: RegisterBrokerRequestHeader,
+    command: RemotingCommand,
+    sender: Sender,
+    peer: Connection,
 ) -> BodyFingerprint | None:
     """None without a body. RegistrationRefused if the CRC is wrong. A CRC of 0 asks for no check."""
-    made = _fingerprint(context, header, command)
+    made = _fingerprint(context, header, command, sender)
     if header.body_crc32 and header.body_crc32 != (made.crc32 if made else 0):
         log.warning("receive registerBroker request,crc32 not match,from %s", peer.address)
         raise RegistrationRefused("crc32 not match")
@@ -94,7 +98,7 @@ def _checked_fingerprint(
 
 
 def _fingerprint(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, sender: Sender
 ) -> BodyFingerprint | None:
     body = command.data
     if body is None:
@@ -102,7 +106,7 @@ def _fingerprint(
     made = BodyFingerprint.of(body, compressed=header.compressed, version=command.version)
     if not header.body_crc32:
         return made
-    return made.with_crc32(body, last_fingerprint(context.tables, header.cluster_name, header.broker_addr))
+    return made.with_crc32(body, last_fingerprint(context.tables, sender))
 
 
 def _registration_body(

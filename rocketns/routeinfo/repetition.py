@@ -14,6 +14,7 @@ from rocketns.config import NamesrvConfig
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
+from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.tables import RouteTables
 
 
@@ -36,18 +37,22 @@ class Sender:
         return knows and self.broker_id != MASTER_ID and self.broker_id == min(group.broker_addrs)
 
 
-def last_fingerprint(tables: RouteTables, cluster: str | None, addr: str | None) -> Hashable:
+def last_fingerprint(tables: RouteTables, sender: Sender) -> Hashable:
     """Of the body that this broker registered last. None if there is none to recognise."""
-    entry = tables.live(cluster, addr)
-    return None if entry is None or entry.accepted is None else entry.accepted.fingerprint
+    last = _last_body(tables, sender)
+    return None if last is None else last.fingerprint
+
+
+def _last_body(tables: RouteTables, sender: Sender) -> AcceptedBody | None:
+    entry = tables.live(sender.cluster, sender.addr)
+    return None if entry is None else entry.accepted
 
 
 def repeated_body(
     tables: RouteTables, config: NamesrvConfig, sender: Sender, fingerprint: Hashable
 ) -> RegisterBrokerBody | None:
     """The body to register instead of one with this fingerprint. None if the body must be read."""
-    entry = tables.live(sender.cluster, sender.addr)
-    last = None if entry is None else entry.accepted
+    last = _last_body(tables, sender)
     if last is None or last.fingerprint != fingerprint or last.broker_name != sender.broker_name:
         return None
     group = tables.broker_addr_table.get(last.broker_name)

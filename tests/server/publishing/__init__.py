@@ -1,1 +1,1 @@
-"""What becomes of events: log lines, and errors while they are delivered."""
+"""How events are delivered: the log lines that they write, and errors on the way."""
