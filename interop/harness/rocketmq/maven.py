@@ -21,8 +21,9 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0<
 """
 DEPENDENCY = (
     "<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-    "<version>{version}</version><classifier>{classifier}</classifier></dependency>"
+    "<version>{version}</version><classifier>{classifier}</classifier><exclusions>{exclusions}</exclusions></dependency>"
 )
+EXCLUSION = "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>"
 ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools", "rocketmq-client")
 # Of this release Maven Central has these artifacts. All others, also those that these ask for, are of the one before.
 NEWEST, BEFORE_NEWEST = "5.5.1", "5.5.0"
@@ -51,15 +52,16 @@ def classpath(version: str) -> str:
     return jars(f"rocketmq-{version}", version, *ARTIFACTS)
 
 
-def jars(name: str, version: str, *artifacts: str, group: str = ROCKETMQ) -> str:
+def jars(name: str, version: str, *artifacts: str, group: str = ROCKETMQ, without: Sequence[str] = ()) -> str:
     """The class path of some artifacts of a group and all that they need, kept in a cache folder of that name.
 
-    An artifact may have a version of its own, and a classifier: ``name:version:classifier``.
+    An artifact may have a version of its own, and a classifier: ``name:version:classifier``. ``without``: what they
+    need, as ``group:artifact``, but is left out; the artifact may be ``*``.
     """
     folder = cache_folder() / name
     if not (folder / "complete").exists():
         with alone():
-            _resolve(folder, version, artifacts, group)
+            _resolve(folder, [_dependency(artifact, version, group, without) for artifact in artifacts])
     return f"{folder / 'lib'}/*"
 
 
@@ -72,17 +74,20 @@ def alone() -> Iterator[None]:
         yield
 
 
-def _resolve(folder: Path, version: str, artifacts: Sequence[str], group: str) -> None:
+def _resolve(folder: Path, dependencies: Sequence[str]) -> None:
     if (folder / "complete").exists():
         return  # by whom was waited for
     folder.mkdir(parents=True, exist_ok=True)
-    dependencies = "\n".join(_dependency(artifact, version, group) for artifact in artifacts)
-    (folder / "pom.xml").write_text(POM.format(name=folder.name, dependencies=dependencies), "utf-8")
+    pom = POM.format(name=folder.name, dependencies="\n".join(dependencies))
+    (folder / "pom.xml").write_text(pom, "utf-8")
     command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"]
     subprocess.run(command, cwd=folder, check=True, timeout=MAVEN_TIMEOUT_S)
     (folder / "complete").touch()
 
 
-def _dependency(artifact: str, version: str, group: str) -> str:
+def _dependency(artifact: str, version: str, group: str, without: Sequence[str]) -> str:
     name, own_version, classifier = [*artifact.split(":"), "", ""][:3]
-    return DEPENDENCY.format(group=group, artifact=name, version=own_version or version, classifier=classifier)
+    exclusions = "".join(EXCLUSION.format(*each.split(":")) for each in without)
+    return DEPENDENCY.format(
+        group=group, artifact=name, version=own_version or version, classifier=classifier, exclusions=exclusions
+    )

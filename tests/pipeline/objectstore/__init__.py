@@ -1,0 +1,1 @@
+"""The audit's files in an object store instead of in folders."""
