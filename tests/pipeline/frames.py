@@ -37,6 +37,13 @@ def duck_events(journals: Mapping[str, Sequence[Record]]) -> duckdb.DuckDBPyConn
     return db
 
 
+def rounded(value: Any) -> Any:
+    """Numbers to 12 digits: sums of the same numbers in another order differ in the last one."""
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    return type(value)(map(rounded, value)) if isinstance(value, list | tuple) else value
+
+
 def cut(frame: DataFrame) -> DataFrame:
     """The same rows without how they were made, as the run does by writing them."""
     return frame.localCheckpoint()

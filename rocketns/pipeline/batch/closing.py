@@ -17,7 +17,7 @@ from rocketns.pipeline.contract.earlier import Earlier
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.times import DAY_US, HOUR_US, exact_text
 from rocketns.pipeline.jobs.earlier.keeping import Closing, kept
-from rocketns.pipeline.jobs.earlier.settled import finished
+from rocketns.pipeline.jobs.earlier.settled import SETTLED, finished
 from rocketns.pipeline.jobs.earlier.tallies import HOW, NEVER
 from rocketns.pipeline.jobs.history.clockdays import Clock, Clocks, chained
 from rocketns.pipeline.storage import earlier as storage
@@ -91,7 +91,7 @@ def close(inputs: Inputs, before: Before, out: Folder, days: Mapping[str, str], 
     stray = None
     if any(ends[dt].last >= observation.t1 for dt in closed if dt in ends):
         stray = _first_after(inputs["corrected"].where(ended), observation.t1)
-    settled = finished(inputs["key_windows"], inputs["topic_segments"], closing.day, inputs["min_window_us"])
+    settled = finished({name: inputs[name] for name in SETTLED}, closing.day, inputs["min_window_us"])
     storage.write(
         out,
         kept(inputs["events"], inputs["base"], tallies, closing, observation) | settled,

@@ -95,7 +95,7 @@ def observed(t0: int | None, t1: int | None, first: int, end: int) -> Observatio
         raise BadInput(f"the journals have no record of that time: they go from {moment(first)} to {moment(end)}")
     if observation.t0 >= observation.t1:
         begin, ends = moment(observation.t0), moment(observation.t1)
-        raise BadInput(f"nothing to look at: the observation begins at {begin} and ends at {ends}")
+        raise BadInput(f"the observation is empty: it begins at {begin} and ends at {ends}")
     return observation
 
 

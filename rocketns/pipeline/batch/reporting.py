@@ -38,7 +38,7 @@ SUMMARY_KEYS = {
     "input": "records and files that were delivered more than once, files of another version",
     "figures": "sizes of the fleet, of user topics and windows; queue-seconds of consumers by strategy",
     "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
-    "headline": "what is wrong, in a sentence: the first of report.html",
+    "headline": "what is wrong, in one sentence: the first sentence of report.html",
     "notes": "sentences for sections of the page",
     "options": "options of the run, as texts",
     "report": "name of the page; report.md and incidents.jsonl are beside it",
@@ -113,11 +113,11 @@ def unsure_clocks(results: Results) -> list[Mapping[str, Any]]:
 
 
 def clock_note(row: Mapping[str, Any]) -> str:
-    """What the clock of a name server is known from, and what depends on it."""
+    """How the offset of a name server's clock was found, and what depends on it."""
     if row["uncertainty"] is None:
         return (
-            f"Nothing tells how far the clock of {row['ns']} is off, so no correction was made: it heard no broker "
-            "at the same time as another name server. Windows that depend on it are marked “clocks”."
+            f"The clock of {row['ns']} was not corrected: this name server heard no broker at the same time as another "
+            "one, so nothing shows how far its clock is off. Windows that depend on it are marked “clocks”."
         )
     period = f"{row['uncertainty'] / 1e6:g} s"
     return (

@@ -120,7 +120,7 @@ def computed(
         run_phase(lanes, inputs, results, say)
     known = begun.before.earlier.day
     if known != NEVER and inputs["settled"] is None:
-        say(f"what is known of the days up to {known} has changed, so their windows were computed again")
+        say(f"the windows of the days up to {known} were computed again, since what they follow from has changed")
     if closing > known:
         say(f"keeping what later runs need of the days up to {closing}")
         close(inputs, begun.before, out, days, ends)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.frames import columns, frame_of
-from rocketns.pipeline.contract.schema import EVENTS, KEY_WINDOWS, TOPIC_SEGMENTS
+from rocketns.pipeline.contract.schema import EVENTS, IMBALANCE, KEY_WINDOWS, TOPIC_SEGMENTS
 
 # A stretch of one boot's records without a missing number, as far as one day's folder holds them: first and last
 # number, their times, and the smallest and largest time; start and stop records in it.
@@ -42,7 +42,7 @@ CUTS = columns("topic:string cut:long")
 FRAMES = {
     "events": EVENTS, "runs": RUNS, "snapshot_parts": SNAPSHOT_PARTS, "gaps": GAPS, "counts": COUNTS,
     "callers": CALLERS, "hours": HOURS, "covered": COVERED, "heard": HEARD,
-    "cuts": CUTS, "key_windows": KEY_WINDOWS, "topic_segments": TOPIC_SEGMENTS,
+    "cuts": CUTS, "key_windows": KEY_WINDOWS, "topic_segments": TOPIC_SEGMENTS, "imbalance": IMBALANCE,
 }  # fmt: skip
 
 

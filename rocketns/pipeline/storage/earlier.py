@@ -20,10 +20,10 @@ from rocketns.pipeline.storage.events.openfiles import OpenText
 from rocketns.pipeline.storage.paths import Folder
 
 EARLIER, META = "earlier", "meta.json"
-VERSION = 2
+VERSION = 3
 # Late files of the last days are common, so a state of each is kept.
 KEPT = 8
-# So long another run may be reading a folder, or writing it.
+# For this time another run may be reading a folder, or writing it.
 USED = timedelta(days=1)
 
 

@@ -21,7 +21,7 @@ from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.chosen import reading_records, with_inputs
-from tests.pipeline.frames import plain
+from tests.pipeline.frames import plain, rounded
 from tests.pipeline.journals import DAY_START, SECOND, random_journals, write_files
 
 HOUR = 3600 * SECOND
@@ -59,7 +59,7 @@ class Nights:
 
 
 def rows_of(path: Path) -> list[Any]:
-    return sorted((plain(row) for row in pyarrow.parquet.read_table(path).to_pylist()), key=repr)
+    return sorted((rounded(plain(row)) for row in pyarrow.parquet.read_table(path).to_pylist()), key=repr)
 
 
 def test_a_second_night_has_the_tables_of_one_run_over_everything(
@@ -73,7 +73,7 @@ def test_a_second_night_has_the_tables_of_one_run_over_everything(
     cut = MIDNIGHT + 2 * HOUR + chance.randrange(4 * HOUR)
     before = [file for file in files if begin_of(file) < cut]
     nights = Nights(spark, tmp_path, monkeypatch)
-    nights.run(before, with_inputs(["topic_segments", "clock_offsets"]))
+    nights.run(before, with_inputs(["topic_segments", "imbalance", "group_members", "clock_offsets"]))
     compared = with_inputs(reading_records())
     found = nights.run([file for file in files if file not in before], compared)
     assert nights.known == ["2026-01-01"]

@@ -66,7 +66,7 @@ def table(folder: Path, name: str, *columns: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row[c] / SECOND if c in ("t1", "t2") else row[c] for c in columns) for row in rows), key=repr)
 
 
-def test_broker_intervals(folder: Path) -> None:
+def test_brokers_are_listed_from_their_registration_until_they_expire(folder: Path) -> None:
     assert table(folder, "broker_intervals", "ns", "broker", "t1", "t2", "end_cause", "gap") == [
         ("n1", "broker-a", 1, 400, "open", None),
         ("n1", "broker-b", 2, 400, "open", None),
@@ -76,7 +76,7 @@ def test_broker_intervals(folder: Path) -> None:
     ]
 
 
-def test_key_windows(folder: Path) -> None:
+def test_a_window_lasts_from_the_expiry_until_the_return(folder: Path) -> None:
     assert table(folder, "key_windows", "topic", "broker", "t1", "t2", "cause", "values") == [
         ("order_topic", "broker-b", 185, 302, "expired", [
             {"ns": "n1", "present": True, "r": 4, "w": 4, "p": 6},
@@ -100,14 +100,14 @@ def test_impact(folder: Path) -> None:
     assert in_time[0] == (2, "averagely", 351, 468)
 
 
-def test_imbalance(folder: Path) -> None:
+def test_the_broker_that_all_see_gets_more_than_its_share(folder: Path) -> None:
     assert table(folder, "imbalance", "broker", "t1", "t2", "share", "fair", "tvd", "peak") == [
         ("broker-a", 185, 302, 0.75, 0.5, 0.25, 1.5),
         ("broker-b", 185, 302, 0.25, 0.5, 0.25, 1.5),
     ]
 
 
-def test_brokers_and_departures(folder: Path) -> None:
+def test_the_broker_that_one_name_server_lost_has_a_failure_and_a_departure(folder: Path) -> None:
     stats = table(folder, "broker_stats", "ns", "broker", "up_s", "availability", "failures", "mtbf_s", "gap_max")
     assert stats[3] == ("n2", "broker-b", 281, 0.7025, 1, 281, 30_000)
     assert [row[-1] for row in stats] == [30_000] * 4
@@ -235,7 +235,7 @@ def test_another_journal_is_wrong_usage(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--from", "1970-01-02"], "nothing to look at"),
+        (["--from", "1970-01-02"], "the observation is empty"),
         (["--from", "1970-01-02", "--to", "1970-01-03"], "the journals have no record of that time"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Windows and segments that go on after closed days are those of a run over everything.
+"""Windows, segments and imbalance that go on after closed days are those of a run over everything.
 
 Random intervals, uptimes and doubts around the edge of a closed day. All times are a few microseconds apart, so that
 many fall on the edge or a cut, and the shortest window is about as long.
@@ -13,20 +13,23 @@ from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.earlier import Earlier
+from rocketns.pipeline.contract.earlier import CUTS, Earlier
 from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import (
     BROKER_INTERVALS,
     CLOCK_DAYS,
+    KEY_WINDOWS,
     NS_UPTIME,
     TOPIC_DOUBTS,
     TOPIC_INTERVALS,
 )
 from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
 from rocketns.pipeline.jobs.earlier.keeping import edge_of
-from rocketns.pipeline.jobs.earlier.settled import Settled, finished, marks, settled
-from tests.pipeline.frames import cut, rows
+from rocketns.pipeline.jobs.earlier.settled import PAST, SETTLED, Settled, finished, marks, row_hashes, settled
+from rocketns.pipeline.jobs.queues.imbalance import imbalance
+from tests.pipeline.frames import cut, rounded, rows
 
 DAY = "2026-01-01"
 EDGE = edge_of(DAY)
@@ -40,6 +43,8 @@ SCHEMAS = {
     "topic_intervals": TOPIC_INTERVALS, "broker_intervals": BROKER_INTERVALS, "ns_uptime": NS_UPTIME,
     "topic_doubts": TOPIC_DOUBTS, "clock_days": CLOCK_DAYS,
 }  # fmt: skip
+# No window, segment or effect depends on them.
+NOT_OF_THE_PAST = {"timeout_ms", "zone"}
 Rows = Mapping[str, list[dict[str, Any]]]
 # Times of the observation, without the last one.
 TIMES = range(EDGE - AROUND, END)
@@ -107,9 +112,11 @@ class Run(NamedTuple):
     tables: Mapping[str, DataFrame]
     windows: DataFrame
     segments: DataFrame
+    imbalance: DataFrame
 
     def closed(self) -> Earlier:
-        frames = finished(self.windows, self.segments, DAY, MIN_WINDOW)
+        tables = dict(zip(SETTLED, (self.windows, self.segments, self.imbalance), strict=True))
+        frames = finished(tables, DAY, MIN_WINDOW)
         return Earlier(DAY, {name: cut(frame) for name, frame in frames.items()}, self.mark())
 
     def mark(self) -> str:
@@ -117,14 +124,11 @@ class Run(NamedTuple):
 
 
 def tables_of(spark: SparkSession, known: Rows) -> dict[str, DataFrame]:
-    return {
-        name: cut(frame_of(spark, [tuple(row[column] for column in schema.names) for row in known[name]], schema))
-        for name, schema in SCHEMAS.items()
-    }
+    return {name: cut(frame_of_rows(spark, name, known[name])) for name in SCHEMAS}
 
 
-def run_of(spark: SparkSession, known: Rows, end: int, earlier: Earlier | None = None) -> Run:
-    """``earlier``: what it goes on from."""
+def run_of(spark: SparkSession, known: Rows, end: int, unread: str, earlier: Earlier | None = None) -> Run:
+    """``unread``: nobody reads topics whose names end so; ``earlier``: what it goes on from."""
     tables, seen = tables_of(spark, until(known, end)), Observation(TIMES[0], end)
     told: Settled | None = None
     if earlier is not None:
@@ -137,29 +141,36 @@ def run_of(spark: SparkSession, known: Rows, end: int, earlier: Earlier | None =
             topic_doubts=tables["topic_doubts"], clock_days=tables["clock_days"], settled=told,
         )
     )  # fmt: skip
-    segments = topic_segments(tables["topic_intervals"], tables["ns_uptime"], windows, seen, cut, settled=told)
-    return Run(tables, windows, cut(segments))
+    segments = cut(topic_segments(tables["topic_intervals"], tables["ns_uptime"], windows, seen, cut, settled=told))
+    read = segments.where(~F.col("topic").endswith(unread))
+    return Run(
+        tables,
+        windows,
+        segments,
+        cut(imbalance(read, tables["broker_intervals"], settled=told)),
+    )
 
 
-def test_windows_and_segments_go_on_after_closed_days(spark: SparkSession) -> None:
-    """The tables being the same, what a later run goes on from is so too."""
+def test_what_is_settled_goes_on_after_closed_days(spark: SparkSession) -> None:
+    """The tables being the same, what a later run goes on from is so too. Some topics are read later only, and others
+    no longer."""
     chance = random.Random(SEED)
     known = random_rows(chance)
-    earlier = run_of(spark, known, EDGE + chance.randint(1, AROUND - 1)).closed()
-    found, wanted = run_of(spark, known, END, earlier), run_of(spark, known, END)
+    earlier = run_of(spark, known, EDGE + chance.randint(1, AROUND - 1), "1").closed()
+    found, wanted = run_of(spark, known, END, "2", earlier), run_of(spark, known, END, "2")
     assert rows(found.windows) == rows(wanted.windows)
     assert rows(found.segments) == rows(wanted.segments)
-    assert all(
-        frame.count() > TOPICS / 10 for frame in earlier.frames.values()
-    )  # much was settled, or crosses the edge
-    assert earlier.frames["key_windows"].count() < wanted.windows.count() * 0.9  # and much was not
+    assert rounded(rows(found.imbalance)) == rounded(rows(wanted.imbalance))
+    many = TOPICS / 10
+    assert all(frame.count() > many for frame in earlier.frames.values()), "much is settled, or crosses the edge"
+    assert earlier.frames["key_windows"].count() < wanted.windows.count() - many, "and much is not"
 
 
 @pytest.fixture(scope="module")
 def run(spark: SparkSession) -> Run:
-    tables = tables_of(spark, random_rows(random.Random(SEED)))
+    tables = tables_of(spark, until(random_rows(random.Random(SEED)), END))
     nothing = tables["topic_doubts"].limit(0)
-    return Run(tables, nothing, nothing)
+    return Run(tables, nothing, nothing, nothing)
 
 
 CHANGES = {
@@ -178,10 +189,25 @@ def test_a_change_of_the_past_is_seen(run: Run, change: str) -> None:
     assert changed.mark() != run.mark()
 
 
+def test_as_many_other_values_are_another_past(run: Run) -> None:
+    other = run.tables["topic_intervals"].withColumn("r", F.col("r") + 1)
+    assert run._replace(tables={**run.tables, "topic_intervals": other}).mark() != run.mark()
+
+
+def test_another_shortest_window_is_another_past(run: Run) -> None:
+    assert marks(run.tables, [DAY], MIN_WINDOW + 1) != marks(run.tables, [DAY], MIN_WINDOW)
+
+
+def test_clocks_count_up_to_the_closed_day(run: Run) -> None:
+    later = run.tables["clock_days"].withColumn("day", F.lit("2026-01-02"))
+    tables = {**run.tables, "clock_days": run.tables["clock_days"].unionByName(later)}
+    assert run._replace(tables=tables).mark() == run.mark()
+
+
 def test_starts_that_overlap_settle_nothing(spark: SparkSession) -> None:
     """After a clock was set back."""
     edge, cuts = EDGE, frame_of(spark, [], NS_UPTIME).selectExpr("ns topic", "t1 cut")
-    earlier = Earlier(DAY, dict.fromkeys(("cuts", "key_windows", "topic_segments"), cuts))
+    earlier = Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), cuts))
 
     def is_settled(*spans: tuple[int, int]) -> bool:
         known = [("n1", place, edge + t1, edge + t2, "lost") for place, (t1, t2) in enumerate(spans)]
@@ -191,3 +217,68 @@ def test_starts_that_overlap_settle_nothing(spark: SparkSession) -> None:
     assert not is_settled((-90, -50), (-51, 9))
     assert not is_settled((-90, 9), (-51, -50))
     assert is_settled((-90, -50), (-51, -40), (-40, 9))
+    assert not is_settled((-90, -50), (-80, -70), (-60, 9))
+    cut_at = -MIN_WINDOW
+    assert not is_settled((-90, cut_at), (-51, -50))
+    assert is_settled((-90, cut_at - 1), (-51, -50))
+
+
+def test_a_name_server_that_stops_at_the_cut_is_down(spark: SparkSession) -> None:
+    """Then it does not disagree with one that goes on."""
+    cut_at, key = EDGE - MIN_WINDOW, {"topic": "t", "broker": "a", "r": 4, "w": 4, "p": 6}
+    spans = {"n1": {"t1": EDGE - 40, "t2": cut_at}, "n2": {"t1": EDGE - 40, "t2": END}}
+    known = {
+        "ns_uptime": [{"ns": ns, **span, "boot": 1, "end_cause": "stop"} for ns, span in spans.items()],
+        "topic_intervals": [
+            {"ns": ns, **span, **key, "cause": "topic", "end_cause": "stop"} for ns, span in spans.items()
+        ],
+    }
+    tables = {name: frame_of_rows(spark, name, rows) for name, rows in known.items()}
+    nothing = frame_of(spark, [], CUTS)
+    told = settled(Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), nothing)), tables["ns_uptime"], MIN_WINDOW)
+    assert told is not None
+    told = told._replace(windows=frame_of(spark, [], KEY_WINDOWS))
+    seen = Observation(TIMES[0], END)
+    found = key_windows(tables["topic_intervals"], tables["ns_uptime"], seen, MIN_WINDOW, settled=told)
+    assert found.collect() == []
+
+
+def test_each_column_of_the_past_counts(spark: SparkSession) -> None:
+    """A row before the edge has another hash if any of its columns that windows rest on is another one."""
+    for name, (held, at_end) in PAST.items():
+        columns = (*held, "t1", "t2", *at_end)
+        row = {column: "a" if is_text(name, column) else 1 for column in columns} | {"t1": EDGE - 9, "t2": EDGE - 5}
+        others = [{**row, column: "b" if is_text(name, column) else row[column] + 1} for column in columns]
+        assert len(set(hashes_of(spark, name, [row, *others]))) == len(columns) + 1, name
+
+
+@pytest.mark.parametrize("name", PAST)
+def test_every_column_that_windows_rest_on_is_of_the_past(name: str) -> None:
+    held, at_end = PAST[name]
+    assert {*held, *at_end, "t1", "t2"} == set(SCHEMAS[name].names) - NOT_OF_THE_PAST
+
+
+def test_what_comes_after_the_edge_does_not_count(spark: SparkSession) -> None:
+    """It is not known yet when a day is closed."""
+    ended = {"t1": EDGE - 9, "t2": EDGE, "end_cause": "expired"}
+    later = [{**ended, "t2": EDGE + 1}, {**ended, "end_cause": "open"}]
+    first, *others = hashes_of(spark, "ns_uptime", [ended, *later])
+    assert others == [first, first]
+    before, at = hashes_of(spark, "ns_uptime", [{"t1": time, "t2": EDGE + 5} for time in (EDGE - 1, EDGE)])
+    assert before is not None
+    assert at is None
+
+
+def hashes_of(spark: SparkSession, name: str, known: list[dict[str, Any]]) -> list[int | None]:
+    """Of rows with these columns."""
+    return [value for (value,) in row_hashes(frame_of_rows(spark, name, known), name, [DAY]).collect()]
+
+
+def frame_of_rows(spark: SparkSession, name: str, known: list[dict[str, Any]]) -> DataFrame:
+    """Columns that a row does not have are null."""
+    schema = SCHEMAS[name]
+    return frame_of(spark, [tuple(row.get(column) for column in schema.names) for row in known], schema)
+
+
+def is_text(name: str, column: str) -> bool:
+    return SCHEMAS[name][column].dataType.typeName() == "string"

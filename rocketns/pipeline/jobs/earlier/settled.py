@@ -1,4 +1,4 @@
-"""Windows and segments that no later record can change: those that ended before closed days did.
+"""Windows, segments and imbalance that no later record can change: those that ended before closed days did.
 
 Each topic has a *cut*, before which its windows and segments are finished: CUT_BEFORE the edge of the closed days, or
 where a window began that goes on then, with all windows that it overlaps. At the cut no window is open, so what begins
@@ -21,6 +21,7 @@ from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.jobs.covers import covers
 from rocketns.pipeline.jobs.earlier.keeping import edge_of
 
+SETTLED = ("key_windows", "topic_segments", "imbalance")
 # Sums of so much less of a hash fit a long.
 HASH_SHIFT = 32
 # Of each table: the columns before the edge, beside t1 and t2, and those that the end of an interval has.
@@ -33,18 +34,26 @@ PAST = {
 
 
 class Settled(NamedTuple):
-    """``cut``: of all topics that are not in ``cuts`` (topic, cut); ``first``: the earliest cut; ``windows`` and
-    ``segments``: KEY_WINDOWS and TOPIC_SEGMENTS before the cuts. All times epoch us."""
+    """``cut``: of all topics that are not in ``cuts`` (topic, cut); ``first``: the earliest cut; ``windows``,
+    ``segments``, ``imbalance``: KEY_WINDOWS, TOPIC_SEGMENTS, IMBALANCE before the cuts. All times epoch us."""
 
     cut: int
     first: int
     cuts: DataFrame
     windows: DataFrame
     segments: DataFrame
+    imbalance: DataFrame
 
     def recent(self, rows: DataFrame) -> DataFrame:
         """Those rows (topic, t2, …) that reach the cut of their topic."""
         return self._with_cut(rows).where("t2 >= cut").drop("cut")
+
+    def open_or_new(self, segments: DataFrame, done: DataFrame) -> DataFrame:
+        """Those segments (topic, t2, …) that reach the cut of their topic, and all of topics that ``done`` (topic, …)
+        has no row of: nobody read these topics when the days were closed."""
+        known = done.select("topic", F.lit(True).alias("known")).distinct()
+        found = self._with_cut(segments).join(F.broadcast(known), "topic", "left")
+        return found.where("t2 >= cut or known is null").drop("cut", "known")
 
     def clipped(self, points: DataFrame) -> DataFrame:
         """Those points (topic, t, next_t, …) that apply just before the cut of their topic or later. The former come to
@@ -67,7 +76,7 @@ def settled(earlier: Earlier, ns_uptime: DataFrame, min_window_us: int) -> Settl
     first = min(cut, cut if first is None else first)
     if _overlap(ns_uptime, first):
         return None
-    return Settled(cut, first, cuts, earlier.frames["key_windows"], earlier.frames["topic_segments"])
+    return Settled(cut, first, cuts, *[earlier.frames[name] for name in SETTLED])
 
 
 def _overlap(ns_uptime: DataFrame, first: int) -> bool:
@@ -81,23 +90,24 @@ def _overlap(ns_uptime: DataFrame, first: int) -> bool:
     return False
 
 
-def finished(key_windows: DataFrame, topic_segments: DataFrame, day: str, min_window_us: int) -> dict[str, DataFrame]:
-    """The frames of contract.earlier that ``settled`` is made from. ``day``: the last closed day."""
+def finished(tables: Mapping[str, DataFrame], day: str, min_window_us: int) -> dict[str, DataFrame]:
+    """The frames of contract.earlier that ``settled`` is made from. ``tables``: those of SETTLED; ``day``: the last
+    closed day."""
     cut = edge_of(day) - min_window_us
-    crossing = covers(key_windows.where(F.col("t1") < cut)).where(F.col("t2") >= cut)
+    crossing = covers(tables["key_windows"].where(F.col("t1") < cut)).where(F.col("t2") >= cut)
     cuts = conform(crossing.withColumn("cut", F.col("t1")), CUTS)
 
     def before(rows: DataFrame) -> DataFrame:
         found = rows.join(F.broadcast(cuts), "topic", "left")
         return found.where(F.col("t2") < F.coalesce("cut", F.lit(cut))).drop("cut")
 
-    return {"cuts": cuts, "key_windows": before(key_windows), "topic_segments": before(topic_segments)}
+    return {"cuts": cuts} | {name: before(tables[name]) for name in SETTLED}
 
 
 def marks(tables: Mapping[str, DataFrame], days: Sequence[str], min_window_us: int) -> dict[str, str]:
-    """Of each day: a text that is another one if what windows rest on was otherwise before the edge of the day.
+    """For each day a text that changes if anything that windows are made from changed before the edge of the day.
     ``tables``: those of PAST, and clock_days."""
-    found = [_hashes(tables[name], name, days) for name in PAST]
+    found = [row_hashes(tables[name], name, days) for name in PAST]
     clocks = tables["clock_days"]
     known = [F.when(F.col("day") <= day, F.xxhash64(*clocks.columns)).alias(_place(days, day)) for day in days]
     every = clocks.select(*known)
@@ -111,7 +121,7 @@ def marks(tables: Mapping[str, DataFrame], days: Sequence[str], min_window_us: i
     }
 
 
-def _hashes(table: DataFrame, name: str, days: Sequence[str]) -> DataFrame:
+def row_hashes(table: DataFrame, name: str, days: Sequence[str]) -> DataFrame:
     """A column for each day: the hash of the part before its edge, null where there is none."""
     return table.select(*[_hash(name, edge_of(day)).alias(_place(days, day)) for day in days])
 
