@@ -19,6 +19,8 @@ MISSING_JAVA := $(PY) -c 'from interop.harness.rocketmq.maven import missing_too
 SPREAD = -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Without byte code on disk each of the thousands of processes of `make test` would translate all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench wheels helm build clean
 .DELETE_ON_ERROR:

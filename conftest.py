@@ -52,6 +52,15 @@ def _kinds(metafunc: pytest.Metafunc) -> tuple[type[NameServer], ...]:
     return MODES[:1] if one and not every else MODES
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    if of_worker := getattr(session.config, "workerinput", None):
+        from tests.support.running.importing import import_before_collecting
+
+        number = int(of_worker["workerid"].removeprefix("gw"))
+        import_before_collecting(session.config, number, of_worker["workercount"])
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):  # one of several workers

@@ -14,6 +14,7 @@ import pytest
 from interop.harness import ports
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
 from tests.support.running import spreading
+from tests.support.running.importing import from_another_one, modules_below
 from tests.support.running.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
 from tests.support.running.summary import Summary, cpu_s
 
@@ -155,3 +156,12 @@ def test_ports_that_are_asked_for_together_differ(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ports, "_part", lambda: (ports.FIRST, ports.FIRST + 60))
     chosen = [ports.free_port() for _ in range(20)]
     assert len(set(chosen)) == 20
+
+
+def test_each_worker_imports_all_modules_by_the_names_that_pytest_gives_them_and_begins_at_another_one() -> None:
+    modules = modules_below(ROOT, [ROOT / "tests" / "mutants", Path(__file__).parent / "soak", ROOT.parent])
+    assert set(modules) >= {"tests.soak.test_soak"}
+    assert all((ROOT / Path(*name.split(".")).parent / "__init__.py").is_file() for name in modules)
+    orders = [from_another_one(modules, worker, 3) for worker in range(3)]
+    assert all(sorted(order) == sorted(modules) for order in orders)
+    assert len({order[0] for order in orders}) == 3

@@ -20,7 +20,7 @@ TIMEOUT_S = 1500
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that ask for Spark are marked so, and left out where no Java is."""
     for item in items:
-        if HERE not in item.path.parents or "spark" not in getattr(item, "fixturenames", ()):
+        if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue
         item.add_marker("spark")
         item.add_marker(pytest.mark.timeout(TIMEOUT_S))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from py4j.java_gateway import JavaClass, JavaMember  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 # For every run: times are UTC; the day and the name server in a path are strings, even if they look like numbers.
@@ -39,6 +41,8 @@ START_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+# As pyspark names the classes that make its columns.
+ASKED_FOR_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 
 
 def has_java() -> bool:
@@ -69,4 +73,26 @@ def spark_session(
         chosen["spark.sql.shuffle.partitions"] = str(partitions)
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    _keep_classes(session)
+    return session
+
+
+class KeptClass(JavaClass):  # type: ignore[misc]
+    """A class of Java whose methods are asked for once."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if isinstance(found, JavaMember):
+            setattr(self, name, found)
+        return found
+
+
+def _keep_classes(session: SparkSession) -> None:
+    """pyspark asks Java for a class and its method again for each column, and Java looks for the short names in all of
+    Spark's jars. What is an attribute of the view is not asked for."""
+    view: Any = session.sparkContext._jvm
+    for name in ASKED_FOR_OFTEN:
+        found = getattr(view, name)
+        if isinstance(found, JavaClass):  # a package where this version of Spark has no such class
+            setattr(view, name, KeptClass(found._fqn, found._gateway_client))
