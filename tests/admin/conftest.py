@@ -21,8 +21,9 @@ from tests.support.inprocess import TimedServer
 class Managed(TimedServer):
     """A running server. ``http`` asks its management port."""
 
-    def __init__(self, home: Path, properties: dict[str, object] | None = None) -> None:
+    def __init__(self, home: Path, properties: dict[str, object] | None = None, log: view.Log | None = None) -> None:
         port = free_port()
+        self._log = log
         super().__init__(home, {"rocketns.adminPort": port} | (properties or {}))
         self.http = Http(port)
 
@@ -30,7 +31,7 @@ class Managed(TimedServer):
         return Scraped(self.http.ask("/metrics").text)
 
     async def _start(self) -> None:
-        self.admin = make_admin(self.controller)
+        self.admin = make_admin(self.controller, log=self._log)
         assert self.admin is not None
         self.admin.start()
         await super()._start()

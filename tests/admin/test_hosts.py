@@ -20,7 +20,8 @@ def test_a_name_that_nobody_gave_it_is_answered_with_what_to_do_and_nothing_else
     answer = managed.http.ask(path, headers={"Host": "evil.example:9877"})
     assert answer.status == 421
     assert answer.text == (
-        "this server has no name 'evil.example:9877': ask by its address, or add the name to rocketns.adminHosts\n"
+        "this server does not answer under the name 'evil.example:9877': use its IP address, or add the name to "
+        "rocketns.adminHosts\n"
     )
     assert answer.headers["x-content-type-options"] == "nosniff"
 

@@ -94,8 +94,9 @@ def test_the_tables_are_counted(managed: Managed, scrape: Scrape, names: Names) 
         put_kv(client, "a namespace", "key", "value")
         seen = scrape()
     assert seen("rocketns_brokers", state="live") == 2
-    assert [seen(f"rocketns_{one}") for one in ("broker_groups", "clusters", "topics", "route_entries")] == [2, 2, 4, 4]
-    assert [seen(f"rocketns_kv_{one}") for one in ("namespaces", "changes_total")] == [1, 1]
+    assert (seen("rocketns_broker_groups"), seen("rocketns_clusters")) == (2, 2)
+    assert (seen("rocketns_topics"), seen("rocketns_route_entries")) == (4, 4)
+    assert (seen("rocketns_kv_namespaces"), seen("rocketns_kv_changes_total")) == (1, 1)
 
 
 def test_the_bytes_of_routes_grow_with_them(managed: Managed, scrape: Scrape, names: Names) -> None:

@@ -83,13 +83,13 @@ def test_changed_entries_of_routes_are_counted(managed: Managed, names: Names) -
     with managed.connect() as client:
         before = managed.scrape()
         registered(client, names, ("T", "U", "V"))
-        put = managed.scrape()("rocketns_route_entries")
+        assert managed.scrape()("rocketns_route_entries") == 3
         unregister(client, names)
         eventually(lambda: managed.scrape()("rocketns_route_entries") == 0)
         seen = managed.scrape()
     for change in ("put", "deleted"):
         name = "rocketns_route_entries_changed_total"
-        assert (seen(name, change=change) or 0) - (before(name, change=change) or 0) == put == 3
+        assert (seen(name, change=change) or 0) - (before(name, change=change) or 0) == 3
 
 
 def test_the_end_of_the_certificate_is_shown_once_tls_is_used(managed: Managed) -> None:
@@ -100,7 +100,6 @@ def test_the_end_of_the_certificate_is_shown_once_tls_is_used(managed: Managed) 
         certificate = x509.load_der_x509_certificate(client.served_certificate)
     seen = managed.scrape()
     assert seen(name) == certificate.not_valid_after_utc.timestamp()
-    assert seen("rocketns_tls_reload_failures_total") == 0
 
 
 def test_connections_that_the_management_port_closes_are_counted_by_the_reason(

@@ -8,7 +8,7 @@ import pytest
 
 from rocketns.admin.metrics.catalogue import THEMES
 from rocketns.admin.metrics.family import Family, Kind
-from tests.check.metrics import BESIDE_RUST, PAGE, page
+from tests.check.metrics.page import BESIDE_RUST, PAGE, page
 
 FAMILIES = [family for families in THEMES.values() for family in families]
 UNITS = ("_seconds", "_bytes", "_info")

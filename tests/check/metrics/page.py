@@ -1,7 +1,4 @@
-"""docs/metrics.md: every metric, made from what the code declares.
-
-``python -m tests.check.metrics`` writes it again.
-"""
+"""docs/metrics.md: every metric, made from what the code declares."""
 
 from __future__ import annotations
 
@@ -130,7 +127,3 @@ def _rows(families: Iterable[Family]) -> Iterator[tuple[str, ...]]:
 def _table(rows: Iterable[tuple[str, ...]]) -> str:
     lines = (("Metric", "Type", "Meaning", "Labels"), ("---",) * 4, *rows)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
