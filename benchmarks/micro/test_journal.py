@@ -7,6 +7,7 @@ moves between two calls. Records go to a writer with real files, flushed every 1
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,8 +24,11 @@ from tests.routeinfo.manager import Broker, Manager, table_of
 BROKERS = 200
 TOPICS = [f"BenchmarkTopic-{number}" for number in range(50)]
 EVENTS = 1_000
+WRITTEN_WITHIN_S = 60.0  # hundreds of files, each synced
 BOOT_MS = 1_790_000_000_000
-EVENT_US_MAX = 1.5
+# What one event may cost, in lines: the time in which this machine makes a line of the journal and appends it.
+EVENT_LINES_MAX = 15
+LINE_PARTS = (b'{"boot":1790000000000,"seq":', b',"ts":1790000000000000,', b'"ev":"hb","cluster":"Default_Cluster"}')
 
 pytestmark = pytest.mark.benchmark(timer=time.thread_time)
 
@@ -41,7 +45,7 @@ def journal(manager: Manager, tmp_path: Path) -> Iterator[Journal]:
     one.start(lambda call: call(), BOOT_MS)
     yield one
     one.stop(BOOT_MS)
-    assert one.join()
+    assert one.writer.stop(WRITTEN_WITHIN_S)
     assert one.buffer.lost == 0
 
 
@@ -65,8 +69,21 @@ def registered(manager: Manager, journal: Journal) -> None:
     manager.now_ms += 30_000
 
 
+def line_us() -> float:
+    """CPU microseconds to make a line and append it: the median of rounds of `EVENTS` lines each."""
+    return statistics.median(_lines_s() for _ in range(200)) / EVENTS * 1e6
+
+
+def _lines_s() -> float:
+    head, middle, end = LINE_PARTS
+    lines, start = bytearray(), time.thread_time()
+    for number in range(EVENTS):
+        lines += b"%b%d%b%b\n" % (head, number, middle, end)
+    return time.thread_time() - start
+
+
 def measure(benchmark: BenchmarkFixture, journal: Journal, made: list[list[Event]]) -> float:
-    """CPU microseconds for one event: the median of rounds of `EVENTS` events each."""
+    """The cost of one event in lines, see `EVENT_LINES_MAX`: the median of rounds of `EVENTS` events each."""
     turns = [made[number % len(made)] for number in range(EVENTS)]
     epoch_ms = BOOT_MS
 
@@ -81,7 +98,7 @@ def measure(benchmark: BenchmarkFixture, journal: Journal, made: list[list[Event
     assert journal.buffer.seq - before >= (1 if benchmark.disabled else 205) * EVENTS
     cost = median_s(benchmark) / EVENTS * 1e6
     benchmark.extra_info["cpu_us_per_event"] = round(cost, 3)
-    return cost
+    return cost / line_us()
 
 
 def median_s(benchmark: BenchmarkFixture) -> float:
@@ -92,13 +109,13 @@ def median_s(benchmark: BenchmarkFixture) -> float:
 def test_a_registration_again(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
     registered(manager, journal)
     made = batches(manager, lambda broker: manager.register(broker, table_of(*TOPICS)))
-    assert measure(benchmark, journal, made) <= EVENT_US_MAX
+    assert measure(benchmark, journal, made) <= EVENT_LINES_MAX
 
 
 def test_a_heartbeat(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
     registered(manager, journal)
     made = batches(manager, lambda b: manager.note(manager.tables.refresh(b.cluster, b.addr, manager.now_ms)))
-    assert measure(benchmark, journal, made) <= EVENT_US_MAX
+    assert measure(benchmark, journal, made) <= EVENT_LINES_MAX
 
 
 def test_10000_topics_put(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
@@ -111,7 +128,7 @@ def test_10000_topics_put(benchmark: BenchmarkFixture, manager: Manager, journal
     assert journal.buffer.seq > before
     cost = median_s(benchmark) / 10_000 * 1e6
     benchmark.extra_info["cpu_us_per_topic"] = round(cost, 3)
-    assert cost <= EVENT_US_MAX
+    assert cost / line_us() <= EVENT_LINES_MAX
 
 
 def test_a_step_of_a_snapshot(benchmark: BenchmarkFixture, manager: Manager, journal: Journal) -> None:
