@@ -34,8 +34,8 @@ USAGE = (
 INTRODUCTION = """\
 A name server for Apache RocketMQ. Brokers, producers, consumers and admin tools use it in place of the Java one.
 Start it without options, and set namesrvAddr of brokers and clients to port 9876 of this machine.
-Other programs ask running name servers, Java's too: rocketns get, diff or top --help
-Another one compares the journals of several name servers: rocketns audit --help
+To ask running name servers, Java's too: rocketns get, diff, top or health --help
+To compare the journals of several name servers: rocketns audit --help
 """
 
 LOG_FORMATS = ("text", "json")
@@ -106,7 +106,7 @@ def parser() -> _Parser:
         help="Java properties file with the properties below; changes by request 318 are written to it")  # fmt: skip
     add("-p", "--printConfigItem", dest="print_config_items", action="store_true",
         help="print all properties with their values and exit")  # fmt: skip
-    add("-n", "--namesrvAddr", metavar="<arg>", help="accepted and ignored: a name server has no name servers")
+    add("-n", "--namesrvAddr", metavar="<arg>", help="accepted and ignored: a name server needs no name server")
     add("-D", dest="system", action="append", default=[], type=_system_property, metavar="<name>=<value>",
         help="a Java system property, see below")  # fmt: skip
     add("--log-files", action="store_true",
@@ -116,7 +116,7 @@ def parser() -> _Parser:
         help="text, as Java's log, or json: one object a line, times in UTC; by default text")  # fmt: skip
     add("--reactors", type=_reactors, metavar="<n>",
         help=f"threads that may carry plain connections and answer route lookups, 0 to {REACTORS_MAX}; by default one "
-        "for each core; 0 lets the asyncio loop carry all. Takes precedence over rocketns.reactors")  # fmt: skip
+        "for each core. With 0 the asyncio loop does both. Takes precedence over rocketns.reactors")  # fmt: skip
     add("--version", action="version", version=f"rocketns {__version__}", help="print the version and exit")
     return made
 

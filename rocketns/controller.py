@@ -348,7 +348,7 @@ class NamesrvController:
         await self._stop_journal()
         await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
         if not written.is_set():
-            log.error("%d changes are not on disk: it took too long, and they were not answered", self.writer.unwritten)
+            log.error("%d changes were not on disk in time, and were not answered", self.writer.unwritten)
 
 
 async def _wait(event: asyncio.Event, within_s: float) -> None:

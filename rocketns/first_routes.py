@@ -27,7 +27,7 @@ log = logging.getLogger("rocketns.controller")
 
 # How long connections wait for the routes without an answer.
 UNHEARD_S = 1.0
-# Brokers that went since the journal ended have expired at a name server that ran on: it knows more.
+# An older journal is behind: a name server that kept running has expired the brokers that left in this time.
 JOURNAL_OLD_MS = 120_000
 # Unconfirmed brokers that the log names.
 UNCONFIRMED_LINES_MAX = 100
@@ -59,7 +59,8 @@ class FirstRoutes:
         routes, reason = known
         tables, confirm_s = self._tables, self._configuration.restore.confirm_seconds
         fill(tables, routes, reason, self._clock.now().ms, confirm_s * 1000)
-        log.info("%d brokers are not confirmed yet (%s): they have %d s", len(tables.unconfirmed), reason, confirm_s)
+        log.info("%d brokers are not confirmed yet (%s): each must be heard within %d s", len(tables.unconfirmed),
+                 reason, confirm_s)  # fmt: skip
         for key in list(tables.unconfirmed)[:UNCONFIRMED_LINES_MAX]:
             log.info("broker not confirmed yet (%s): %s", reason, key)
         for piece in topic_pieces(tables):

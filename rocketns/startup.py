@@ -124,14 +124,14 @@ async def _serve_until(
 
 
 async def _started(controller: NamesrvController, stop: asyncio.Event) -> bool:
-    """Whether the server started before a signal wanted its end: reading the routes may take long. StartupError."""
+    """Whether the server started before a signal stopped it: reading the routes may take long. StartupError."""
     starting, stopping = asyncio.ensure_future(controller.start()), asyncio.ensure_future(stop.wait())
     await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if starting.done():
         starting.result()
         return True
-    log.info("stopped before the start came to its end")
+    log.info("stopped before the start was complete")
     starting.cancel()
     await asyncio.wait({starting})
     return False
@@ -157,7 +157,7 @@ def _reread(
 
 
 def _settle_down(controller: NamesrvController) -> None:
-    """What waits until the start is over, which is short and alone."""
+    """Done after the start, which is short and shares the machine with no request."""
     _spare_the_collector()
     if controller.reactors is not None:
         _let_reactors_go_first()

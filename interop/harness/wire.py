@@ -96,7 +96,7 @@ def binary_header(
     remark: bytes = b"",
 ) -> bytes:
     """A ROCKETMQ (binary) header: RocketMQSerializable.rocketMQProtocolEncode."""
-    pairs = b""
+    pairs = bytearray()
     for key, value in (ext or {}).items():
         k, v = key.encode(), value.encode()
         pairs += struct.pack(">h", len(k)) + k + struct.pack(">i", len(v)) + v

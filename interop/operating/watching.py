@@ -20,7 +20,7 @@ from tests.admin.metrics import prometheus
 from tests.admin.page.chromium import ARGUMENTS, CHROMIUM
 
 DISAGREE = "name servers disagree about the {} {}:"
-OVER = "no disagreement of name servers about the"
+OVER = "name servers agree again about the"
 # What is promised is printed beside what it took. The machine that runs this may be busy.
 BUSY_S = 60.0
 SEEN_WITHIN_S = 30.0

@@ -28,7 +28,7 @@ ACCEPTED_PER_S_MAX = 500
 ACCEPT_AGAIN_S = 1.0
 FIELD_BYTES_MAX = 4096
 COMMON = {"Cache-Control": "no-store", "Server": "rocketns"}
-# A stack in the log for each request that is garbage would be a gift to who sends garbage.
+# With a stack in the log for each garbage request, its sender could fill the log.
 SILENT = logging.Logger("aiohttp", logging.CRITICAL + 1)
 
 

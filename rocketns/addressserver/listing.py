@@ -44,7 +44,7 @@ class Listing:
             log.info("the address server lists the name server %s", addr)
         for addr in sorted({*self._told} - {*listed}):
             reason = "it answered no lookup lately" if addr in self._answered_at_s else "it was removed from the peers"
-            log.warning("the address server does not list the name server %s any more: %s", addr, reason)
+            log.warning("the address server no longer lists the name server %s: %s", addr, reason)
         if not listed and self._told:
             log.error("the address server lists no name server: brokers and clients keep the list that they have")
         self._told = listed

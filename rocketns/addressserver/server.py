@@ -31,8 +31,8 @@ EXTRA_MISSING = (
     "rocketns.addressServer needs aiohttp, and it is not installed. Install it with: pip install 'rocketns[admin]'"
 )
 NOTHING_TO_LIST = (
-    "rocketns.addressServer would list nothing: the server listens at every address of this machine, and nobody said "
-    "which of them brokers and clients use. Set rocketns.announcedAddress=host:port, or rocketns.peers"
+    "rocketns.addressServer would list nothing: the server listens at every address of this machine, and no property "
+    "says which of them brokers and clients use. Set rocketns.announcedAddress=host:port, or rocketns.peers"
 )
 
 

@@ -1,4 +1,4 @@
-"""The connections of the management port: how many there may be, and how long each may take for what.
+"""The connections of the management port: how many there may be, and how long each step of one may take.
 
 `Guard` is the protocol of a connection. It passes everything on to aiohttp's, and notes since when it waits for what.
 `Gate` has all of them, and closes those that take too long. A full gate closes an old connection for a new one: so

@@ -36,8 +36,8 @@ class Hosts:
             return
         for given in request.headers.getall("Host", ()):
             if not self.has(given):
-                text = (f"this server has no name {given[:SHOWN_CHARACTERS_MAX]!r}: ask by its address, or add the "
-                        "name to rocketns.adminHosts\n")  # fmt: skip
+                text = (f"this server does not answer under the name {given[:SHOWN_CHARACTERS_MAX]!r}: use its IP "
+                        "address, or add the name to rocketns.adminHosts\n")  # fmt: skip
                 raise web.HTTPMisdirectedRequest(text=text)
 
     def has(self, given: str) -> bool:

@@ -46,8 +46,8 @@ async def _readyz(view: View, _: web.Request) -> web.Response:
 
 async def _drainz(view: View, drains: bool, request: web.Request) -> web.Response:
     if not _may_drain(view.controller, request):
-        return web.Response(status=403, text="a drain may be asked for from this machine and from adminDrainFrom\n")
-    log.warning("%s asks to %s the drain", request.remote, "begin" if drains else "end")
+        return web.Response(status=403, text="only this machine and rocketns.adminDrainFrom may ask for a drain\n")
+    log.warning("%s asks for the %s of the drain", request.remote, "beginning" if drains else "end")
     await view.look(partial(drain, begins=drains))
     return web.Response(text="draining\n" if drains else "not draining\n")
 

@@ -1,4 +1,4 @@
-"""Whether the server wants to be asked, and the drain."""
+"""Whether the server is ready for requests, and the drain."""
 
 from __future__ import annotations
 

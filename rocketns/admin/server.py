@@ -31,7 +31,7 @@ STOP_WITHIN_S = 2.0
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Not what a peer did wrong, or that it has gone: that must not fill the log."""
+    """Whether an error is the server's own. Faults of peers, and peers that left, must not fill the log."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | ConnectionError))
 
 

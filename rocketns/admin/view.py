@@ -1,6 +1,6 @@
 """What handlers see of the name server. Nothing here waits for control, and control never waits for a handler.
 
-Three ways, from cheap to dear:
+Three ways, from cheap to expensive:
 
 * `View.controller`: its numbers may be read on any thread. A number is an attribute, a `len`, or one of the reactors'
   atomic words. Never iterate over a table of control's: it changes meanwhile.

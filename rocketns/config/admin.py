@@ -25,7 +25,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(slots=True)
 class AdminConfig:
-    """Where the management port listens, by which names it is asked, and who may ask it for a drain."""
+    """Where the management port listens, under which host names it answers, and who may ask it for a drain."""
 
     admin_port: int = prop(
         0, "port of the HTTP server with metrics, probes and the status page; 0 is off. It needs the extra "
@@ -33,12 +33,12 @@ class AdminConfig:
     )  # fmt: skip
     admin_address: str = prop("127.0.0.1", "address of the management port; it has no passwords", START)
     admin_drain_from: str = prop(
-        "", "networks that may ask for a drain beside the machine itself: 10.0.0.0/8;192.0.2.7", START
+        "", "networks that may ask for a drain, in addition to the machine itself: 10.0.0.0/8;192.0.2.7", START
     )
     admin_hosts: str = prop(
-        "", "names by which browsers may ask for the status page and the API, beside addresses, localhost, the "
-        "machine's name and adminAddress: ns-1.example.com;.monitoring.svc. One that begins with a dot stands for all "
-        "that end with it", START,
+        "", "host names under which browsers may open the status page and the API, in addition to IP addresses, "
+        "localhost, the machine's name and adminAddress: ns-1.example.com;.monitoring.svc. A name that begins with a "
+        "dot stands for all names that end with it", START,
     )  # fmt: skip
 
     def update(self, given: Mapping[str, str]) -> None:
@@ -47,12 +47,13 @@ class AdminConfig:
         properties.check(self, PREFIX)
         if len(self.drain_networks) > NETWORKS_MAX:
             raise StartupError(f"{PREFIX}adminDrainFrom names {len(self.drain_networks)} networks, "
-                               f"but {NETWORKS_MAX} at the most")  # fmt: skip
+                               f"but at most {NETWORKS_MAX} are allowed")  # fmt: skip
         if len(self.host_names) > NAMES_MAX:
-            raise StartupError(f"{PREFIX}adminHosts has {len(self.host_names)} names, but {NAMES_MAX} at the most")
+            raise StartupError(f"{PREFIX}adminHosts has {len(self.host_names)} names, but at most {NAMES_MAX} are "
+                               "allowed")  # fmt: skip
         for name in self.host_names:
             if not HOST_NAME.fullmatch(name):
-                raise StartupError(f"{PREFIX}adminHosts: {name!r} is no name of a host; give it without a port")
+                raise StartupError(f"{PREFIX}adminHosts: {name!r} is not a host name; give it without a port")
 
     @property
     def host_names(self) -> list[str]:

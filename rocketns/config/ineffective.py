@@ -66,7 +66,7 @@ def _names(java: Mapping[str, Field[Any]]) -> set[str]:
 
 
 def _misread(name: str, text: str, declaration: Field[Any]) -> Iterator[str]:
-    """Java ignores such a text without a word."""
+    """Java ignores such a text silently."""
     if declaration.type == "bool" and not properties.is_boolean(text):
         yield f"{name}={text} counts as false: it is neither true nor false"
     elif properties.parse(declaration, text) is None:

@@ -39,11 +39,11 @@ class JournalConfig:
         low=1, high=BYTES_MAX,
     )  # fmt: skip
     journal_rotation_seconds: int = prop(
-        600, "age of the open file; where it is not visible, only closed files are read", START, unit="s",
+        600, "age of the open file. A reader that sees only closed files is behind by as much", START, unit="s",
         at_limit="a new file is begun", low=1, high=86_400,
     )  # fmt: skip
     journal_snapshot_bytes: int = prop(
-        8 * 1024**2, "records after a snapshot, which a start has to read; each hour has a snapshot anyway", START,
+        8 * 1024**2, "records since the last snapshot, which a start must read. Each hour has a snapshot, too", START,
         unit="bytes", at_limit="a snapshot is written, but only after as many bytes as the last one had", long=True,
         low=4_096, high=BYTES_MAX,
     )  # fmt: skip

@@ -51,8 +51,8 @@ class Limits:
     )  # fmt: skip
     reactors: int = prop(
         -1,
-        "threads that may carry plain connections; no more are used than are needed. -1 is one for each core, at most "
-        f"{REACTORS_MAX}; 0 is none, and the asyncio loop carries the connections",
+        "threads that may carry plain connections; only as many as needed are used. -1 is one for each core, at most "
+        f"{REACTORS_MAX}; 0 is none: then the asyncio loop carries the connections",
         START,
         unit="threads",
         low=-1,

@@ -58,7 +58,7 @@ class NamesrvConfig:
         False, "notify the brokers of a group when its smallest broker id changes", LIVE
     )
     enable_controller_in_namesrv: bool = prop(
-        False, "run a controller in this process: refused, run RocketMQ's own controller", START, kept=False
+        False, "run a controller in this process: refused. Run RocketMQ's own controller", START, kept=False
     )
     need_wait_for_service: bool = prop(False, "refuse route lookups until waitSecondsForService is over", LIVE)
     wait_seconds_for_service: int = prop(

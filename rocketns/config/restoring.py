@@ -18,7 +18,7 @@ START = Effect.START
 
 @dataclass(slots=True)
 class RestoreConfig:
-    """What a start believes, and for how long."""
+    """Which routes a start restores, and how long brokers that were not heard stay in them."""
 
     restore: bool = prop(
         True, "read the routes from the journal at the start; without journalPath there is none", START
@@ -28,11 +28,11 @@ class RestoreConfig:
         low=1, high=31_536_000,
     )  # fmt: skip
     confirm_seconds: int = prop(
-        90, "time in which a broker that was not heard yet must register or send a heartbeat", START, unit="s",
-        at_limit="it is given up", low=1, high=86_400,
+        90, "time in which an unconfirmed broker must register or send a heartbeat", START, unit="s",
+        at_limit="the broker is removed", low=1, high=86_400,
     )  # fmt: skip
     ask_unconfirmed: bool = prop(
-        True, "connect to the addresses of unconfirmed brokers: one that refuses is given up at once", START
+        True, "connect to the addresses of unconfirmed brokers: a broker that refuses is removed at once", START
     )
 
     seed_servers: str = prop(
@@ -45,14 +45,14 @@ class RestoreConfig:
         at_limit="the start goes on without them", low=1, high=600,
     )  # fmt: skip
     mass_expiry_percent: int = prop(
-        0, "brokers that are silent at the same time, of all that are live; 0 is no limit, as in Java, and 50 is "
+        0, "share of the live brokers that may be silent at the same time; 0 is no limit, as in Java, and 50 is "
         "recommended with 10 brokers or more", START, unit="%",
-        at_limit="with more of them, the name server takes itself for the reason and keeps them, unconfirmed",
+        at_limit="if more are silent, the name server takes its own network for the reason and keeps them, unconfirmed",
         low=0, high=99,
     )  # fmt: skip
     mass_expiry_seconds: int = prop(
         600, "time in which a broker that fell silent together with many others must be heard again", START, unit="s",
-        at_limit="it is given up", low=1, high=86_400,
+        at_limit="the broker is removed", low=1, high=86_400,
     )  # fmt: skip
 
     def update(self, given: Mapping[str, str]) -> None:

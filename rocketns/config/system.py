@@ -31,7 +31,7 @@ SYSTEM_PROPERTIES = (
     ),
     SystemProperty("rocketmq.home.dir", "ROCKETMQ_HOME of the environment", "shown as rocketmqHome, not needed"),
     SystemProperty(
-        IPV4_ONLY, "false", "true: bindAddress=0.0.0.0 is every IPv4 address; false: and every IPv6 address"
+        IPV4_ONLY, "false", "true: bindAddress=0.0.0.0 means every IPv4 address; false: and every IPv6 one"
     ),
     SystemProperty("user.home", "home of the user", "folder of the default paths and of the log files"),
 )  # fmt: skip

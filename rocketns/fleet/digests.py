@@ -4,7 +4,7 @@ The digest of a topic is the sum, modulo 2^64, of the hashes of its elements of 
 of BLAKE2b of the element's JSON as a name server writes it. Broker groups are no part of it: they are compared on
 their own, or one broker's new address would make all its topics differ.
 
-A digest finds accidents. It is not made against a peer that looks for two routes with the same digest.
+A digest finds accidental differences. It does not resist a peer that searches for two routes with the same digest.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ class Member:
     """One name server. Times are epoch milliseconds; a number is None while it is not known.
 
     ``kind``: ``rocketns``, ``other`` (Java's: it has no digests), or empty. ``error``: why it cannot be read, empty if
-    it can; ``since_epoch_ms`` is since when. ``differing_brokers`` and ``differing_topics`` count what it says
-    otherwise than this one, in two readings one after the other.
+    it can; ``since_epoch_ms`` is since when. ``differing_brokers`` and ``differing_topics`` count the differences from
+    this one that two readings in a row found.
     """
 
     addr: str

@@ -1,4 +1,4 @@
-"""What one peer says otherwise than this name server. It counts once two readings one after the other have found it.
+"""Differences between one peer and this name server. A difference counts once two readings in a row have found it.
 
 Between two readings a broker has time to reach both name servers.
 """

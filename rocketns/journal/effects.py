@@ -30,8 +30,8 @@ from rocketns.routeinfo.events import (
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 HEARTBEAT = "heartbeat"
-# The event of a registration comes after the events of its topics, and its record before theirs. An address that gave
-# up its former ids is recorded with its registration or lost conflict, which know more; by itself only without them.
+# The event of a registration comes after the events of its topics, but its record before theirs. If an address gave up
+# its former ids, its registration or conflict records that, because it knows more. Without one, BrokerIdsLeft does.
 _PLACES = {BrokerRegistered: 0, BrokerIdsLeft: 2}
 
 

@@ -97,7 +97,7 @@ class Journal:
         if filled:
             self._effects.adopt()
             self._add_snapshot()
-            self._step()  # at once: who goes in the next moment should be seen to have been there
+            self._step()  # at once, so that a broker that leaves right now has been recorded before
         self.buffer.flush(self._epoch_ms)
 
     def _note_written(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
@@ -138,7 +138,7 @@ class Journal:
         self.buffer.lose()
         if not self._failed:
             self._failed = True
-            log.exception("a record of the journal could not be made; further ones are only counted")
+            log.exception("a record of the journal could not be made; further failures are counted, not logged")
 
     def tick(self, epoch_ms: int) -> None:
         """Hand the buffer to the writer, and begin the work that is due."""
@@ -172,7 +172,7 @@ class Journal:
             self._add_snapshot()
 
     def _is_much_to_read(self) -> bool:
-        """Whether a start would read many records after the last snapshot. Half of a journal is snapshots at most."""
+        """Whether a start would read many records after the last snapshot. At most half of a journal is snapshots."""
         last = self._snapshot.bytes
         return self.buffer.bytes - self._snapshot_at - last >= max(last, self._snapshot_bytes_min)
 

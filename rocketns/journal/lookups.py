@@ -52,7 +52,7 @@ class LookupCounters:
         """Add counters drained elsewhere: (topic, client or None, language or None, version, n, miss) each.
 
         ``n`` and ``miss`` are what came since the last drain, ``miss`` of ``n`` found no route; ``client`` is ip:port.
-        A row may come more than once; one of `OVERFLOW` is of what was not told apart there.
+        A row may come more than once. A row of `OVERFLOW` sums lookups that its source did not count one by one.
         """
         for topic, client, language, version, n, miss in rows:
             if topic == client == OVERFLOW:

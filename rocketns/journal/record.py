@@ -30,7 +30,7 @@ open
 
 alive
     Nothing has happened for a minute; it has no columns of its own. So a server that runs writes a record a minute at
-    least, and an empty table is told from a server that is gone.
+    least, and readers can tell an empty table from a server that is gone.
 
 reg, hb, down: members of broker groups, which are what routes show
     A member is the key (``cluster``, ``broker``, ``bid``, ``addr``), names as the broker registered them. ``reg``: it

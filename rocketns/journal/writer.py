@@ -278,7 +278,7 @@ class Writer:
         try:
             file.close()
         except FileNotFoundError:
-            log.error("the journal's file %s was taken away before it was closed", file.path)
+            log.error("the journal's file %s was removed before it was closed", file.path)
             file.abandon()
         self._file = None
         self._closed_bytes += file.size

@@ -108,7 +108,7 @@ class NamesrvContext:
     counts lookups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
-    filled. ``release`` is the one of RocketMQ that answers stand for.
+    filled. ``release`` is the release of RocketMQ that answers follow.
     """
 
     configuration: Configuration

@@ -196,9 +196,9 @@ class Stalled:
 
 @dataclass(slots=True, frozen=True)
 class FleetDiffers:
-    """Name servers do not say the same of a broker group or a topic; or, with ``is_over``, that is no longer so.
+    """Name servers disagree about a broker group or a topic; with ``is_over`` they agree again.
 
-    ``sides`` says who says what. ``since_epoch_ms`` is when it was seen first.
+    ``sides``: what each of them says. ``since_epoch_ms`` is when the difference was first seen.
     """
 
     kind: str

@@ -158,7 +158,7 @@ class _Registration:
         return True
 
     def replace_unconfirmed(self, holder_addr: str, holder: BrokerLiveInfo) -> None:
-        """Who holds the id gave no sign of life: the one that registers in its place proves that it is gone."""
+        """The holder of the id is unconfirmed. A broker that registers in its place proves that it is gone."""
         key = BrokerAddrInfo(self.key.cluster, holder_addr)
         self.tables.remove_live_entry(key)
         self.tables.put_filter_servers(key, [])

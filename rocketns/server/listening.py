@@ -103,7 +103,7 @@ def passed(environment: Mapping[str, str], pid: int) -> Listening | None:
         return None
     if environment["LISTEN_PID"] != str(pid):
         log.warning("the sockets of LISTEN_FDS are not used: they are for process %s, and this is %d. A script that "
-                    "starts rocketns must do so by exec", environment["LISTEN_PID"], pid)  # fmt: skip
+                    "starts rocketns must use exec", environment["LISTEN_PID"], pid)  # fmt: skip
         return None
     count, names = environment.get("LISTEN_FDS", ""), environment.get("LISTEN_FDNAMES", "no names")
     if parse_int(count) == 0:

@@ -1,8 +1,8 @@
 """What the server tells its supervisor, such as systemd: that it is ready, that it stops, that it lives (sd_notify).
 
 The protocol is public and stable: a datagram of ``NAME=value`` lines to the socket that NOTIFY_SOCKET names, see
-sd_notify(3). It takes fewer lines than the use of a library. Of those, sdnotify passes no sockets and has had no
-release since 2017, and systemd-python and cysystemd need libsystemd and its headers.
+sd_notify(3). This module is shorter than the use of a library. sdnotify takes no sockets and has had no release since
+2017; systemd-python and cysystemd need libsystemd and its headers.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Supervisor:
 
     def _note_failure(self, text: str, error: Exception) -> None:
         if not self._failed:
-            log.warning("the supervisor at NOTIFY_SOCKET=%s does not get %s: %s", self._address, text, error)
+            log.warning("the supervisor at NOTIFY_SOCKET=%s cannot be sent %s: %s", self._address, text, error)
         self._failed = True
 
 

@@ -99,7 +99,7 @@ def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
     diff.add_argument("addrs", nargs="+", type=_addr, metavar="HOST:PORT",
                       help=f"the name servers, {SERVERS_MIN} to {SERVERS_MAX}")  # fmt: skip
     diff.add_argument("--settle", type=_seconds, default=SETTLE_SECONDS, metavar="SECONDS",
-                      help="a difference must last so long; 0 counts each; by default %(default)g")  # fmt: skip
+                      help="time that a difference must last; 0 counts each; by default %(default)g")  # fmt: skip
     diff.add_argument("--lookups-per-second", type=_seconds, default=0, metavar="N",
                       help="lookups a second at each name server at most; 0, the default, is no limit")  # fmt: skip
     _add_common(diff)

@@ -1,4 +1,4 @@
-"""`rocketns diff`: what several name servers do not agree about, and go on not to agree about."""
+"""`rocketns diff`: what several name servers disagree about, and still do after a while."""
 
 from __future__ import annotations
 
@@ -78,4 +78,4 @@ def _print_tables(outcome: Outcome, details: Sequence[Difference]) -> None:
         print_table(Table(("KIND", "NAME", *addrs), shown))
     if len(details) > ROWS_MAX:
         print_line(f"{len(details) - ROWS_MAX} more differences; --json prints all")
-    print_line(f"{len(details)} differences; {len(outcome.settled)} more went while they were watched")
+    print_line(f"{len(details)} differences; {len(outcome.settled)} more settled meanwhile")

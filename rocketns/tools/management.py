@@ -60,5 +60,7 @@ def _page(host: str, port: int, offset: int) -> list[dict[str, Any]]:
     finally:
         asked.close()
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UnusableError(f"its management port {host}:{port} answers {answer.status}, or not with connections")
+        raise UnusableError(
+            f"its management port {host}:{port} answers {answer.status}, or without a list of connections"
+        )
     return rows

@@ -103,4 +103,4 @@ def whole_digest(body: bytes) -> int:
 
         return queues_digest(route) | extras_digest(route) << 8 * DIGEST_BYTES
     except BodyDecodeError as error:
-        raise UnusableError(f"its answer is none of a name server: {error}") from error
+        raise UnusableError(f"its answer is not that of a name server: {error}") from error

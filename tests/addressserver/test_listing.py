@@ -65,9 +65,9 @@ def test_the_log_tells_each_change_once(listing: Listing, caplog: pytest.LogCapt
     listing.answered("ns-2:9876", 100.0)
     assert told(100.0) == [f"INFO the address server lists the name server ns-{n}:9876" for n in (1, 2)]
     listing.set_addresses(["ns-1:9876"])
-    gone = "WARNING the address server does not list the name server"
-    assert told(100.0) == [f"{gone} ns-2:9876 any more: it was removed from the peers"]
+    gone = "WARNING the address server no longer lists the name server"
+    assert told(100.0) == [f"{gone} ns-2:9876: it was removed from the peers"]
     assert told(111.0) == [
-        f"{gone} ns-1:9876 any more: it answered no lookup lately",
+        f"{gone} ns-1:9876: it answered no lookup lately",
         "ERROR the address server lists no name server: brokers and clients keep the list that they have",
     ]

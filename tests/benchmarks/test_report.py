@@ -60,7 +60,7 @@ def test_a_record_survives_the_file() -> None:
 
 @pytest.mark.parametrize(("value", "said"), [(None, "-"), (0.123, "0.12"), (12.34, "12.3"), (123.4, "123"),
                                              (12345.6, "12,346")])  # fmt: skip
-def test_figures(value: float | None, said: str) -> None:
+def test_a_figure_has_three_digits_or_all_before_the_point(value: float | None, said: str) -> None:
     assert figure(value) == said
 
 

@@ -34,7 +34,7 @@ def test_sigterm_ends_a_start_that_waits_for_another_name_server(tmp_path: Path)
                 assert process.wait(60) == 0
         finally:
             process.kill()
-    assert "stopped before the start came to its end" in process.text()
+    assert "stopped before the start was complete" in process.text()
     assert "boot success" not in process.text()
     assert "Traceback" not in process.text()
     assert not closed_files(tmp_path / "j")

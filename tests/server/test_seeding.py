@@ -137,16 +137,16 @@ WRONG: dict[str, tuple[Serve | str, str]] = {
     "no topics": (answering(WHOLE | {TOPICS: {"topicList": []}}), "it has no topics itself"),
     "topic lists switched off": (answering(refusing(TOPICS)), "it answered request 206 with code 1"),
     "not ready": (answering(refusing(LOOKUP)), "it answered request 105 with code 1"),
-    "no JSON": (answering(WHOLE | {CLUSTER: b"<html>"}), "its answer is none of a name server"),
-    "a list": (answering(WHOLE | {CLUSTER: []}), "its answer is none of a name server"),
-    "a null group": (answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": None}}}), "none of a name server"),
+    "no JSON": (answering(WHOLE | {CLUSTER: b"<html>"}), "its answer is not that of a name server"),
+    "a list": (answering(WHOLE | {CLUSTER: []}), "its answer is not that of a name server"),
+    "a null group": (answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": None}}}), "not that of a name server"),
     "a broker id that is a word": (
         answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"brokerAddrs": {"x": "a:1"}}}}}),
-        "none of a name server",
+        "not that of a name server",
     ),
-    "topics that are a text": (answering(WHOLE | {TOPICS: {"topicList": "T"}}), "none of a name server"),
-    "queues without a broker": (answering(WHOLE | {LOOKUP: {"queueDatas": [{}]}}), "none of a name server"),
-    "too many values": (answering(WHOLE | {TOPICS: {"topicList": [""] * 500_001}}), "none of a name server"),
+    "topics that are a text": (answering(WHOLE | {TOPICS: {"topicList": "T"}}), "not that of a name server"),
+    "queues without a broker": (answering(WHOLE | {LOOKUP: {"queueDatas": [{}]}}), "not that of a name server"),
+    "too many values": (answering(WHOLE | {TOPICS: {"topicList": [""] * 500_001}}), "not that of a name server"),
 }  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def test_several_that_say_nothing_cost_the_time_of_one(monkeypatch: pytest.Monke
 def test_the_whole_time_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
     assert seeded(silence, answering(WHOLE), within_s=0.3) is None
     assert "took longer than seedSeconds" in caplog.text
-    assert "brokers are known when they register" in caplog.text
+    assert "brokers appear as they register" in caplog.text
 
 
 def test_queues_beyond_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -164,7 +164,7 @@ def test_a_disk_that_does_not_answer_does_not_hold_up_the_end(
         disk.wait_for_write()
         server.stop()  # the write still waits
         assert client.is_closed_by_server()
-    assert "1 changes are not on disk" in caplog.text
+    assert "1 changes were not on disk" in caplog.text
     disk.go_on()
 
 

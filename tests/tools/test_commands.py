@@ -59,14 +59,18 @@ def test_brokers_for_programs(servers: tuple[NameServer, NameServer], capsys: py
     assert (status, group["brokerAddrs"], group["zoneName"]) == (0, {"0": NAMES.addr(1)}, "z1")
 
 
-def test_topics(servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_names_of_all_topics_are_printed(
+    servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
+) -> None:
     status, shown = printed(capsys, "get", "topics", "-n", addr(servers[0]))
     escaped = NAMES.topic("U\x1b[2J").replace("\x1b", "\\x1b")
     topics = sorted([NAMES.topic("T"), OTHER.topic("T"), escaped, OTHER.topic("V")])
     assert (status, shown.splitlines()) == (0, ["TOPIC", *topics])
 
 
-def test_a_route(servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_route_of_a_topic_is_printed(
+    servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
+) -> None:
     topic = NAMES.topic("T")
     status, shown = printed(capsys, "get", "route", topic, "-n", addr(servers[0]))
     assert (status, shown.splitlines()[1].split()) == (0, [NAMES.broker, "8", "8", "6", "0"])
@@ -80,7 +84,9 @@ def test_a_topic_without_a_route(servers: tuple[NameServer, NameServer], capsys:
     assert "no route of the topic nope" in capsys.readouterr().err
 
 
-def test_kv_and_config(servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]) -> None:
+def test_kv_items_and_properties_are_printed(
+    servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
+) -> None:
     with servers[0].connect() as client:
         client.request(codes.PUT_KV_CONFIG, {"namespace": "mine", "key": "k", "value": "v"})
     assert printed(capsys, "get", "kv", "mine", "--json", "-n", addr(servers[0])) == (0, '{\n  "k": "v"\n}\n')

@@ -95,7 +95,7 @@ cdef inline bint is_printable_byte(uint8_t byte) noexcept nogil:
 
 
 cdef inline void skip_printable(Cursor *cursor) noexcept nogil:
-    """Up to the first byte that is not the same inside and outside of JSON strings: printable ASCII but for two."""
+    """Stops at the first byte that needs escaping in a JSON string. Takes printable ASCII but quote and backslash."""
     cdef uint64_t word
     while left(cursor) >= WORD_BYTES:
         memcpy(&word, cursor.at, WORD_BYTES)
@@ -107,7 +107,7 @@ cdef inline void skip_printable(Cursor *cursor) noexcept nogil:
 
 
 cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
-    """A string without escapes. Whether it is UTF-8 is for the caller to see."""
+    """A string without escapes. The caller checks that it is UTF-8."""
     cdef uint64_t word
     if not take(cursor, c'"'):
         return False
@@ -124,7 +124,7 @@ cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
 
 
 cdef inline bint scan_ascii(Cursor *cursor) noexcept nogil:
-    """A string that nobody wants; beyond ASCII it would have to be checked for UTF-8, so that is declined."""
+    """Skips a string. Declines one beyond ASCII, because it would have to be checked for UTF-8."""
     cdef Text text
     cdef size_t place
     cdef uint8_t seen = 0
@@ -136,7 +136,7 @@ cdef inline bint scan_ascii(Cursor *cursor) noexcept nogil:
 
 
 cdef inline bint scan_long(Cursor *cursor, int64_t *value) noexcept nogil:
-    """An integer of at most 19 digits above -2**63. What follows is for the caller to see: a fraction is no comma."""
+    """An integer of at most 19 digits above -2**63. The caller checks what follows, such as a fraction."""
     cdef bint negative = take(cursor, c'-')
     cdef const uint8_t *first = cursor.at
     cdef uint64_t magnitude = 0
@@ -172,7 +172,7 @@ cdef inline Member next_member(Cursor *cursor, bint *first, Text *key) noexcept 
 
 
 cdef inline Member next_item(Cursor *cursor, bint *first) noexcept nogil:
-    """Stands before the next item of an array whose ``[`` is taken. ``first`` is True at the first call."""
+    """Moves to the next item of an array whose ``[`` is taken. ``first`` is True at the first call."""
     if take(cursor, c']'):
         return NO_MORE
     if not first[0] and not take(cursor, c','):

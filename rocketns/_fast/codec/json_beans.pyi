@@ -12,7 +12,7 @@ def topic_tables(
     default_queue_nums: int,
     default_perm: int,
 ) -> tuple[dict[str, Queues], dict[str, str | None]]:
-    """The queues by key, and the names of topics that are called otherwise than their key.
+    """The queues by key, and the names of topics that differ from their key.
 
     ``odd_topic`` makes name and queues of a topic that is no object of plain numbers. ValueError where there are more
     of those than bounds.ODD_VALUES_MAX.

@@ -18,7 +18,7 @@ cdef enum:
     LAYOUT_BYTES_MAX = 400
     NO_LANGUAGE = -1
 
-# What a recognised JSON header is but for its topic and its opaque: a client's next one is likely to be the same.
+# The bytes of a recognised JSON header around its topic and its opaque. A client's next header mostly has the same.
 cdef struct Layout:
     uint32_t before_topic
     uint32_t before_opaque

@@ -227,7 +227,7 @@ cdef bint take_pair(Cursor *cursor, Text *key, Text *value) noexcept nogil:
 
 
 cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
-    """No remark, and the fields end with the header: all else is for Construct to tell."""
+    """Takes a header without remark whose fields end with it. Control decodes everything else."""
     cdef const uint8_t *head = cursor.at
     cdef Text key, value
     cdef int seen = 0, pairs = 0

@@ -59,7 +59,7 @@ cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
 cdef void accept_some(Reactor *reactor) noexcept nogil:
     """Reactor thread only.
 
-    A connection is counted before the count is compared: of reactors that accept at once, none passes the limit.
+    A connection is counted before the count is compared, so reactors that accept at the same time keep the limit.
     """
     cdef Limits *limits = &reactor.shared.limits
     cdef int fd

@@ -62,7 +62,7 @@ cdef bint recognise(
 
 
 cdef void tell_client(Reactor *reactor, Connection *connection, const RouteRequest *request) noexcept nogil:
-    """Reactor thread only. Where memory lacks, nobody is told."""
+    """Reactor thread only. Report the sender's language and version to control; nothing if memory is short."""
     cdef Message *message = new_message(LOOKED_UP, id_of(reactor, connection))
     if message != NULL:
         message.number, message.moment = request.language_code, request.version

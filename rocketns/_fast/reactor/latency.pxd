@@ -4,8 +4,8 @@ In a sampled round the clock is read when `epoll_wait` returns, and after each c
 begins when its socket was seen to be ready, and ends when its answer was given to the socket. It contains the turns of
 the connections before it. All lookups of one turn have the same time. Other rounds read no clock.
 
-About one round in SAMPLED is a sample. The distance varies, so that no rhythm of the clients' requests is met again
-and again. All functions are for the reactor's thread.
+About one round in SAMPLED is a sample. The distance varies, so that samples do not fall into step with the requests of
+clients. All functions are for the reactor's thread.
 """
 
 from libc.stdint cimport int64_t

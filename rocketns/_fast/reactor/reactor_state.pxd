@@ -38,7 +38,7 @@ cdef struct Limits:
     int receive_buffer_bytes
     int detection_bytes
     int serialize_type
-    int version  # of RocketMQ, that answers stand for
+    int version  # of RocketMQ, which the answers follow
     bint takes_plain
 
 cdef struct Shared:

@@ -26,7 +26,7 @@ class Limits(TypedDict):
     serialize_type: int
     """0 writes JSON headers, 1 binary ones."""
     version: int
-    """The release of RocketMQ that answers stand for, as its number in headers."""
+    """The release of RocketMQ that the answers follow, as its number in headers."""
     takes_plain: bool
     """False hands every connection to control's loop."""
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the rows and the tables, so that it cannot say anything else than the answers."""
+"""The OpenAPI document, made from the rows and the tables, so that it always describes the real answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _list(table: Table) -> dict[str, Any]:
                                              "default": LIMIT_DEFAULT}),
         _parameter("offset", "rows to leave out", {"type": "integer", "minimum": 0, "maximum": OFFSET_MAX,
                                                    "default": 0}),
-        _parameter("sort", "by this column; - is descending", {"enum": orders, "default": table.first}),
+        _parameter("sort", "sort by this column, downwards after a -", {"enum": orders, "default": table.first}),
     ]  # fmt: skip
     for one in table.filters:
         schema = {"enum": list(one.choices)} if one.choices else {"type": "string", "maxLength": TEXT_MAX}

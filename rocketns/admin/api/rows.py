@@ -144,13 +144,13 @@ class NameServerRow:
     read: Annotated[EpochMs, "when it was read last"]
     broker_groups: Annotated[int | None, "null while it is not known"]
     topics: Annotated[int | None, "null while it is not known"]
-    differing_brokers: Annotated[int, "broker groups that it says otherwise than this one"]
-    differing_topics: Annotated[int, "topics that it says otherwise than this one"]
+    differing_brokers: Annotated[int, "broker groups about which it differs from this one"]
+    differing_topics: Annotated[int, "topics about which it differs from this one"]
 
 
 @dataclass(frozen=True, slots=True)
 class DisagreementRow:
-    """Something that the name servers that can be read do not say alike."""
+    """Something that the readable name servers disagree about."""
 
     kind: Annotated[str, "broker, topic or order configuration"]
     name: Annotated[str, "of the broker group, topic or item"]

@@ -177,7 +177,7 @@ TABLES = (
           (_search("peer"), _equals("language"), _equals("carrier", "reactor", "loop"))),
     Table("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
-    Table("disagreements", "What the name servers of the fleet do not say alike", DisagreementRow, _disagreements,
+    Table("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
           ("since", "kind", "name"), (_search("name"), _equals("kind", *Kind))),
     Table("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
           (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),

@@ -89,12 +89,12 @@ TRANSPORT = {"transport": "`reactors`: plain ones; `asyncio`: those with TLS, an
 
 FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_connections", "Open connections.", _connections, TRANSPORT),
-    counter("rocketns_connections_opened_total", "Connections opened. One without a byte does not count.", _opened,
-            TRANSPORT),
+    counter("rocketns_connections_opened_total", "Connections opened. One that never sent a byte does not count.",
+            _opened, TRANSPORT),
     counter(
         "rocketns_connections_closed_total", "Connections closed, by the reason.", _closed,
-        {"reason": "`peer`: it closed; `failed`: an error of the connection; `idle`; `malformed_frame`; `server`: "
-         "expired with its broker, TLS failed, or the server stops; otherwise the limit that was reached"},
+        {"reason": "`peer`: the peer closed it; `failed`: it broke; `idle`; `malformed_frame`; `server`: its broker "
+         "expired, TLS failed, or the server stops; otherwise the limit that was reached"},
     ),
     gauge("rocketns_connection_bytes", "Bytes that connections hold.", _held,
           {"direction": "`incoming`: unfinished or waiting frames; `outgoing`: answers that peers have not taken"}),
@@ -103,11 +103,11 @@ FAMILIES: tuple[Family, ...] = (
     counter("rocketns_tls_handshakes_total", "TLS handshakes that ended.", _handshakes,
             {"result": "`succeeded` or `failed`"}),
     counter("rocketns_tls_handshake_seconds_total",
-            "What TLS handshakes took of the control thread's time: all together, also those that peers never finish.",
+            "Time that the control thread spent on TLS handshakes, unfinished ones included.",
             one(lambda s: s.controller.asyncio_transport.handshakes.total_ns / 1e9)),
     gauge("rocketns_tls_certificate_not_after_timestamp_seconds",
           "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
-    counter("rocketns_tls_reload_failures_total", "TLS files that could not be used; the former ones stay in use.",
+    counter("rocketns_tls_reload_failures_total", "Failed reads of TLS files. The former ones stay in use.",
             one(lambda s: s.controller.tls.load_failures)),
     gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: s.gate.connections)),
     counter(

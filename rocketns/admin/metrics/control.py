@@ -40,15 +40,15 @@ FAMILIES: tuple[Family, ...] = (
           one(lambda s: s.pulse.age_s)),
     counter("rocketns_stalls_total", "Times that the process or its control thread did not run for a second or more.",
             one(lambda s: s.tally.stalls)),
-    counter("rocketns_stalled_seconds_total", "How long these times were together, at most.",
+    counter("rocketns_stalled_seconds_total", "Total length of these times, at most.",
             one(lambda s: s.tally.stalled_s)),
-    gauge("rocketns_queue_length", "What waits.", _queues,
+    gauge("rocketns_queue_length", "Entries that wait.", _queues,
           {"queue": "`requests` for control; `unregistrations`; `files`: changes of the KV and configuration files; "
            "`log`: lines"}),
     counter("rocketns_file_write_failures_total", "Writes of the KV or configuration file that failed. They are not "
             "repeated: the next change writes the whole file.", one(lambda s: s.controller.writer.failures)),
-    gauge("rocketns_queue_bytes", "Bytes of what waits.", _queue_bytes,
-          {"queue": "`requests` at control; `reactors`: frames that reactors gave to control and it has not decoded"}),
+    gauge("rocketns_queue_bytes", "Bytes that wait.", _queue_bytes,
+          {"queue": "`requests` at control; `reactors`: frames from reactors that control has not decoded"}),
     counter("rocketns_log_dropped_records_total", "Log lines that were dropped because the log's reader is slow.",
             one(lambda s: 0 if s.log is None else s.log.dropped_total)),
     gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.",
@@ -56,5 +56,5 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
           one(lambda s: float(s.controller.context.going_away))),
     gauge("rocketns_reactors", "Threads that carry plain connections.", _reactors,
-          {"state": "`started` or `in_use`: new connections are dealt to so many"}),
+          {"state": "`started`; `in_use`: those that get new connections"}),
 )  # fmt: skip

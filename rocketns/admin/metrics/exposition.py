@@ -27,7 +27,7 @@ FORMATS_MAX = 8
 ACCEPT_CHARACTERS_MAX = 512
 
 CUT = "rocketns_metrics_cut_total"
-CUT_MEANING = "Families of which series were left out, once for each scrape, because there were too many."
+CUT_MEANING = "Metrics that had too many series, so that some were left out. Counted at each scrape."
 MADE = {Kind.COUNTER: CounterMetricFamily, Kind.GAUGE: GaugeMetricFamily, Kind.HISTOGRAM: HistogramMetricFamily}
 
 

@@ -15,7 +15,7 @@ def _of(read: Callable[[Journal], float]) -> Callable[[Scene], Iterable[Sample]]
 
 
 FAMILIES: tuple[Family, ...] = (
-    counter("rocketns_journal_records_total", "Records of the journal, with the dropped ones. None without a journal.",
+    counter("rocketns_journal_records_total", "Records of the journal, also dropped ones. Absent without a journal.",
             _of(lambda j: j.buffer.seq)),
     counter("rocketns_journal_written_bytes_total", "Bytes that are on the disk.",
             _of(lambda j: j.writer.written_bytes)),
@@ -29,6 +29,6 @@ FAMILIES: tuple[Family, ...] = (
           _of(lambda j: float(j.writer.is_failing))),
     gauge("rocketns_restored_brokers", "Brokers that the start took from the journal or from another name server.",
           one(lambda s: s.controller.context.tables.filled)),
-    gauge("rocketns_start_duration_seconds", "Time from the start until it served, with restoring. 0 before.",
+    gauge("rocketns_start_duration_seconds", "Time until the server answered, restoring included. 0 until then.",
           one(lambda s: s.controller.stalls.start_s)),
 )  # fmt: skip

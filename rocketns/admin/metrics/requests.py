@@ -105,7 +105,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     counter(
         "rocketns_registrations_repeated_total",
-        "Registrations whose body was that of the broker's last one, so that it was not decoded.",
+        "Registrations with the same body as the broker's last one. They are not decoded.",
         lambda scene: [((), scene.controller.context.registrations.repeated)],
     ),
     histogram(

@@ -57,17 +57,17 @@ FAMILIES: tuple[Family, ...] = (
     counter(
         "rocketns_brokers_gone_total", "Live brokers that were removed.",
         lambda scene: [((cause,), number) for cause, number in scene.tally.gone.items()],
-        {"cause": "`unregister`: it said so; `expired`: silent for its time-out; `channel_close`, `channel_exception`, "
-         "`channel_idle`: its connection ended; `unconfirmed`: silent since the start; `refused`: its address refuses "
-         "connections; and the other causes of the journal"},
+        {"cause": "`unregister`: it unregistered; `expired`: silent for its time-out; `channel_close`, "
+         "`channel_exception`, `channel_idle`: its connection ended; `unconfirmed`: silent since the start; "
+         "`refused`: its address refuses connections; and the other causes of the journal"},
     ),
     counter("rocketns_brokers_doubted_total", "Brokers that became unconfirmed while the server ran.",
             one(lambda s: s.tally.doubted)),
-    counter("rocketns_min_broker_id_changes_total", "Broker groups that got another smallest broker id.",
+    counter("rocketns_min_broker_id_changes_total", "Changes of a group's smallest broker id.",
             one(lambda s: s.tally.min_broker_changes)),
-    gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; none without peers.",
+    gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; 0 without peers.",
           _name_servers, {"state": "`readable`, or `unreadable`"}),
-    gauge("rocketns_fleet_disagreements", "What the readable name servers do not say alike. `rocketns diff` names it.",
+    gauge("rocketns_fleet_disagreements", "What the readable name servers disagree about. `rocketns diff` names it.",
           _disagreements, {"kind": "`broker`, `topic` or `order_configuration`"}),
     gauge("rocketns_kv_namespaces", "Namespaces of the KV table.",
           one(lambda s: len(s.controller.context.kv_config.config_table))),

@@ -118,7 +118,7 @@ class Recent:
         self._add(at, event, None, broker, cause=cause, amount=amount, names=names)
 
     def _note_beside_tables(self, event: Event, at: int) -> None:
-        """All others say the same as the events of registrations and departures."""
+        """Changes outside of the route tables. All other events repeat what those about brokers and topics say."""
         match event:
             case KvChanged(namespace, key, value):
                 self._add(at, "kv", detail=value, names=(_cut(namespace), _cut(key)))

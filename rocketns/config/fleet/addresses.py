@@ -28,4 +28,4 @@ def check_addresses(name: str, addresses: list[str]) -> None:
     for addr in addresses:
         check_address(name, addr)
     if len(addresses) > SERVERS_MAX:
-        raise StartupError(f"{name} names {len(addresses)} name servers, but {SERVERS_MAX} at the most")
+        raise StartupError(f"{name} names {len(addresses)} name servers, but at most {SERVERS_MAX} are allowed")

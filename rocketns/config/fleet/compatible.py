@@ -1,4 +1,4 @@
-"""The release of RocketMQ that the name server stands for, as all name servers of a cluster should.
+"""The release of RocketMQ that the answers follow. All name servers of a cluster should have the same.
 
 In the configuration file: ``rocketns.compatibleVersion=5.5.1``.
 """
@@ -19,12 +19,12 @@ VERSIONS = ("5.5.0", "5.5.1")
 
 @dataclass(slots=True)
 class CompatibleConfig:
-    """Whose answers are given."""
+    """Which release of RocketMQ the answers follow."""
 
     compatible_version: str = prop(
         VERSIONS[0],
-        f"the release of RocketMQ whose answers are given: {' or '.join(VERSIONS)}. They differ in the version number "
-        "of every answer, and in the address that the answer to a lookup of an unknown topic names",
+        f"the release of RocketMQ that answers follow: {' or '.join(VERSIONS)}. They differ in the version number of "
+        "every answer, and in the documentation address in the answer to a lookup of an unknown topic",
         Effect.START,
     )
 

@@ -24,22 +24,24 @@ class DiscoveryConfig:
     """Who the name servers are. ``peers`` may change while the server runs."""
 
     peers: str = prop(
-        "", "all name servers of the cluster, Java's or rocketns: host:port;host:port. This one may be among them", LIVE
+        "",
+        "all name servers of the cluster, Java's or rocketns: host:port;host:port. The list may contain this one",
+        LIVE,
     )
     announced_address: str = prop(
         "", "host:port at which brokers and clients reach this name server; empty is bindAddress and listenPort", START
     )
     address_server: str = prop(
         "",
-        "host:port, or port, of an HTTP server that tells brokers and clients the ready name servers of "
+        "host:port, or port, of an HTTP server that gives brokers and clients the list of ready name servers of "
         "rocketns.peers; empty is off. It needs the extra rocketns[admin]",
         START,
     )
 
     peer_lookups_per_second: int = prop(
         50,
-        "routes of topics that are read from each of rocketns.peers that is not rocketns, to compare them; a round of "
-        "10,000 topics takes 200 s",
+        "topics whose routes are read from each peer that is not rocketns, to compare them; a round of 10,000 topics "
+        "takes 200 s",
         START,
         unit="requests/s",
         at_limit="the other topics are read later",
@@ -69,7 +71,7 @@ class DiscoveryConfig:
         return split_addresses(self.peers)
 
     def own_address(self, bind_address: str, port: int) -> str:
-        """Where others reach this name server; empty if it listens at every address and nobody said which to use."""
+        """Where others reach this name server; empty if it listens at every address and no property names one."""
         if self.announced_address:
             return self.announced_address
         host = bare(bind_address)

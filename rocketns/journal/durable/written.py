@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-# An answer waits no longer: the journal may lose records, and must not hold anybody up.
+# An answer waits no longer than this: the journal may lose records, but it must not delay answers.
 WITHIN_S = 0.3
 
 Later = Callable[[float, Callable[[], None]], object]

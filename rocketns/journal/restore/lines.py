@@ -13,7 +13,7 @@ import orjson
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.protocol.body.route import QueueData, queue_data
 
-# Longer records are passed over. Topics of 16 MiB whose characters all need an escape have such records, and KV items.
+# Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
 LINE_BYTES_MAX = 32 * 1024 * 1024
 # What restoring does not need is not decoded.
 _PASSED_OVER = re.compile(rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},"ev":"(?:lookup|kv|config)"')
@@ -28,7 +28,7 @@ Record = dict[str, Any]
 
 
 class Queues(NamedTuple):
-    """The column ``topics`` where it is read already: by topic."""
+    """The column ``topics``, already read: queues by topic."""
 
     by_topic: dict[str, QueueData]
 

@@ -40,7 +40,7 @@ class Restored:
 
 
 class GivenUpError(Exception):
-    """Nobody wants the routes any more."""
+    """The start no longer waits for the routes."""
 
 
 class Reading:

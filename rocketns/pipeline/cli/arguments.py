@@ -174,7 +174,7 @@ def percent(text: str) -> float:
 
 def _target(add: argparse.ArgumentParser) -> None:
     add.add_argument("--target", type=percent, default=defaults.TARGET_PERCENT, metavar="PERCENT",
-        help="part of the time that brokers should be listed; the rest is their error budget "
+        help="how much of the time brokers should be listed; the rest is their error budget "
              f"(default: {defaults.TARGET_PERCENT})")  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def _stream(add: argparse.ArgumentParser) -> None:
              "(default: checkpoint below --out)")  # fmt: skip
     add.add_argument("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON")
     add.add_argument(
-        "--clocks", metavar="PATH", help="the --out of a 'run': clocks count as off by as much as on its last day"
+        "--clocks", metavar="PATH", help="the --out of a 'run': correct each clock as on the last day of that run"
     )
     add.add_argument("--alertmanager", metavar="URL",
         help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093")  # fmt: skip

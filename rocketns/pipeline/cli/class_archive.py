@@ -10,7 +10,7 @@ import hashlib
 import os
 from pathlib import Path
 
-# Said where an archive does not fit: then everything works without.
+# Java's complaints about an archive that does not fit are switched off: then Java works without it.
 QUIET = ("-Xlog:cds*=off", "-Xlog:class+path=off")
 
 

@@ -20,7 +20,7 @@ WRITING_S_MAX = 600
 
 
 def prepare(options: argparse.Namespace, say: Progress) -> Path:
-    """The archive. An earlier one is replaced when the new one is whole. BadInput where Java cannot be told to."""
+    """The archive. An earlier one is replaced when the new one is whole. BadInput if Java cannot write one."""
     if is_submitted():
         raise BadInput("spark-submit started Java before this command: start it as 'rocketns audit prepare'")
     archive = archive_path(check_java())

@@ -51,7 +51,7 @@ JOBS = (
     ),
     Job(
         "imbalance", "a broker in a segment",
-        schema.IMBALANCE, "queues.imbalance.imbalance", ("read_segments", "broker_intervals"),
+        schema.IMBALANCE, "queues.imbalance.imbalance", ("read_segments", "broker_intervals", "settled"),
         "impact", "imbalance", meanings.IMBALANCE, ("tvd desc_nulls_last", "topic", "t1", "broker"),
     ),
     Job(

@@ -16,5 +16,5 @@ STILL_OPEN = "open"
 # What names one broker address in the journal.
 MEMBER = ("cluster", "broker", "bid", "addr")
 
-# Why a window may be no difference: records that were lost, or clocks that are not known so exactly.
+# Why a window may not be a real difference: records were lost, or it is shorter than the clocks' uncertainty.
 LOST_RECORDS, CLOCKS = "lost_records", "clocks"

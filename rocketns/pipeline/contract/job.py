@@ -62,7 +62,7 @@ INPUTS = {
     "observation": "the time that the run looks at",
     "keep": "writes a frame and reads it back, which keeps plans small",
     "hold": "the same for a frame of few rows, which become a part of the plan",
-    "settled": "windows and segments of closed days that no later day changes; None if there are none",
+    "settled": "windows, segments and imbalance of closed days that no later day changes; None if there are none",
     "system_topics": "topics that brokers and clusters make for themselves",
     "read_segments": "TOPIC_SEGMENTS without system topics that no group reads",
     "min_window_us": "option --min-window",

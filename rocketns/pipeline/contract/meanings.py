@@ -28,9 +28,9 @@ INCIDENTS = Meaning(
         "heartbeat timeout expires. “Silent before” is the time since the last heartbeat.",
         "Windows shorter than the option min_window are left out. A registration never reaches all name servers at "
         "the same moment.",
-        "A stopped name server is not compared. Each name server's clock is corrected by one constant offset.",
-        "“Clocks” marks incidents whose windows are all shorter than the clocks are known. A change that reached all "
-        "name servers at once may look like that.",
+        "A stopped name server is not compared. Each name server's clock is corrected by one offset for each day.",
+        "“Clocks” marks incidents whose windows are all shorter than the uncertainty of the clocks. A change that "
+        "reached all name servers at once may look like that.",
         "Topics are user topics. System topics, %RETRY% and %DLQ% topics are counted apart.",
     ),
 )
@@ -42,15 +42,15 @@ WINDOWS = Meaning(
     ),
 )
 LOST = Meaning(
-    "In these windows only values differ that are in doubt: records of a name server were lost, and a topic change may "
-    "be among them. The doubt about a topic on a broker ends when the journal names it again: in a record, or in the "
-    "next whole snapshot. None of these is counted as a disagreement.",
-    ("Some of them may be real. The name servers' own tables show it while it lasts, later nothing does.",),
+    "In these windows only doubtful values differ: records of a name server were lost, and a topic change may be among "
+    "them. The doubt about a topic on a broker ends when the journal names it again: in a record, or in the next whole "
+    "snapshot. None of these windows is counted as a disagreement.",
+    ("Some of them may be real. While one lasts, the name servers' own tables show it. Later nothing does.",),
 )
 DOUBTS = Meaning(
     "Where a name server's queues of a topic on a broker may be out of date: from a hole in its journal until the "
-    "journal names the topic on that broker again. A whole snapshot that shows the queues of before proves that no "
-    "change was lost, so then there is no row.",
+    "journal names the topic on that broker again. If a whole snapshot shows the same queues as before the hole, no "
+    "change was lost, and there is no row.",
     ("Windows that rest on such a value have the doubt “lost records”. The page does not list this table.",),
 )
 SEGMENTS = Meaning(
@@ -70,7 +70,7 @@ TIMELINE = Meaning(
 )
 TOPIC_INTERVALS = Meaning(
     "When each name server had a topic on a broker, with its queues and permission, and how that ended.",
-    ("Of a journal with lost records this is what the remaining records say. The page does not list it.",),
+    ("If a journal lost records, the table shows what the remaining ones say. The page does not list it.",),
 )
 IMPACT = Meaning(
     "While views differ, the members of one consumer group divide different queue lists. Orphaned queues have no "
@@ -105,7 +105,7 @@ GROUP_MEMBERS = Meaning(
 IMBALANCE = Meaning(
     "Share is the part of the messages that a broker gets while views differ. Fair is the part that it would get if "
     "every producer saw all brokers. Tvd is the part of all messages that goes to the wrong broker (0: none). Peak is "
-    "the largest share divided by its fair share: at 1.5 a broker gets half as much again as it should.",
+    "the largest share divided by its fair share: at 1.5 a broker gets 50 % more than it should.",
     (
         "The model assumes that producers are spread evenly over the views and send round robin over all writable "
         "queues. Queue selectors, latency fault tolerance and unequal producers change this.",
@@ -262,8 +262,8 @@ SOURCES = Meaning(
     "“Clock known to” is by how much the offset may be wrong.",
     (
         "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: no version "
-        "changed. Heartbeats repeat, so an offset of one period more fits as well. “None”: the offset 0 rests on "
-        "nothing. Windows shorter than the clocks are known have the doubt “clocks”.",
+        "changed. Heartbeats repeat, so an offset that is one period larger fits as well. “None”: nothing shows how "
+        "far the clock is off, so the offset is 0. Windows shorter than this uncertainty have the doubt “clocks”.",
     ),
 )
 QUALITY = Meaning(

@@ -31,7 +31,7 @@ FILES = columns(
 LONGS = ArrayType(LongType())
 
 # offset: a name server's clock minus the reference's, us. method: reference (offset 0) | versions | heartbeats | none
-# (offset 0, which rests on nothing); spread: median deviation of the samples, us; uncertainty: by how much the offset
+# (offset 0, without any sample); spread: median deviation of the samples, us; uncertainty: by how much the offset
 # may be wrong, us, null if nothing bounds it.
 OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string uncertainty:long")
 # The same for each UTC day of the journal's folders (day: "2025-01-31").
@@ -76,7 +76,7 @@ TOPIC_DOUBTS = columns("ns:string topic:string broker:string t1:long t2:long")
 
 # values: sorted by ns, of the window's first constant stretch; a name server that was down is left out.
 # kind: see TOPIC_DAYS. doubt: lost_records (without the values in doubt, the others agree: not counted as a finding) |
-# clocks (shorter than the clocks are known) | null.
+# clocks (shorter than their uncertainty) | null.
 NS_VALUE = columns("ns:string present:boolean r:int w:int p:int")
 KEY_WINDOWS = columns(
     "topic:string broker:string t1:long t2:long cause:string opened_by:string gap:long values:values "

@@ -1,4 +1,4 @@
-"""Which differences of name servers may be none: after lost records, and where clocks are not known so exactly."""
+"""Which differences of name servers may not be real: after lost records, or shorter than the clocks' uncertainty."""
 
 from __future__ import annotations
 

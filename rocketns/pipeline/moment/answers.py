@@ -54,7 +54,7 @@ def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
     yield f"times are those of the clock of {reference}"
     for row in by_name:
         if row["method"] == NONE:
-            yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are its own"
+            yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are not corrected"
         elif row["method"] != REFERENCE:
             known = f", known to {row['uncertainty'] / 1e6:g} s" if row["uncertainty"] is not None else ""
             yield f"  {row['ns']}: its clock is {row['offset'] / 1e6:+g} s off (from {row['method']}{known})"

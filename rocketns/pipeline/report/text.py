@@ -150,7 +150,7 @@ def kind(code: str | None) -> str:
 
 
 def doubt(code: str | None) -> str:
-    """Why a window may be none; a dash if there is no doubt."""
+    """Why a window may not be real; a dash if there is no doubt."""
     return code.replace("_", " ") if code else NONE
 
 

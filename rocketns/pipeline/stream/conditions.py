@@ -76,7 +76,7 @@ def kills(servers: Servers, known: Iterable[Boot]) -> list[Condition]:
         new = (following.ns, following.boot) not in before and following.ns == boot.ns
         if new and boot.stopped is None:
             last = exact_text(boot.last)
-            text = f"{boot.ns} started again without having stopped: its last record before is of {last}"
+            text = f"{boot.ns} started again without a stop record: its last record before is from {last}"
             over = (following.boot * 1000, "it is up")
             found.append(Condition("killed", f"{boot.ns}|{boot.boot}", boot.last, text, {"ns": boot.ns}, over))
     return found

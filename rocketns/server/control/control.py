@@ -222,7 +222,7 @@ class Control:
         largest = self._parked.largest()
         for _ in self._parked.take(largest):
             largest.end_request()
-        largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, as it takes no answers")
+        largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, because it does not read its answers")
 
     def _give_up(self, connection: Connection) -> None:
         """Close a connection whose refused requests still hold too many bytes."""

@@ -47,7 +47,7 @@ class FleetWatch:
         self._own = own
         self._clock = clock
         self._deliver = deliver
-        # Of its own: an answer may be smaller than elsewhere, and its failures are told once.
+        # A client of its own: its answers have a smaller limit, and `_tell` logs its failures.
         self._client = RemotingClient(
             configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX
         )
@@ -130,7 +130,7 @@ class FleetWatch:
         return Member(OWN, "rocketns", "", self._since_ms, self._epoch_ms(), groups, topics)
 
     def _suspected(self) -> dict[Item, int]:
-        """Since when the peers say each thing otherwise, in the order in which it is listed."""
+        """Since when each thing differs, in the order in which it is listed."""
         since: dict[Item, int] = {}
         for peer in self._peers.values():
             for item, suspicion in peer.suspects.lasting():
@@ -151,7 +151,7 @@ class FleetWatch:
         return sides
 
     def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
-        """What nobody was told yet. What is too much for one time is left for the next."""
+        """The changes that were not delivered yet. Those beyond the limit for one call wait for the next."""
         now = {Item(one.kind, one.name): one for one in listed}
         new = [(item, one, False) for item, one in now.items() if item not in self._told]
         over = [(item, one, True) for item, one in self._told.items() if item not in now]

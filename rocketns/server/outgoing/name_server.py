@@ -108,4 +108,4 @@ def decoded(answer: RemotingCommand, decode: Callable[[bytes], Decoded]) -> Deco
     try:
         return decode(answer.body or b"")
     except BodyDecodeError as error:
-        raise UnusableError(f"its answer is none of a name server: {error}") from error
+        raise UnusableError(f"its answer is not that of a name server: {error}") from error

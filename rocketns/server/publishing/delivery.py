@@ -68,7 +68,7 @@ class EventDelivery:
         try:
             self._publisher.publish(events)
         except Exception:
-            log.exception("the reactors cannot be shown a change: from now on control answers all lookups")
+            log.exception("a change cannot be published to the reactors: from now on control answers all lookups")
             self._switch.turn_off()
             self._context.forget_known_topics()
 

@@ -87,7 +87,7 @@ def _log(event: Event) -> None:
 
 def _log_disagreement(event: FleetDiffers) -> None:
     if event.is_over:
-        log.info("no disagreement of name servers about the %s %s any more", event.kind, event.name)
+        log.info("name servers agree again about the %s %s", event.kind, event.name)
     else:
         log.warning("name servers disagree about the %s %s: %s", event.kind, event.name, event.sides)
 

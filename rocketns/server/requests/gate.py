@@ -1,6 +1,6 @@
 """The requests that wait while the tables are being filled at the start. Lookups are answered at once: "not ready".
 
-A broker acts on the first answer that it gets, so its registration waits. A client that is answered asks elsewhere.
+A broker acts on the first answer that it gets, so its registration waits. A client asks another name server then.
 """
 
 from __future__ import annotations

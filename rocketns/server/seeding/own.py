@@ -23,7 +23,7 @@ async def is_own(addr: str, own_port: int) -> bool:
 
 
 def _is_of_this_machine(family: int, address: tuple[object, ...]) -> bool:
-    """The system binds a socket only to addresses of its own. Of IPv6 their scope is a part."""
+    """The system binds a socket only to addresses of its own. The scope of an IPv6 address counts, too."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind((address[0], 0, *address[2:]))

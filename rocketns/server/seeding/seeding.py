@@ -47,7 +47,7 @@ async def seeded_routes(seeds: Sequence[NameServer], within_s: float, epoch_ms: 
                     return known
     except TimeoutError:
         log.warning("reading routes from other name servers took longer than seedSeconds=%d", within_s)
-    log.warning("no routes are read from another name server: brokers are known when they register")
+    log.warning("no routes were read from another name server: brokers appear as they register")
     return None
 
 
@@ -102,7 +102,7 @@ class _Reading:
         self._entries = 0
 
     async def read(self, topics: list[str]) -> None:
-        """UnusableError for the first route that cannot be read: a part of the routes would hurt more than none."""
+        """UnusableError for the first route that cannot be read: a part of the routes would do more harm."""
         waiting = iter(topics)
         try:
             async with asyncio.TaskGroup() as readers:

@@ -103,7 +103,7 @@ def _use_key(context: Context, side: TlsSide, key: PrivateKeyTypes) -> None:
         context.use_privatekey(key)  # type: ignore[arg-type]
         context.check_privatekey()
     except (SSL.Error, TypeError) as error:  # TypeError: a kind of key that TLS does not support
-        raise TlsError(f"{side.key_path} does not fit to {side.cert_path}: {reason_of(error)}") from error
+        raise TlsError(f"{side.key_path} does not match {side.cert_path}: {reason_of(error)}") from error
 
 
 def _verify_client(context: Context, wanted: ClientAuth, side: TlsSide | None) -> None:

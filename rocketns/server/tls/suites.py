@@ -36,14 +36,14 @@ class Suites:
         """TlsError if a cipher suite is not among ``known``, the suites that OpenSSL supports."""
         unknown = [name for name in self.older + self.modern if name not in known]
         if unknown:
-            raise TlsError(f"tls.ciphers has what is not known here: {', '.join(unknown)}")
+            raise TlsError(f"tls.ciphers names unknown cipher suites: {', '.join(unknown)}")
 
 
 def chosen_suites(protocols: Collection[str], ciphers: Collection[str]) -> Suites:
     """From the two properties, either of which may be empty. TlsError if nothing remains."""
     unknown = [name for name in protocols if name not in PROTOCOLS + _NEVER_SPOKEN]
     if unknown:
-        raise TlsError(f"tls.protocols has what is not known here: {', '.join(unknown)}")
+        raise TlsError(f"tls.protocols names unknown protocols: {', '.join(unknown)}")
     named = [name for name in ciphers if name != _NO_CIPHER]
     older = tuple(openssl_name(name) for name in named if "_WITH_" in name)
     modern = tuple(name for name in named if "_WITH_" not in name)
@@ -51,7 +51,7 @@ def chosen_suites(protocols: Collection[str], ciphers: Collection[str]) -> Suite
     if ciphers:
         allowed = [name for name in allowed if (modern if name == "TLSv1.3" else older)]
     if not allowed:
-        raise TlsError("tls.protocols and tls.ciphers leave nothing to agree on")
+        raise TlsError("no cipher suite of tls.ciphers can be used with tls.protocols")
     return Suites(tuple(allowed), older, modern)
 
 

@@ -50,12 +50,12 @@ _shtab_rocketns_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-c,--configFile}"[Java properties file with the properties below\; changes by request 318 are written to it]:<arg>:"
   {-p,--printConfigItem}"[print all properties with their values and exit]"
-  {-n,--namesrvAddr}"[accepted and ignored\: a name server has no name servers]:<arg>:"
+  {-n,--namesrvAddr}"[accepted and ignored\: a name server needs no name server]:<arg>:"
   "*-D[a Java system property, see below]:<name>=<value>:"
   "--log-files[log to \~\/logs\/rocketmqlogs\/namesrv.log as Java does\; by default to standard output]"
   "--log-level[DEBUG, INFO, WARNING, ERROR\; by default INFO]:<arg>:(DEBUG INFO WARNING ERROR)"
   "--log-format[text, as Java\'s log, or json\: one object a line, times in UTC\; by default text]:<arg>:(text json)"
-  "--reactors[threads that may carry plain connections and answer route lookups, 0 to 8\; by default one for each core\; 0 lets the asyncio loop carry all. Takes precedence over rocketns.reactors]:<n>:"
+  "--reactors[threads that may carry plain connections and answer route lookups, 0 to 8\; by default one for each core. With 0 the asyncio loop does both. Takes precedence over rocketns.reactors]:<n>:"
   "(- : *)--version[print the version and exit]"
 )
 
@@ -143,7 +143,7 @@ _shtab_rocketns_audit_run_options=(
   "--min-window[shorter disagreements are left out\: a registration reaches the name servers one after another (default\: 5s)]:DURATION:"
   "--groups[sizes of consumer groups that the impact is computed for, over every way to spread their members over the name servers (default\: 2,3,4). Groups whose members the journals name are computed as they really were, whatever their size]:N,N:"
   "--dead-days[days without a lookup after which a topic is called dead (default\: 7)]:DAYS:"
-  "--target[part of the time that brokers should be listed\; the rest is their error budget (default\: 99.9)]:PERCENT:"
+  "--target[how much of the time brokers should be listed\; the rest is their error budget (default\: 99.9)]:PERCENT:"
   "--csv[also write every result table as CSV, beside the Parquet]"
   "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
   "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
@@ -158,7 +158,7 @@ _shtab_rocketns_audit_stream_options=(
   "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
   "--checkpoint[folder of the stream\'s memory\; after a restart it continues from there (default\: checkpoint below --out)]:PATH:"
   "--webhook[http or https address to which each alert is posted as JSON]:URL:"
-  "--clocks[the --out of a \'run\'\: clocks count as off by as much as on its last day]:PATH:"
+  "--clocks[the --out of a \'run\'\: correct each clock as on the last day of that run]:PATH:"
   "--alertmanager[address of a Prometheus Alertmanager (API v2), such as http\:\/\/localhost\:9093]:URL:"
   "--every[how often to look for new records (default\: 3s)]:DURATION:"
   "--grace[how late a heartbeat may be at one name server before a partition is alerted (default\: 8s)]:DURATION:"
@@ -182,7 +182,7 @@ _shtab_rocketns_completion_defaults_added=0
 
 _shtab_rocketns_diff_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--settle[a difference must last so long\; 0 counts each\; by default 5]:SECONDS:"
+  "--settle[time that a difference must last\; 0 counts each\; by default 5]:SECONDS:"
   "--lookups-per-second[lookups a second at each name server at most\; 0, the default, is no limit]:N:"
   "--json[print JSON, for programs]"
   "--timeout[time for each answer\; by default 10]:SECONDS:"

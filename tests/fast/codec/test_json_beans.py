@@ -39,7 +39,7 @@ def outcome(make: Any) -> Any:
 @given(st.dictionaries(texts, topics, max_size=3))
 @example({"a": {"topicName": None}})
 @example({"a": {"topicName": "a", "attributes": ""}})
-def test_topics(table: dict[str, Any]) -> None:
+def test_topics_are_those_of_the_reference(table: dict[str, Any]) -> None:
     expected = outcome(lambda: TopicTable.of((key, wrapper._topic_config(item)) for key, item in table.items()))
     found = outcome(lambda: wrapper._topic_table(table))
     assert found == expected
@@ -48,7 +48,7 @@ def test_topics(table: dict[str, Any]) -> None:
 
 
 @given(st.dictionaries(st.one_of(texts, st.integers().map(str)), odd, max_size=3))
-def test_queue_ids(ids: dict[str, Any]) -> None:
+def test_queue_ids_are_those_of_the_reference(ids: dict[str, Any]) -> None:
     slow = {}
 
     def convert() -> Any:

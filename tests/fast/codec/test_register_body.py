@@ -303,7 +303,7 @@ def test_any_bytes(data: bytes) -> None:
     ['"\\u0061"', '"a\\\\"', '"a\tb"', '"\x7f"', '"ü"', '"😀"', '"%s"' % ("x" * 100), '"1234567"', '"12345678"'],
 )
 @pytest.mark.parametrize("place", ['"topicName":%s', '"topicName":"a","unknown":%s', '"topicName":"a",%s:1'])
-def test_texts(text: str, place: str) -> None:
+def test_texts_in_any_member_are_read_as_by_the_reference(text: str, place: str) -> None:
     before = '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{'
     check((before + place % text + "}}}}").encode())
     check((before + place % text + "}}}}").encode("latin-1", "replace"))

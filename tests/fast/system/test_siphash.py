@@ -15,7 +15,7 @@ HASHES = "import sys; print(*[hash(bytes.fromhex(line)) for line in sys.stdin.re
 
 
 @pytest.mark.skipif(sys.hash_info.algorithm != "siphash13", reason=f"CPython has {sys.hash_info.algorithm} here")
-def test_it_is_cpythons() -> None:
+def test_a_hash_equals_that_of_cpython() -> None:
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     text = "\n".join(sample.hex() for sample in SAMPLES)
     done = subprocess.run([sys.executable, "-c", HASHES], input=text, env=environment, capture_output=True, text=True,

@@ -196,7 +196,7 @@ def test_a_file_that_was_taken_away_is_said_and_the_next_one_is_written(
     open_files(journalled.root)[0].unlink()
     journalled.push(line(2), ends=True)
     journalled.push(line(3), 2)
-    assert "was taken away" in caplog.text
+    assert "was removed before it was closed" in caplog.text
     assert open_files(journalled.root)[0].read_bytes() == line(3)
 
 

@@ -91,7 +91,7 @@ def test_whom_it_hurts(one: Incident, expected: str) -> None:
 
 
 def test_a_name_server_that_did_not_run_is_looked_at_first() -> None:
-    assert first(replace(BASE, stalled=("n2",))).startswith("Look why n2 did not run for a while")
+    assert first(replace(BASE, stalled=("n2",))).startswith("Find out why n2 did not run for a while")
     assert first(replace(BASE, stalled=("n1",))) == first(BASE)
 
 

@@ -67,7 +67,7 @@ def test_a_missing_file(files: Files, missing: str) -> None:
 def test_a_key_of_another_certificate(files: Files) -> None:
     """B074: the server still starts; the error names both files."""
     files.key.write_bytes(authority("others").key_pem())
-    with pytest.raises(TlsError, match=r"key\.pem does not fit to .*certificate\.pem") as failed:
+    with pytest.raises(TlsError, match=r"key\.pem does not match .*certificate\.pem") as failed:
         build_server_context(files_config(files))
     assert not isinstance(failed.value, TlsContentError)
 

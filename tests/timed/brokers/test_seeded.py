@@ -84,4 +84,4 @@ def test_without_a_usable_server_it_starts_empty(
         assert cluster_info(client)["brokerAddrTable"] == {}
         registered(client, names)
     assert "it has no brokers itself" in caplog.text
-    assert "no routes are read from another name server" in caplog.text
+    assert "no routes were read from another name server" in caplog.text

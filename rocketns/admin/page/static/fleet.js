@@ -1,4 +1,4 @@
-// The name servers of the fleet side by side, and what they do not say alike. Hidden where there are no peers.
+// The name servers of the fleet side by side, and what they disagree about. Hidden where there are no peers.
 
 import {byId, make, read, row} from "./dom.js";
 import {clock, count} from "./words.js";

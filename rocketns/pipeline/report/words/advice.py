@@ -6,9 +6,7 @@ from rocketns.pipeline.incidents.model import Incident, Kind
 from rocketns.pipeline.report.text import milliseconds, short, visible
 from rocketns.pipeline.report.words.names import brokers, servers
 
-STALLED = (
-    "Look why {ns} did not run for a while: it was stopped, suspended or without CPU, and learned late what changed."
-)
+STALLED = "Find out why {ns} did not run for a while. It was stopped, suspended or without CPU, and saw changes late."
 CONNECTION = "Look at the connection from {broker}{addr} to {ns}: it ended, and no registration followed."
 
 
@@ -36,9 +34,9 @@ ADVICE = {
     (Kind.MISSING, "channel_close"): CONNECTION,
     (Kind.MISSING, "channel_exception"): CONNECTION,
     (Kind.MISSING, "channel_idle"): CONNECTION,
-    (Kind.MISSING, "start"): "Look whether namesrvAddr of {broker}{addr} names {ns}: it has not registered there since "
+    (Kind.MISSING, "start"): "Check that namesrvAddr of {broker}{addr} names {ns}: it has not registered there since "
     "that name server started.",
-    (Kind.MISSING, "register"): "Look whether namesrvAddr of {broker}{addr} names {ns}: it registered elsewhere only.",
+    (Kind.MISSING, "register"): "Check that namesrvAddr of {broker}{addr} names {ns}: it registered elsewhere only.",
     (Kind.MISSING, ""): "Look at the log of {broker}{addr} for its registration at {ns}.",
     (Kind.STALE_ROUTES, "admin"): "Delete the topic again at every name server (mqadmin deleteTopic).",
     (Kind.STALE_ROUTES, ""): "Look at the log of {broker}{addr} for failed registrations at {ns}. A restart of the "
@@ -54,7 +52,7 @@ ADVICE = {
     (Kind.RESTARTED, ""): "Nothing, if the restart was planned.",
     (Kind.KILLED, ""): "Look at the host of {ns}: killed processes are in the kernel's log. It left no stop record.",
     (Kind.STOPPED, ""): "Start {ns}, or take it out of namesrvAddr of brokers and clients.",
-    (Kind.SILENT, ""): "Look whether {ns} runs. If it does, look at its disk and at what copies its journal.",
+    (Kind.SILENT, ""): "Check whether {ns} runs. If it does, look at its disk, and at what copies its journal.",
     (Kind.MISSING_TOPIC, ""): "Find the client (journalLookupClients=true shows its address). Then correct the name, "
     "or create topic {topic}.",
 }  # fmt: skip
