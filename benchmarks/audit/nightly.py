@@ -6,6 +6,7 @@ session, so they do not pay for its start. The journal ends at midnight each nig
 So a measured night reads two days, and the night before closed the others.
 With ``--folder`` the journal and what runs left of it stay there, so that a later call measures later nights.
 With ``--busy`` the fleet is smaller (12 brokers, 300 topics) and has some thirty faults a day.
+With ``--last N`` each run is for the last N days, as with ``rocketns audit run --days N``.
 With ``--jobs`` no two jobs run at the same time, and a line for each night tells the CPU seconds of each job.
 """
 
@@ -20,7 +21,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 from pyspark.sql import DataFrame, SparkSession
@@ -92,6 +93,7 @@ def main() -> None:
     parser.add_argument("nights", nargs="*", type=int, default=NIGHTS, help="nights to measure (default: 1 2 10 20 30)")
     parser.add_argument("--days", type=int, default=30, help="days of the journal (default: 30)")
     parser.add_argument("--folder", type=Path, help="keep the journal and the results there")
+    parser.add_argument("--last", type=int, metavar="N", help="audit the last N days only")
     parser.add_argument("--whole", action="store_true", help="measure a run over everything too")
     parser.add_argument("--busy", action="store_true", help="a smaller fleet with some thirty faults a day")
     parser.add_argument("--jobs", action="store_true", help="tell what each job costs")
@@ -102,7 +104,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="rocketns-nightly-") as name:
         folder = options.folder or Path(name)
         spec = written(folder, (busy_fleet if options.busy else fleet)(options.days), options.days)
-        measured(folder, spec, nights, whole=options.whole)
+        measured(folder, spec, nights, last=options.last, whole=options.whole)
 
 
 def written(folder: Path, spec: FleetSpec, days: int) -> FleetSpec:
@@ -115,7 +117,7 @@ def written(folder: Path, spec: FleetSpec, days: int) -> FleetSpec:
     return spec
 
 
-def measured(folder: Path, spec: FleetSpec, nights: list[int], *, whole: bool) -> None:
+def measured(folder: Path, spec: FleetSpec, nights: list[int], *, last: int | None, whole: bool) -> None:
     """Nights in their order, each after a run that closed the days before it."""
     spark = spark_session("local[2]", settings=QUIET | LOCAL, short=True)
     print("| Night | Days closed before | CPU s | Wall s |\n|---:|---:|---:|---:|", flush=True)
@@ -123,9 +125,9 @@ def measured(folder: Path, spec: FleetSpec, nights: list[int], *, whole: bool) -
     for night in nights:
         if night > 1:
             bring(folder / "all", journal, spec, night - 1)
-            run(spark, journal, folder / "out")
+            run(spark, journal, folder / "out", days=last)
         bring(folder / "all", journal, spec, night)
-        _tell(night, max(night - 2, 0), run(spark, journal, folder / "out"))
+        _tell(night, max(night - 2, 0), run(spark, journal, folder / "out", days=last))
     if whole:
         _tell(nights[-1], 0, run(spark, journal, folder / "whole", whole=True))
 
@@ -138,11 +140,11 @@ def bring(every: Path, journal: Path, spec: FleetSpec, days: int) -> None:
             shutil.copytree(every / place, journal / place, copy_function=os.link)
 
 
-def run(spark: SparkSession, journal: Path, out: Path, *, whole: bool = False) -> Cost:
-    """One audit in this process."""
+def run(spark: SparkSession, journal: Path, out: Path, **asked: Any) -> Cost:
+    """One audit in this process. ``asked``: further fields of the request."""
     cpu, began = cpu_seconds(), time.monotonic()
     Watched.costs, Watched.last = {}, cpu
-    audit(spark, Request(str(journal), str(out), whole=whole), _say)
+    audit(spark, Request(str(journal), str(out), **asked), _say)
     return Cost(cpu_seconds() - cpu, time.monotonic() - began)
 
 

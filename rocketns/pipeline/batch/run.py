@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.closing import Before, choices, closable, close, day_ends
 from rocketns.pipeline.batch.findings import Outcome, incomplete, unread
+from rocketns.pipeline.batch.horizon import horizon
 from rocketns.pipeline.batch.inputs import Inputs, function_of
 from rocketns.pipeline.batch.observing import (
     Extent,
@@ -36,6 +37,7 @@ from rocketns.pipeline.jobs.earlier.keeping import Closing
 from rocketns.pipeline.jobs.earlier.tallies import NEVER
 from rocketns.pipeline.jobs.history.reach import extents, reaches
 from rocketns.pipeline.storage.earlier import fingerprints
+from rocketns.pipeline.storage.events.manifest import Manifest
 from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tail_after
 from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
 from rocketns.pipeline.storage.ingest import Ingested, ingest
@@ -46,7 +48,8 @@ Say = Callable[[str], None]
 
 
 class Request(NamedTuple):
-    """The options of the command line. Times and durations are us."""
+    """The options of the command line. Times and durations are us. ``days``: how many at least, the last one counted; a
+    request with them has no ``t0`` and no ``t1``."""
 
     journal: str
     out: str
@@ -58,6 +61,7 @@ class Request(NamedTuple):
     csv: bool = False
     target: float = TARGET_PERCENT
     whole: bool = False
+    days: int | None = None
 
 
 def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
@@ -65,9 +69,10 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     being_written = open_texts(spark, [request.journal])
     ingest_only(spark, request.journal, request.out, say)
     results = Results(spark, Folder(spark, request.out), csv=request.csv)
-    observation = computed(spark, request, results, say, being_written)
+    part = read_part(spark, request, being_written)
+    observation = computed(spark, part, results, say)
     say("report")
-    came = delivered(spark, stored_in(request.out))
+    came = delivered(spark, stored_in(request.out), since=part.since)
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
     faults += too_short(request.t1, observation)
     results.clear()
@@ -103,15 +108,31 @@ def stored_in(out: str) -> str:
     return f"{out.rstrip('/')}/{EVENTS_FOLDER}"
 
 
-def computed(
-    spark: SparkSession, request: Request, results: Results, say: Say, being_written: Sequence[OpenText] = ()
-) -> Observation:
+class Part(NamedTuple):
+    """What a run reads. ``request``: with the ``t0`` that follows from its ``days``; ``since``: the first day (``dt``),
+    NEVER: all; ``texts``: files that are still being written."""
+
+    request: Request
+    since: str
+    texts: Sequence[OpenText]
+
+
+def read_part(spark: SparkSession, request: Request, texts: Sequence[OpenText] = ()) -> Part:
+    """All of the journal, unless the request is for some days and the journal has more."""
+    stored = Manifest(spark, stored_in(request.out)).state().days
+    begin = horizon(stored, request.days) if request.days and stored else None
+    if begin is None:
+        return Part(request, NEVER, texts)
+    return Part(request._replace(t0=begin.t0), begin.since, [text for text in texts if text.file.dt >= begin.since])
+
+
+def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> Observation:
     """Run every job on the ingested events and those of open files; returns the observation. Days that an earlier run
     closed are not read again, unless the request is for a whole run or for a part of the time."""
-    stored, out = stored_in(request.out), Folder(spark, request.out)
-    days = fingerprints(spark, stored, being_written)
-    tail = tail_after(spark, stored, being_written, results.cut)
-    files = results.cut(read_files(spark, stored).unionByName(tail.files))
+    request, stored, out = part.request, stored_in(part.request.out), Folder(spark, part.request.out)
+    days = fingerprints(spark, stored, part.texts, since=part.since)
+    tail = tail_after(spark, stored, part.texts, results.cut)
+    files = results.cut(read_files(spark, stored, since=part.since).unionByName(tail.files))
     begun = begin(spark, request, results, say, Journal(stored, files, tail.events, days))
     ends = day_ends(files, results.frame("clock_days"))
     closing = NEVER if in_parts(request) else closable(ends, begun.observation.t1)
@@ -172,8 +193,8 @@ def begin(spark: SparkSession, request: Request, results: Results, say: Say, jou
 
 
 def in_parts(request: Request) -> bool:
-    """Whether it asks for a part of the time."""
-    return request.t0 is not None or request.t1 is not None
+    """Whether it asks for a part of the time from or to a moment."""
+    return request.days is None and (request.t0 is not None or request.t1 is not None)
 
 
 def options(request: Request) -> dict[str, Any]:

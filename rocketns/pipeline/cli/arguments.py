@@ -40,6 +40,7 @@ Exit status:
 """
 
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
+DAYS_MAX = 36_500  # as journalRetentionDays
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|min|h|d)?")
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000,
@@ -178,6 +179,19 @@ def _target(add: argparse.ArgumentParser) -> None:
              f"(default: {defaults.TARGET_PERCENT})")  # fmt: skip
 
 
+def day_count(text: str) -> int:
+    """A number of days, from 1 to DAYS_MAX."""
+    if not text.isdecimal() or not 1 <= int(text) <= DAYS_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number of days from 1 to {DAYS_MAX}")
+    return int(text)
+
+
+def _days(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--days", type=day_count, metavar="N",
+        help="audit only the last N days, and up to 6 more: the observation begins at a midnight that moves once a "
+             "week. So a run each night costs the same after a year as after a month (default: all)")  # fmt: skip
+
+
 def _whole(add: argparse.ArgumentParser) -> None:
     add.add_argument("--whole", action="store_true",
         help="compute everything again. Without it a run takes over what earlier runs computed of days that have not "
@@ -237,7 +251,7 @@ COMMANDS = {
     "run": ("read journals, run every job, write the report",
         "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
         "incidents.jsonl below --out.",
-        (_journal, _out, _span, _whole, _window, _consumers, _target, _tables, _spark)),
+        (_journal, _out, _span, _days, _whole, _window, _consumers, _target, _tables, _spark)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
         "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",

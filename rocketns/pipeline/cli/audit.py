@@ -45,12 +45,14 @@ def explained(error: BaseException) -> str:
 
 
 def _run(options: argparse.Namespace, say: Progress) -> int:
+    if options.days and (options.t0 is not None or options.t1 is not None):
+        raise BadInput("--days goes without --from and --to: it says itself where the observation begins")
     spark = session(options, say, short=is_short(options.journal))
     from rocketns.pipeline.batch.run import Request, audit
 
     request = Request(
         options.journal, options.out, options.t0, options.t1, options.min_window, options.groups, options.dead_days,
-        options.csv, options.target, options.whole,
+        options.csv, options.target, options.whole, options.days,
     )  # fmt: skip
     outcome = audit(spark, request, say)
     print("\n".join(outcome.lines))

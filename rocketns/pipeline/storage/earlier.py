@@ -47,11 +47,12 @@ class Kept(NamedTuple):
         return self.t0 == t0 and self.last < t1 and (self.stray_from is None or t1 <= self.stray_from)
 
 
-def fingerprints(spark: SparkSession, stored: str, texts: Iterable[OpenText]) -> dict[str, str]:
-    """Of the records of each day that are stored in ``stored`` or in files that are still open, by ``dt``."""
+def fingerprints(spark: SparkSession, stored: str, texts: Iterable[OpenText], *, since: str = "") -> dict[str, str]:
+    """Of the records of each day from ``since`` on that are stored in ``stored`` or in files that are still open, by
+    ``dt``."""
     manifest = Manifest(spark, stored)
     state = manifest.state()
-    told = {dt: sorted(_told(read) for read in manifest.reads(state, [dt]) if read.added) for dt in state.days}
+    told = {dt: sorted(_told(read) for read in manifest.reads(state, [dt]) if read.added) for dt in state.since(since)}
     for file, text in texts:
         told.setdefault(file.dt, []).append(f"open {file.ns} {file.segment} {len(text)}")
     return {dt: hashlib.sha256("\n".join(lines).encode()).hexdigest() for dt, lines in sorted(told.items())}

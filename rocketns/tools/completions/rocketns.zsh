@@ -139,6 +139,7 @@ _shtab_rocketns_audit_run_options=(
   "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
   "--from[start of the observation, in UTC unless it has a zone (default\: the first record)]:TIME:"
   "--to[end of the observation, exclusive (default\: what the journals of all live name servers have reached)]:TIME:"
+  "--days[audit only the last N days, and up to 6 more\: the observation begins at a midnight that moves once a week. So a run each night costs the same after a year as after a month (default\: all)]:N:"
   "--whole[compute everything again. Without it a run takes over what earlier runs computed of days that have not changed since\; the results are the same. So is a run with --from or --to]"
   "--min-window[shorter disagreements are left out\: a registration reaches the name servers one after another (default\: 5s)]:DURATION:"
   "--groups[sizes of consumer groups that the impact is computed for, over every way to spread their members over the name servers (default\: 2,3,4). Groups whose members the journals name are computed as they really were, whatever their size]:N,N:"

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch import run
 from rocketns.pipeline.batch.findings import Outcome
-from rocketns.pipeline.batch.run import Request, audit, computed, ingest_only, plain_rows
+from rocketns.pipeline.batch.run import Request, audit, computed, ingest_only, plain_rows, read_part
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
 from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import Folder
@@ -77,7 +77,7 @@ def faults_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[
         results = Results(spark, Folder(spark, request.out))
         with monkeypatch.context() as only:
             only.setattr(run, "JOBS", with_inputs(DECIDING))
-            computed(spark, request, results, lambda _: None, being_written)
+            computed(spark, read_part(spark, request, being_written), results, lambda _: None)
         return [*plain_rows(results.frame("key_windows")), *plain_rows(results.frame("quality"))]
 
     return run_now

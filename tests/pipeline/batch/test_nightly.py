@@ -14,15 +14,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch import run
-from rocketns.pipeline.batch.run import Request, computed, ingest_only, stored_in
+from rocketns.pipeline.batch.run import Request, computed, in_parts, ingest_only, read_part, stored_in
 from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.storage.earlier import fingerprints, fitting
 from rocketns.pipeline.storage.events.openfiles import open_texts
+from rocketns.pipeline.storage.events.stored import read_files
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.chosen import reading_records, with_inputs
 from tests.pipeline.frames import plain, rounded
-from tests.pipeline.journals import DAY_START, SECOND, random_journals, write_files
+from tests.pipeline.journals import DAY_START, SECOND, Journal, random_journals, write_files
 
 HOUR = 3600 * SECOND
 MIDNIGHT = DAY_START + 24 * HOUR
@@ -37,20 +38,20 @@ class Nights:
         self._spark, self._folder, self._only = spark, folder, only
         self.said: list[str] = []
 
-    def run(self, files: list[Path], jobs: Sequence[Job], *, whole: bool = False) -> Tables:
-        """The tables of these jobs after these files came too."""
+    def run(self, files: list[Path], jobs: Sequence[Job], *, out: str = "nightly", **asked: Any) -> Tables:
+        """The tables of these jobs after these files came too. ``asked``: further fields of the request."""
         self._only.setattr(run, "JOBS", jobs)
-        journal, out = self._folder / "journal", self._folder / ("whole" if whole else "nightly")
+        journal, place = self._folder / "journal", self._folder / out
         for file in files:
-            place = journal / file.relative_to(self._folder / "all")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(file, place)
-        request = Request(str(journal), str(out), min_window=1, dead_days=2, whole=whole)
+            copy = journal / file.relative_to(self._folder / "all")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, copy)
+        request = Request(str(journal), str(place), min_window=1, dead_days=2, **asked)
         texts = open_texts(self._spark, [request.journal])
         ingest_only(self._spark, request.journal, request.out, self.said.append)
         results = Results(self._spark, Folder(self._spark, request.out))
-        computed(self._spark, request, results, self.said.append, texts)
-        return {job.name: rows_of(out / results.place / job.name) for job in jobs}
+        computed(self._spark, read_part(self._spark, request, texts), results, self.said.append)
+        return {job.name: rows_of(place / results.place / job.name) for job in jobs}
 
     @property
     def known(self) -> list[str]:
@@ -78,7 +79,7 @@ def test_a_second_night_has_the_tables_of_one_run_over_everything(
     found = nights.run([file for file in files if file not in before], compared)
     assert nights.known == ["2026-01-01"]
     assert not any("computed again" in text for text in nights.said)
-    wanted = nights.run([], compared, whole=True)
+    wanted = nights.run([], compared, out="whole", whole=True)
     for name, rows in wanted.items():
         assert found[name] == rows, name
     out = Folder(spark, str(tmp_path / "nightly"))
@@ -88,6 +89,29 @@ def test_a_second_night_has_the_tables_of_one_run_over_everything(
     assert [each.day for each in fitting(out, days | {"2026-01-02": "has other records"})] == kept
     assert fitting(out, days | {"2026-01-01": "has other records"}) == []
     assert fitting(out, days | {"2025-12-31": "came late"}) == []
+
+
+def test_a_run_of_the_last_days_reads_them_and_the_day_before_and_later_runs_go_on_from_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A name server of 20 days, of which one file was left open by a crash on the first."""
+    days = [DAY_START + number * 24 * HOUR for number in range(20)]
+    journals = {"n1": [record for day in days for record in Journal(day).records]}
+    files = write_files(journals, tmp_path / "journal")
+    left = files[0].with_name(f".open-{files[0].stem}")
+    files[0].rename(left)
+    request = Request(str(tmp_path / "journal"), str(tmp_path / "out"), days=3)
+    texts = open_texts(spark, [request.journal])
+    ingest_only(spark, request.journal, request.out, lambda _text: None)
+    part = read_part(spark, request, texts)
+    assert part.request.t0 == DAY_START + 14 * 24 * HOUR  # a Thursday, as the first day of STEP_DAYS is
+    assert [part.since, *part.texts] == ["2026-01-14"]
+    assert not in_parts(part.request)
+    stored = stored_in(request.out)
+    expected = [f"2026-01-{number}" for number in range(14, 21)]
+    assert list(fingerprints(spark, stored, part.texts, since=part.since)) == expected
+    assert [row["dt"] for row in read_files(spark, stored, since=part.since).collect()] == expected
+    assert read_part(spark, request._replace(days=None), texts) == (request._replace(days=None), "", texts)
 
 
 def begin_of(file: Path) -> int:

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.run import Request, computed, ingest_only
+from rocketns.pipeline.batch.run import Request, computed, ingest_only, read_part
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.job import Job
@@ -36,7 +36,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     request = Request(str(folder / "journal"), str(folder / "out"), min_window=1, dead_days=2)
     ingest_only(spark, request.journal, request.out, lambda _text: None)
     results = Results(spark, Folder(spark, request.out))
-    observation = computed(spark, request, results, lambda _text: None)
+    observation = computed(spark, read_part(spark, request), results, lambda _text: None)
     parameters = {
         "t0": observation.t0, "t1": observation.t1, "silent": SILENT_AFTER_US, "min_window": request.min_window,
         "days": request.dead_days, "groups": json.dumps(request.groups),

@@ -89,6 +89,10 @@ class State:
     foreign: Mapping[str, int] = field(default_factory=dict)
     unused: Mapping[str, str] = field(default_factory=dict)
 
+    def since(self, first: str) -> list[str]:
+        """The days (``dt``) from this one on."""
+        return [dt for dt in self.days if dt >= first]
+
 
 class Manifest:
     """The manifests below the folder of the events."""

@@ -42,22 +42,22 @@ def read_events(
     return read_parts(spark, manifest.folder, wanted).where("not corrupt").select(*EVENTS.names)
 
 
-def read_files(spark: SparkSession, out: str) -> DataFrame:
-    """The ingested FILES; of several copies of a file the largest."""
+def read_files(spark: SparkSession, out: str, *, since: str = "") -> DataFrame:
+    """The ingested FILES from the day ``since`` on; of several copies of a file the largest."""
     manifest = Manifest(spark, out)
     state = manifest.state()
     rows = [
         (r.dt, r.ns, r.segment, r.size, r.lines, r.corrupt, r.first, r.last, False)
-        for r in originals(manifest.reads(state, state.days))
+        for r in originals(manifest.reads(state, state.since(since)))
     ]
     return frame_of(spark, rows, FILES)
 
 
-def delivered(spark: SparkSession, out: str) -> Delivered:
-    """What came more than once, and what was not read."""
+def delivered(spark: SparkSession, out: str, *, since: str = "") -> Delivered:
+    """What came more than once of the days from ``since`` on, and what was not read."""
     manifest = Manifest(spark, out)
     state = manifest.state()
-    reads = manifest.reads(state, state.days)
+    reads = manifest.reads(state, state.since(since))
     repeated = sum(read.records - read.added for read in reads)
     return Delivered(len(reads) - len(originals(reads)), repeated, state.foreign)
 
