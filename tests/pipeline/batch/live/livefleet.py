@@ -28,7 +28,7 @@ class NameServer:
     def __init__(self, home: Path, journal: Path, ns: str, epoch_ms: int) -> None:
         home.mkdir(parents=True)
         settings = (f"journalPath={journal}", f"journalNs={ns}", "rocketns.reactors=1")
-        command = [sys.executable, "-m", "tests.pipeline.batch.clocked", str(home), str(epoch_ms), *settings]
+        command = [sys.executable, "-m", "tests.pipeline.batch.live.clocked", str(home), str(epoch_ms), *settings]
         with (home / "log").open("wb") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1

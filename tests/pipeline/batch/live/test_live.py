@@ -16,7 +16,7 @@ from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXI
 from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
-from tests.pipeline.batch.livefleet import Fleet
+from tests.pipeline.batch.live.livefleet import Fleet
 from tests.pipeline.chosen import with_inputs
 
 pytestmark = pytest.mark.skipif(
