@@ -43,6 +43,7 @@ from rocketns.pipeline.storage.events.stored import delivered, read_events, read
 from rocketns.pipeline.storage.ingest import Ingested, ingest
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, Results, current
+from rocketns.pipeline.storage.session import master_of
 
 Say = Callable[[str], None]
 
@@ -76,7 +77,7 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
     faults += too_short(request.t1, observation)
     results.clear()
-    told_options = shown(request, observation, str(spark.sparkContext.master))
+    told_options = shown(request, observation, master_of(spark))
     told = notes(results, request.dead_days, came)
     summary = summarise(results, observation, [*faults, *unread(came.foreign)], told_options, told, came)
     data = report_input(results, summary)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 from rocketns.pipeline.contract import defaults
 from rocketns.pipeline.contract.exits import EXIT_USAGE
@@ -28,6 +29,8 @@ Examples:
       read the journals, run every job, and write tables, summary.json and report.html below --out
   rocketns audit run --journal s3a://bucket/journal --out s3a://bucket/audit --master spark://spark:7077
       the same on a Spark cluster, with any path that Spark can read (docs/audit.md shows the same with spark-submit)
+  rocketns audit run --journal /shared/journal --out /shared/audit --remote sc://spark:15002
+      the same through a Spark Connect server, without Java here; ingest, report, explain and demo take --remote too
   rocketns audit explain order_topic --at 2026-11-21T14:03 --journal /var/rocketns/journal
       the route of order_topic on each name server at that moment
   rocketns audit stream --journal /var/rocketns/journal --out /var/rocketns/alerts --webhook http://localhost:8080/hook
@@ -39,6 +42,8 @@ Exit status:
     what was found, but absence of a finding proves nothing. 3 takes precedence over 1.
 """
 
+CONNECT = "sc://"
+REMOTE = "run, ingest, report, explain and demo"
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
 DAYS_MAX = 36_500  # as journalRetentionDays
 
@@ -132,10 +137,58 @@ def _span(add: argparse.ArgumentParser) -> None:
 
 
 def _spark(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--master", metavar="MASTER",
+    _place(add)
+    _settings(add)
+    add.add_argument("--remote", type=_no_remote, help=argparse.SUPPRESS)
+
+
+def _spark_or_remote(add: argparse.ArgumentParser) -> None:
+    either = add.add_mutually_exclusive_group()
+    _place(either)
+    either.add_argument("--remote", type=remote, metavar="URL",
+        help="Spark Connect server that does the work, such as sc://host:15002. It needs no Java here, but the extra "
+             "connect. Folders are in S3, or shared with the server under the same path")  # fmt: skip
+    _settings(add)
+
+
+def _place(add: argparse._ActionsContainer) -> None:
+    add.add_argument("--master", metavar="MASTER", type=master,
         help="Spark master, such as spark://host:7077 (default: local[*], or the master of spark-submit)")  # fmt: skip
+
+
+def _settings(add: argparse.ArgumentParser) -> None:
     add.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", type=setting,
         help="a Spark setting, such as spark.driver.memory=3g; may be repeated")  # fmt: skip
+
+
+def master(text: str) -> str:
+    """Anything but a Spark Connect server, which is no master to Spark either."""
+    if text.startswith(CONNECT):
+        raise argparse.ArgumentTypeError(f"{_address(text)} is a Spark Connect server: write --remote, not --master")
+    return text
+
+
+def remote(text: str) -> str:
+    """sc://HOST:PORT, with pyspark's parameters behind it."""
+    try:
+        parts = urlsplit(text)
+        known = text.startswith(CONNECT) and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        known = False
+    if not known:
+        raise argparse.ArgumentTypeError(f"{_address(text)!r} is no Spark Connect server: write sc://HOST:PORT")
+    return text
+
+
+def _no_remote(text: str) -> NoReturn:
+    raise argparse.ArgumentTypeError(
+        f"this command starts its own Spark and cannot use {_address(text)}. --remote is an option of {REMOTE}"
+    )
+
+
+def _address(text: str) -> str:
+    """Without the parameters of a Spark Connect server, which may have a token."""
+    return text.partition(";")[0].rstrip("/")
 
 
 def setting(text: str) -> tuple[str, str]:
@@ -251,22 +304,22 @@ COMMANDS = {
     "run": ("read journals, run every job, write the report",
         "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
         "incidents.jsonl below --out.",
-        (_journal, _out, _span, _days, _whole, _window, _consumers, _target, _tables, _spark)),
+        (_journal, _out, _span, _days, _whole, _window, _consumers, _target, _tables, _spark_or_remote)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
         "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
-        (_journal, _out, _spark)),
+        (_journal, _out, _spark_or_remote)),
     "report": ("write the report again from the tables of an earlier run",
         "Write report.html, report.md and incidents.jsonl again from the result tables and summary.json that 'run'\n"
         "left below --out.",
-        (_out, _spark)),
+        (_out, _spark_or_remote)),
     "stream": ("keep running, and alert while it happens",
         "Follow the journals as they are written. Each alert is one line in alerts.jsonl below --out when it opens,\n"
         "and one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it stopped.",
         (_journal, _out, _stream, _window, _spark)),
     "explain": ("the route of a topic at a moment, on each name server",
         "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
-        (_explain, _spark)),
+        (_explain, _spark_or_remote)),
     "delta": ("keep tables of Delta Lake for other programs",
         "Make or extend the Delta Lake tables events and results/<name> below --to. Each record is inserted once,\n"
         "and each result table is replaced in one step. Data that was written before is skipped. Start it after each\n"
@@ -275,7 +328,7 @@ COMMANDS = {
     "demo": ("audit a synthetic fleet with known faults",
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
         "Exit status 0: every fault was found, and nothing else.",
-        (_demo, _spark)),
+        (_demo, _spark_or_remote)),
     "prepare": ("make later audits start sooner",
         "Write an archive of the Java classes that an audit loads to the user's cache folder: 200 MB, once. Java then\n"
         "need not load and check them in each run, which saves some seconds. Later audits find the archive by\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import re
 import subprocess
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from rocketns.pipeline.cli.class_archive import archive_path, options_to_use
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.storage.places import is_on_this_machine
+from rocketns.pipeline.storage.files.places import is_on_this_machine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +35,9 @@ PLACES_ELSEWHERE = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_
 # pip takes the extra from the rocketns that is installed, also if no index has it.
 MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[{}]'"
 NEEDED = {"spark": ("pyspark", "pyarrow"), "delta": ("deltalake",)}
+MISSING_CONNECT = (
+    "{} is not installed or too old, and --remote needs it. Install it with: pip install 'rocketns[connect]'"
+)
 MISSING_JAVA = (
     f"Spark needs a Java runtime, version {JAVA_MIN} or newer, and {{}}. Install one (Debian, Ubuntu: apt-get install "
     "default-jre-headless), or set JAVA_HOME to the one to use."
@@ -48,10 +52,13 @@ def session(
     short: bool = False,
     java: Sequence[str] | None = None,
 ) -> SparkSession:
-    """Spark with the settings of the command line, then those of ``usual``. ``short``: the command takes about
-    a minute. ``java``: further options, by default those for the archive of classes. BadInput if something is not
-    installed."""
+    """Spark with the settings of the command line, then those of ``usual``; with --remote that of a server. ``short``:
+    the command takes about a minute. ``java``: further options, by default those for the archive of classes. BadInput
+    if something is not installed, or no server answers."""
     check_extra()
+    if options.remote:
+        return _session_of_server(options, say)
+    _check_mode()
     submitted = is_submitted()
     if not submitted and java is None:
         java = options_to_use(archive_path(check_java()))
@@ -68,6 +75,33 @@ def session(
     spark.sparkContext.setLogLevel("ERROR")
     say(f"Spark {spark.version} on {spark.sparkContext.master}")
     return spark
+
+
+def _session_of_server(options: argparse.Namespace, say: Progress) -> SparkSession:
+    """That of the Spark Connect server, which needs no Java here."""
+    check_connect()
+    from rocketns.pipeline.storage.connect import check_seen, check_shared, connected, shown
+
+    say(f"asking {shown(options.remote)}")
+    spark = connected(options.remote, dict(options.conf), LOCAL)
+    atexit.register(spark.stop)  # otherwise the server keeps the session for an hour
+    say(f"Spark {spark.version} at {shown(options.remote)}")
+    if "journal" in options and options.journal:
+        check_seen(spark, options.journal)
+    if options.command in ("run", "ingest", "demo"):
+        check_shared(spark, options.out)
+    elif options.out:
+        check_seen(spark, options.out)
+    return spark
+
+
+def _check_mode() -> None:
+    """pyspark would take the server that the environment names, and start no Java."""
+    if "SPARK_REMOTE" in os.environ:
+        raise BadInput(
+            "the environment names a Spark Connect server in SPARK_REMOTE. Write --remote with its address, or unset "
+            "SPARK_REMOTE."
+        )
 
 
 def is_submitted() -> bool:
@@ -99,6 +133,19 @@ def check_extra(extra: str = "spark") -> None:
             __import__(module)
         except ImportError as error:
             raise BadInput(MISSING_EXTRA.format(module, extra)) from error
+
+
+def check_connect() -> None:
+    """BadInput if what the extra connect brings is missing, or older than pyspark needs."""
+    from pyspark.errors import PySparkImportError
+
+    try:
+        from pyspark.sql.connect.utils import check_dependencies
+
+        check_dependencies()
+    except PySparkImportError as error:
+        package = (error.getMessageParameters() or {}).get("package_name", "a package")
+        raise BadInput(MISSING_CONNECT.format(package)) from error
 
 
 def check_java() -> str:

@@ -19,8 +19,8 @@ from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.delta.table import has, insert_new, opened, replace
 from rocketns.pipeline.storage.events.manifest import Manifest, Part, State
+from rocketns.pipeline.storage.files.places import is_on_this_machine
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.places import is_on_this_machine
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, RESULTS, SUMMARY, current
 
 PARTITIONS = ("dt", "ns")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from pyspark.sql import DataFrame
-from pyspark.sql.classic.dataframe import DataFrame as _DataFrame
+from pyspark.sql import DataFrame, is_remote
 
 # Rows of a frame that plans contain: a few MB.
 HELD_MAX = 10_000
@@ -13,11 +12,25 @@ HELD_MAX = 10_000
 
 def held(frame: DataFrame) -> DataFrame | None:
     """Compute the frame and return its rows as a frame; None if there are more than HELD_MAX."""
-    found = frame.limit(HELD_MAX + 1)._jdf.collectAsList()
+    few = frame.limit(HELD_MAX + 1)
+    return _through_client(few) if is_remote() else _within_java(few)
+
+
+def _within_java(few: DataFrame) -> DataFrame | None:
+    """The rows stay in the Java process."""
+    from pyspark.sql.classic.dataframe import DataFrame as Classic
+
+    found = few._jdf.collectAsList()
     if found.size() > HELD_MAX:
         return None
-    spark = frame.sparkSession
-    return _DataFrame(cast(Any, spark)._jsparkSession.createDataFrame(found, frame._jdf.schema()), spark)
+    spark = few.sparkSession
+    return Classic(cast(Any, spark)._jsparkSession.createDataFrame(found, few._jdf.schema()), spark)
+
+
+def _through_client(few: DataFrame) -> DataFrame | None:
+    """A client of Spark Connect takes the rows from the server, and sends them with each plan."""
+    found = few.toArrow()
+    return None if found.num_rows > HELD_MAX else few.sparkSession.createDataFrame(found, few.schema)
 
 
 def held_if_small(frame: DataFrame) -> DataFrame:

@@ -21,6 +21,7 @@ from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, Stat
 from rocketns.pipeline.storage.events.repeats import Overlap, overlap, without_repeats
 from rocketns.pipeline.storage.events.staging import PLACES, Held, Place, Staging, read_parts
 from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.session import tasks_at_once
 
 TRIES_MAX = 5
 # A step of an ingest: at least so many bytes if there are as many, at most so many folders of a day and name server.
@@ -91,7 +92,7 @@ class _Ingest:
 
     def _steps(self, files: Sequence[JournalFile]) -> Iterator[list[JournalFile]]:
         """Whole days of name servers, so that few tasks write to each folder."""
-        enough = max(STEP_BYTES, STEP_BYTES_PER_TASK * self._spark.sparkContext.defaultParallelism)
+        enough = self._enough(sum(file.size for file in files))
         step: list[JournalFile] = []
         folders = size = 0
         for _, same in groupby(files, lambda file: (file.dt, file.ns)):
@@ -102,6 +103,10 @@ class _Ingest:
                 step, folders, size = [], 0, 0
         if step:
             yield step
+
+    def _enough(self, size: int) -> int:
+        """Bytes of a step, of so many in all. Spark is asked only if it matters."""
+        return STEP_BYTES if size <= STEP_BYTES else max(STEP_BYTES, STEP_BYTES_PER_TASK * tasks_at_once(self._spark))
 
     def _store(self, files: Sequence[JournalFile]) -> list[Read]:
         """Stage and publish them."""

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from py4j.java_gateway import JavaClass, JavaMember  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, is_remote
+from pyspark.sql import functions as F  # noqa: N812
 
 # For every run: times are UTC; the day and the name server in a path are strings, even if they look like numbers.
 # Dynamic pruning of partitions fails where stored events and those of open files are one frame: Spark applies the
@@ -41,6 +42,8 @@ START_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+# More numbers than any Spark has tasks at once.
+RANGE = 1 << 16
 # As pyspark names the classes that make its columns.
 ASKED_FOR_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 
@@ -96,3 +99,17 @@ def _keep_classes(session: SparkSession) -> None:
         found = getattr(view, name)
         if isinstance(found, JavaClass):  # a package where this version of Spark has no such class
             setattr(view, name, KeptClass(found._fqn, found._gateway_client))
+
+
+def master_of(session: SparkSession) -> str:
+    """Spark's master; of a Spark Connect server its own."""
+    if is_remote():
+        return f"{session.conf.get('spark.master', 'a master that it does not tell')} through Spark Connect"
+    return str(session.sparkContext.master)
+
+
+def tasks_at_once(session: SparkSession) -> int:
+    """How many tasks Spark runs by default. A client of Spark Connect sees it by the tasks that a job has."""
+    if is_remote():
+        return session.range(RANGE).select(F.spark_partition_id()).distinct().count()
+    return session.sparkContext.defaultParallelism

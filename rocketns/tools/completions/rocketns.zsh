@@ -84,6 +84,7 @@ _shtab_rocketns_audit_demo_options=(
   "--events[about how many records to make]:N:"
   "--seed[another seed makes other faults (default\: 1)]:N:"
   "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
+  "--remote[Spark Connect server that does the work, such as sc\:\/\/host\:15002. It needs no Java here, but the extra connect. Folders are in S3, or shared with the server under the same path]:URL:"
   "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
 )
 
@@ -96,6 +97,7 @@ _shtab_rocketns_audit_explain_options=(
   "--journal[folder that holds v\=1\/dt\=...\/ns\=...\/\*.jsonl\; read where --out does not reach that moment]:PATH:"
   "--out[--out of an earlier run or ingest\: its events are read instead, which is faster]:PATH:"
   "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
+  "--remote[Spark Connect server that does the work, such as sc\:\/\/host\:15002. It needs no Java here, but the extra connect. Folders are in S3, or shared with the server under the same path]:URL:"
   "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
   ":name of the topic:"
 )
@@ -108,6 +110,7 @@ _shtab_rocketns_audit_ingest_options=(
   "--journal[folder that holds v\=1\/dt\=...\/ns\=...\/\*.jsonl\; any path that Spark can read]:PATH:"
   "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
   "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
+  "--remote[Spark Connect server that does the work, such as sc\:\/\/host\:15002. It needs no Java here, but the extra connect. Folders are in S3, or shared with the server under the same path]:URL:"
   "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
 )
 
@@ -127,6 +130,7 @@ _shtab_rocketns_audit_report_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
   "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
+  "--remote[Spark Connect server that does the work, such as sc\:\/\/host\:15002. It needs no Java here, but the extra connect. Folders are in S3, or shared with the server under the same path]:URL:"
   "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
 )
 
@@ -147,6 +151,7 @@ _shtab_rocketns_audit_run_options=(
   "--target[how much of the time brokers should be listed\; the rest is their error budget (default\: 99.9)]:PERCENT:"
   "--csv[also write every result table as CSV, beside the Parquet]"
   "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
+  "--remote[Spark Connect server that does the work, such as sc\:\/\/host\:15002. It needs no Java here, but the extra connect. Folders are in S3, or shared with the server under the same path]:URL:"
   "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
 )
 

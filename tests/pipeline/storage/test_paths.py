@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.storage.files.hadoop import Hadoop
 from rocketns.pipeline.storage.paths import Folder
 
 # Elsewhere is played by Hadoop's file system of this machine, on the ways of HDFS and of an object store.
@@ -19,7 +20,9 @@ ELSEWHERE = ("hdfs", "s3a")
 def folder(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Folder:
     found = Folder(spark, str(tmp_path))
     if request.param in ELSEWHERE:
-        found._here, found._scheme = None, request.param
+        elsewhere = Hadoop(spark, str(tmp_path))
+        elsewhere.here, elsewhere.scheme = None, request.param
+        found._files = found._listing = elsewhere
     return found
 
 

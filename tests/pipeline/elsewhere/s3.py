@@ -27,7 +27,7 @@ class Store:
     """A bucket of a running server at ``url``."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.url, self.name = url, BUCKET
         self._client: Any = boto3.client(
             "s3", endpoint_url=url, region_name=REGION, aws_access_key_id=KEY, aws_secret_access_key=SECRET
         )

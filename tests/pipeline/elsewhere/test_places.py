@@ -1,0 +1,132 @@
+"""An audit in S3, and one by a client of Spark Connect: the same tables as with Spark and folders here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.parquet
+import pytest
+from pyspark.sql import SparkSession
+
+from interop.harness.process import Process
+from interop.harness.rocketmq.maven import missing_tools
+from rocketns.pipeline.cli.audit import main
+from rocketns.pipeline.synthetic import FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
+from tests.pipeline.elsewhere.s3 import BUCKET, s3_store, settings
+from tests.pipeline.elsewhere.server import connect_server
+
+RUN_TIMEOUT_S = 900.0
+FINDINGS, USAGE = 1, 2
+DIGITS = 9  # sums of fractions differ after these, by the order of their parts
+SPEC = FleetSpec(brokers=4, topics=6, seconds=3600, rotate_s=600, seed=5, faults=NO_FAULTS._replace(partitions=1))
+OF_SESSION = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
+OF_PROCESS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+pytestmark = pytest.mark.timeout(2 * RUN_TIMEOUT_S)
+
+
+class Here(NamedTuple):
+    """A journal in a folder, and what an audit of it found."""
+
+    journal: Path
+    found: Mapping[str, Any]
+
+
+@pytest.fixture(scope="module")
+def here(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Here:
+    folder = tmp_path_factory.mktemp("here")
+    make_fleet(SPEC, folder / "journal")
+    before = {name: str(spark.conf.get(name)) for name in OF_SESSION}
+    assert main(run_words(str(folder / "journal"), str(folder / "out"), OF_SESSION)[1:]) == FINDINGS
+    for name, value in before.items():
+        spark.conf.set(name, value)
+    return Here(folder / "journal", found(folder / "out"))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with connect_server(tmp_path_factory.mktemp("server"), OF_PROCESS) as address:
+        yield address
+
+
+@pytest.mark.skipif(bool(missing_tools()), reason=f"not found: {', '.join(missing_tools())}")
+def test_an_audit_in_s3_has_the_tables_of_one_in_folders(here: Here, tmp_path: Path) -> None:
+    """What it left in the bucket is what the other left in its folder; nothing temporary stays."""
+    with s3_store() as store:
+        store.put(here.journal, "journal")
+        conf = OF_SESSION | OF_PROCESS | settings(store)
+        status, said = called(tmp_path, *run_words(f"s3a://{BUCKET}/journal", f"s3a://{BUCKET}/audit", conf))
+        assert status == FINDINGS, said
+        assert [key for key in store.keys("audit") if "_temporary" in key] == []
+        store.get("audit", tmp_path / "there")
+    assert found(tmp_path / "there") == here.found
+
+
+def test_an_audit_through_spark_connect_has_the_tables_of_one_with_its_own_spark(
+    here: Here, server: str, tmp_path: Path
+) -> None:
+    """The client finds no Java."""
+    out = tmp_path / "out"
+    words = run_words(str(here.journal), out.name, OF_SESSION)  # a relative path: the server works in another folder
+    status, said = called(tmp_path, *words, "--remote", server, java=False)
+    assert status == FINDINGS, said
+    assert f"at {server}" in said
+    assert found(out) == here.found
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert summary["options"]["master"] == "local[2] through Spark Connect"
+    assert sorted(path.name for path in out.iterdir() if path.name.startswith("shared")) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--conf", "spark.driver.memory=2g"], "--conf spark.driver.memory: a client of Spark Connect cannot set it"),
+        (["--out", "/proc/self/cwd/out"], "the Spark Connect server does not see the files that are in /proc/self/cwd"),
+        (["--out", "hdfs://host/out"], "hdfs://host/out: through Spark Connect the audit reads and writes folders"),
+    ],
+)
+def test_what_cannot_work_through_the_server_is_said(
+    here: Here, server: str, tmp_path: Path, words: list[str], said: str
+) -> None:
+    ingest = ["audit", "ingest", "--journal", str(here.journal), "--out", "out", *words, "--remote", server]
+    status, shown = called(tmp_path, *ingest, java=False)
+    assert (status, said in shown) == (USAGE, True), shown
+
+
+def called(folder: Path, *words: str, java: bool = True) -> tuple[int, str]:
+    """Exit status and output of a command of rocketns, in a process of its own that works in the folder."""
+    without = {} if java else {"JAVA_HOME": str(folder), "PATH": str(folder)}
+    run = Process([sys.executable, "-m", "rocketns", *words], folder / "audit.log", env=without, cwd=folder)
+    try:
+        return run.wait(RUN_TIMEOUT_S), run.text()
+    finally:
+        run.stop()
+
+
+def run_words(journal: str, out: str, conf: Mapping[str, str]) -> list[str]:
+    pairs = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+    return ["audit", "run", "--journal", journal, "--out", out, *pairs]
+
+
+def found(out: Path) -> dict[str, Any]:
+    """The rows of every result table, what was found, and the names of the pages."""
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    tables = {path.name: rows(path) for path in sorted((out / summary["results"]).iterdir()) if path.is_dir()}
+    pages = sorted(path.name for path in out.iterdir() if path.is_file())
+    return {"findings": summary["findings"], "figures": rounded(summary["figures"]), "pages": pages} | tables
+
+
+def rows(table: Path) -> list[str]:
+    return sorted(json.dumps(rounded(row), sort_keys=True) for row in pyarrow.parquet.read_table(table).to_pylist())
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    return [rounded(inner) for inner in value] if isinstance(value, list) else value

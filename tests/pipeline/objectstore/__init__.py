@@ -1,1 +1,0 @@
-"""The audit's files in an object store instead of in folders."""
