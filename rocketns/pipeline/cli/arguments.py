@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NoReturn
-from urllib.parse import urlsplit
 
+from rocketns.pipeline.cli.values import (
+    counts,
+    day_count,
+    duration,
+    instant,
+    master,
+    no_remote,
+    percent,
+    remote,
+    setting,
+)
 from rocketns.pipeline.contract import defaults
 from rocketns.pipeline.contract.exits import EXIT_USAGE
 
@@ -42,15 +50,6 @@ Exit status:
     what was found, but absence of a finding proves nothing. 3 takes precedence over 1.
 """
 
-CONNECT = "sc://"
-REMOTE = "run, ingest, report, explain and demo"
-GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
-DAYS_MAX = 36_500  # as journalRetentionDays
-
-DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|min|h|d)?")
-UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000,
-           "d": 86_400_000_000}  # fmt: skip
-
 
 class Parser(argparse.ArgumentParser):
     """argparse, but an error shows the usage of the command and how to get its help."""
@@ -81,41 +80,6 @@ class _Format(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=24, width=110)
 
 
-def instant(text: str) -> int:
-    """Epoch us of an ISO date or time, in UTC unless it has a zone."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time: write 2026-11-21, 2026-11-21T14:03 or 2026-11-21T14:03:05.25; a zone is added as "
-            "in 2026-11-21T14:03+02:00"
-        ) from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-def duration(text: str) -> int:
-    """Microseconds of 5s, 250ms, 2m, 1h or 7d; a number without a unit is seconds."""
-    match = DURATION.fullmatch(text.strip())
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 5s, 250ms, 2m, 1h or 7d")
-    return round(float(match[1]) * UNIT_US[match[2] or "s"])
-
-
-def counts(text: str) -> tuple[int, ...]:
-    """Sizes of consumer groups, such as 2,3,4."""
-    try:
-        numbers = tuple(sorted({int(word) for word in text.split(",")}))
-    except ValueError:
-        numbers = ()
-    if not numbers or numbers[0] < GROUP_MIN or numbers[-1] > GROUP_MAX:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: write sizes of consumer groups from {GROUP_MIN} to {GROUP_MAX}, such as 2,3,4"
-        )
-    return numbers
-
-
 def _journal(add: argparse.ArgumentParser) -> None:
     add.add_argument("--journal", required=True, metavar="PATH",
         help="folder that holds v=1/dt=.../ns=.../*.jsonl; any path that Spark can read")  # fmt: skip
@@ -139,7 +103,7 @@ def _span(add: argparse.ArgumentParser) -> None:
 def _spark(add: argparse.ArgumentParser) -> None:
     _place(add)
     _settings(add)
-    add.add_argument("--remote", type=_no_remote, help=argparse.SUPPRESS)
+    add.add_argument("--remote", type=no_remote, help=argparse.SUPPRESS)
 
 
 def _spark_or_remote(add: argparse.ArgumentParser) -> None:
@@ -161,44 +125,6 @@ def _settings(add: argparse.ArgumentParser) -> None:
         help="a Spark setting, such as spark.driver.memory=3g; may be repeated")  # fmt: skip
 
 
-def master(text: str) -> str:
-    """Anything but a Spark Connect server, which is no master to Spark either."""
-    if text.startswith(CONNECT):
-        raise argparse.ArgumentTypeError(f"{_address(text)} is a Spark Connect server: write --remote, not --master")
-    return text
-
-
-def remote(text: str) -> str:
-    """sc://HOST:PORT, with pyspark's parameters behind it."""
-    try:
-        parts = urlsplit(text)
-        known = text.startswith(CONNECT) and parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:
-        known = False
-    if not known:
-        raise argparse.ArgumentTypeError(f"{_address(text)!r} is no Spark Connect server: write sc://HOST:PORT")
-    return text
-
-
-def _no_remote(text: str) -> NoReturn:
-    raise argparse.ArgumentTypeError(
-        f"this command starts its own Spark and cannot use {_address(text)}. --remote is an option of {REMOTE}"
-    )
-
-
-def _address(text: str) -> str:
-    """Without the parameters of a Spark Connect server, which may have a token."""
-    return text.partition(";")[0].rstrip("/")
-
-
-def setting(text: str) -> tuple[str, str]:
-    """spark.a.b=c as a pair."""
-    name, equals, value = text.partition("=")
-    if not name.startswith("spark.") or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r}: write spark.NAME=VALUE")
-    return name, value
-
-
 def _window(add: argparse.ArgumentParser) -> None:
     add.add_argument("--min-window", type=duration, default=defaults.MIN_WINDOW_US, metavar="DURATION",
         help="shorter disagreements are left out: a registration reaches the name servers one after another "
@@ -215,28 +141,10 @@ def _consumers(add: argparse.ArgumentParser) -> None:
         help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})")  # fmt: skip
 
 
-def percent(text: str) -> float:
-    """A target in per cent, above 0 and at most 100."""
-    try:
-        number = float(text.removesuffix("%"))
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r}: write per cent above 0 and up to 100, such as 99.9")
-    return number
-
-
 def _target(add: argparse.ArgumentParser) -> None:
     add.add_argument("--target", type=percent, default=defaults.TARGET_PERCENT, metavar="PERCENT",
         help="how much of the time brokers should be listed; the rest is their error budget "
              f"(default: {defaults.TARGET_PERCENT})")  # fmt: skip
-
-
-def day_count(text: str) -> int:
-    """A number of days, from 1 to DAYS_MAX."""
-    if not text.isdecimal() or not 1 <= int(text) <= DAYS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number of days from 1 to {DAYS_MAX}")
-    return int(text)
 
 
 def _days(add: argparse.ArgumentParser) -> None:

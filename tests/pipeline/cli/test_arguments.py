@@ -13,9 +13,10 @@ import pytest
 
 from rocketns.pipeline.cli import audit
 from rocketns.pipeline.cli import spark as spark_options
-from rocketns.pipeline.cli.arguments import COMMANDS, build, duration, instant, parse
+from rocketns.pipeline.cli.arguments import COMMANDS, build, parse
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.spark import check_extra, check_java, is_short
+from rocketns.pipeline.cli.values import duration, instant
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.connect import check_version
 

@@ -1,0 +1,108 @@
+"""The values of options as the command line gives them, checked: each error says what to write."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from datetime import UTC, datetime
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+CONNECT = "sc://"
+REMOTE = "run, ingest, report, explain and demo"
+GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
+DAYS_MAX = 36_500  # as journalRetentionDays
+DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|min|h|d)?")
+UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000,
+           "d": 86_400_000_000}  # fmt: skip
+
+
+def instant(text: str) -> int:
+    """Epoch us of an ISO date or time, in UTC unless it has a zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time: write 2026-11-21, 2026-11-21T14:03 or 2026-11-21T14:03:05.25; a zone is added as "
+            "in 2026-11-21T14:03+02:00"
+        ) from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def duration(text: str) -> int:
+    """Microseconds of 5s, 250ms, 2m, 1h or 7d; a number without a unit is seconds."""
+    match = DURATION.fullmatch(text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 5s, 250ms, 2m, 1h or 7d")
+    return round(float(match[1]) * UNIT_US[match[2] or "s"])
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Sizes of consumer groups, such as 2,3,4."""
+    try:
+        numbers = tuple(sorted({int(word) for word in text.split(",")}))
+    except ValueError:
+        numbers = ()
+    if not numbers or numbers[0] < GROUP_MIN or numbers[-1] > GROUP_MAX:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write sizes of consumer groups from {GROUP_MIN} to {GROUP_MAX}, such as 2,3,4"
+        )
+    return numbers
+
+
+def master(text: str) -> str:
+    """Anything but a Spark Connect server, which is no master to Spark either."""
+    if text.startswith(CONNECT):
+        raise argparse.ArgumentTypeError(f"{_address(text)} is a Spark Connect server: write --remote, not --master")
+    return text
+
+
+def remote(text: str) -> str:
+    """sc://HOST:PORT, with pyspark's parameters behind it."""
+    try:
+        parts = urlsplit(text)
+        known = text.startswith(CONNECT) and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        known = False
+    if not known:
+        raise argparse.ArgumentTypeError(f"{_address(text)!r} is no Spark Connect server: write sc://HOST:PORT")
+    return text
+
+
+def no_remote(text: str) -> NoReturn:
+    raise argparse.ArgumentTypeError(
+        f"this command starts its own Spark and cannot use {_address(text)}. --remote is an option of {REMOTE}"
+    )
+
+
+def _address(text: str) -> str:
+    """Without the parameters of a Spark Connect server, which may have a token."""
+    return text.partition(";")[0].rstrip("/")
+
+
+def setting(text: str) -> tuple[str, str]:
+    """spark.a.b=c as a pair."""
+    name, equals, value = text.partition("=")
+    if not name.startswith("spark.") or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r}: write spark.NAME=VALUE")
+    return name, value
+
+
+def percent(text: str) -> float:
+    """A target in per cent, above 0 and at most 100."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r}: write per cent above 0 and up to 100, such as 99.9")
+    return number
+
+
+def day_count(text: str) -> int:
+    """A number of days, from 1 to DAYS_MAX."""
+    if not text.isdecimal() or not 1 <= int(text) <= DAYS_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number of days from 1 to {DAYS_MAX}")
+    return int(text)
