@@ -34,7 +34,7 @@ pytestmark = [
 
 
 def test_an_audit_in_s3_has_the_tables_of_one_in_folders(spark: SparkSession, tmp_path: Path) -> None:
-    """What it left in the bucket is what the other left in its folder; nothing temporary stays."""
+    """The bucket has the same files as the other run's folder, and nothing temporary."""
     make_fleet(SPEC, tmp_path / "journal")
     with s3_store() as store:
         store.put(tmp_path / "journal", "journal")
