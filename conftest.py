@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Whatever asks for ``server_class`` runs against each mode of rocketns, or against Java."""
+    """Tests that use ``server_class`` run against each mode of rocketns, or against Java."""
     if "server_class" in metafunc.fixturenames:
         kinds = _kinds(metafunc)
         ids = [kind.mode or kind.kind for kind in kinds]
@@ -43,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _kinds(metafunc: pytest.Metafunc) -> tuple[type[NameServer], ...]:
-    """Of the scenarios with real brokers most are for the default mode, unless asked for."""
+    """Most scenarios with real brokers run only in the default mode, unless every mode is requested."""
     if metafunc.config.getoption("--against") == "java":
         return (JavaNameServer,)
     has = metafunc.definition.get_closest_marker
@@ -52,8 +53,23 @@ def _kinds(metafunc: pytest.Metafunc) -> tuple[type[NameServer], ...]:
     return MODES[:1] if one and not every else MODES
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """What is imported and collected stays to the end: the garbage collector looks at none of it, now or later."""
+    gc.disable()
+    _import_first(session)
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # libraries in C report what is left of them at the end
+
+
+def _import_first(session: pytest.Session) -> None:
     if of_worker := getattr(session.config, "workerinput", None):
         from tests.support.running.importing import import_before_collecting
 
@@ -85,7 +101,7 @@ def server_class(request: pytest.FixtureRequest) -> type[NameServer]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, dict[str, object], object]:
-    """What a worker reports, as UTF-8 can hold it: logs and assertions show hostile input."""
+    """Make a worker's report encodable as UTF-8: logs and assertions show hostile input."""
     from tests.support.running.spreading import sendable
 
     return sendable((yield))

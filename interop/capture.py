@@ -16,7 +16,7 @@ from pathlib import Path
 from interop.golden import store
 from interop.golden.play import play
 from interop.golden.scenarios import SCENARIOS
-from interop.harness.rocketmq.java import CURRENT
+from interop.harness.rocketmq.java import CURRENT, SHORT_KEY
 from interop.harness.rocketmq.maven import NEWEST, cache_folder, classpath
 from interop.harness.rocketmq.newest import name_server_classpath
 from interop.harness.servers import JavaNameServer
@@ -32,7 +32,9 @@ def record(name: str, jars: str = "") -> list[bytes]:
     """The answers of a fresh Java NameServer of 5.5.0, or of the class path ``jars``, to one scenario."""
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as folder:
-        server = JavaNameServer(Path(folder), scenario.properties, classpath=jars or classpath(CURRENT))
+        server = JavaNameServer(
+            Path(folder), scenario.properties, classpath=jars or classpath(CURRENT), options=[SHORT_KEY]
+        )
         try:
             return play(scenario, server)
         finally:

@@ -46,8 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.java)
             item.add_marker(pytest.mark.timeout(SCENARIO_TIMEOUT_S))
             if item.path.relative_to(HERE).parts[0] not in {"docker", "parity"}:
-                # A scenario is five processes of others on a busy machine: two more tries, of which the run tells.
-                # Comparisons with Java get none: what differs now and then is what they look for.
+                # A scenario has five foreign processes on a busy machine: two more tries, which the run reports.
+                # Comparisons with Java get none: they look for differences that occur only now and then.
                 item.add_marker(pytest.mark.flaky(reruns=2))
             if reason:
                 item.add_marker(pytest.mark.skip(reason=reason))
@@ -64,7 +64,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:
-    """What tests had to say: ``record_property("print TITLE", line)``, which also comes from a worker."""
+    """Lines that tests want printed: ``record_property("print TITLE", line)``, which also works in a worker."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
     sections: dict[str, list[str]] = {}
     for name, line in itertools.chain.from_iterable(report.user_properties for report in reports):
@@ -75,8 +75,8 @@ def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Fetch the jars before the first test, so that a first run's download counts against no test's time; and keep what
-    they load, for more than a hundred starts of Java programs."""
+    """Fetch the jars before the first test, so that a first download counts against no test's time. Archive the classes
+    that Java programs load, which more than a hundred starts use."""
     wanted = any(item.path.is_relative_to(HERE) for item in session.items)
     if wanted and not _left_out() and not session.config.option.collectonly:
         for version in (CURRENT, OLD):
@@ -86,8 +86,8 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 
 def _build_clients(items: list[pytest.Item]) -> None:
-    """What the modules of client scenarios declare as ``build``, and the programs that their tests run. What fails here
-    fails again in the test that needs it."""
+    """Run the ``build`` of the modules of client scenarios, and build the programs of their tests. A failure here
+    repeats in the test that needs the program."""
     here = [item for item in items if item.path.is_relative_to(HERE)]
     modules = {item.path: getattr(item, "module", None) for item in here}.values()
     builds = [module.build for module in modules if hasattr(module, "build")]

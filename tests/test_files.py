@@ -1,4 +1,4 @@
-"""Replacing a file: whoever looks, at any moment and after any crash, finds the old content or the new one, whole."""
+"""Replacing a file: at any moment and after any crash, a reader finds the whole old or the whole new content."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_symbolic_link_and_the_file_mode_stay(tmp_path: Path) -> None:
 
 
 def test_the_backup_is_the_previous_file_itself(path: Path) -> None:
-    """Nothing is copied; also after a crash that left both names on one file."""
+    """Nothing is copied, also after a crash that left both names on one file."""
     inode = path.stat().st_ino
     os.link(path, path.with_name("kv.json.bak"))
     files.replace_with_backup(path, [NEW])
@@ -182,7 +182,7 @@ def test_what_killed_processes_left_is_removed_and_nothing_else(path: Path) -> N
 
 
 def test_what_a_living_process_writes_stays(path: Path) -> None:
-    """Two servers with one file: the start of one does not take the other's."""
+    """Two servers with one file: the start of one does not remove the other's temporary file."""
     started, goes_on = threading.Event(), threading.Event()
 
     def slowly() -> Iterator[bytes]:

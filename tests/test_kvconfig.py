@@ -135,7 +135,7 @@ def test_everything_is_printed(manager: KVConfigManager, caplog: pytest.LogCaptu
 def test_of_a_large_table_only_the_first_items_are_printed(
     manager: KVConfigManager, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Control is not held up by a line for each of 80,000."""
+    """80,000 lines do not block control."""
     for number in range(PRINTED_ITEMS_MAX + 7):
         manager.put("ns", str(number), "v" * 2 * PRINTED_CHARACTERS_MAX)
     caplog.clear()
@@ -201,7 +201,7 @@ steps = st.lists(st.tuples(keys, keys, values, st.booleans(), st.booleans()))
 def test_the_file_always_holds_the_table(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str | None, bool, bool]]
 ) -> None:
-    """Whatever was put and deleted, one by one or in groups. (A lone surrogate is written as '?', as in Java.)"""
+    """After any puts and deletes, one by one or in groups. (A lone surrogate is written as '?', as in Java.)"""
     manager = KVConfigManager(tmp_path_factory.getbasetemp() / "property.json")
     waiting: list[KvChange | None] = []
     for namespace, key, value, put, group in steps:

@@ -1,4 +1,4 @@
-"""Logging: lines as Java writes them, and a reader who is slow or gone holds nobody up."""
+"""Logging: lines as Java writes them. A slow or absent reader blocks nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _root_logger_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Reader(logging.Handler):
-    """Takes a record only when it is let to."""
+    """Takes a record only when a test allows it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -95,7 +95,7 @@ def measured(results: Results, given: dict[str, DataFrame], jobs: Sequence[str],
 
 
 def taken(work: Callable[[], T]) -> tuple[float, T]:
-    """What it costs, and what it gives."""
+    """The cost, and the result."""
     before = cpu_seconds()
     done = work()
     return cpu_seconds() - before, done

@@ -38,7 +38,7 @@ class Story(NamedTuple):
     audit: Audit
 
     def first(self, name: str, queues: Queues) -> int:
-        """When a consumer had just these queues for the first time since the cut."""
+        """When a consumer first had exactly these queues since the cut."""
         return next(held.ms for held in self.held[name] if held.ms > self.cut and held.queues == queues)
 
 
@@ -85,7 +85,7 @@ def wait_for_messages(deployment: Deployment) -> None:
 
 
 def wait_for_brokers(server: NameServer, names: set[str]) -> int:
-    """Until the name server has just these brokers; when that was. No route is asked for: lookups are counted."""
+    """Wait until the name server has exactly these brokers; returns when. No lookup is sent, as lookups are counted."""
     eventually(lambda: set(brokers(server)) == names, WITHIN_S)
     return now_ms()
 
@@ -110,7 +110,7 @@ def before(deployment: Deployment) -> set[str]:
 
 
 def end_of_sending(deployment: Deployment) -> tuple[list[Message], list[str]]:
-    """Stop the producer; what it sent when all of that was consumed, and what it failed to send."""
+    """Stop the producer, and wait until all messages are consumed; returns the messages sent, and the failed ones."""
     deployment.producer.stop()
     assert deployment.producer.values("DONE"), "the producer ended in good order"
     sent = messages(deployment.producer, "SENT")

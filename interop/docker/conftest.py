@@ -99,7 +99,7 @@ def _brokers_boot_meanwhile(request: pytest.FixtureRequest) -> None:
 
 
 def tls(folder: Path) -> dict[str, str]:
-    """Certificates in a folder, and Java's options: OWN_CERTIFICATE of who only listens, PEER of who connects, too."""
+    """Certificates in a folder, and Java's options: OWN_CERTIFICATE for servers, PEER for clients as well."""
     folder.chmod(0o755)
     signer = authority("docker authority")
     files = Files.write(folder, signer.issue("localhost", rsa_bits=2048))

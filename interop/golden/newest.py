@@ -1,4 +1,4 @@
-"""In what RocketMQ 5.5.1 answers otherwise than 5.5.0: the version number of every answer, an address in remarks."""
+"""The differences between 5.5.1's answers and 5.5.0's: the version number of every answer, an address in remarks."""
 
 from __future__ import annotations
 

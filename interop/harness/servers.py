@@ -14,8 +14,8 @@ from interop.harness.rocketmq.archive import sharing
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client
 
-# For minutes at most, so Java's second compiler costs more than it saves. Benchmarks leave these words out, and what is
-# kept of loaded classes.
+# Tests run for minutes at most, so Java's second compiler costs more than it saves. Benchmarks use neither these words
+# nor the archive of classes.
 FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 BOOT_LINE = r"The Name Server boot success\. serializeType=\w+, address \S*:(\d+)"
 

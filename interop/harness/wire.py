@@ -133,7 +133,7 @@ class Client:
     host: str = "127.0.0.1"
     timeout_s: float = ANSWER_TIMEOUT_S
     socket: socket.socket = field(init=False)
-    _buffer: bytes = field(default=b"", init=False)
+    _buffer: bytearray = field(default_factory=bytearray, init=False)
 
     def __post_init__(self) -> None:
         self.socket = socket.create_connection((self.host, self.port), self.timeout_s)
@@ -197,7 +197,8 @@ class Client:
             if not chunk:
                 raise ConnectionError("closed by the server")
             self._buffer += chunk
-        data, self._buffer = self._buffer[:n], self._buffer[n:]
+        data = bytes(self._buffer[:n])
+        del self._buffer[:n]  # unlike bytes, it does not copy the rest
         return data
 
     @property

@@ -25,7 +25,7 @@ MESSAGES = 100
 
 @pytest.fixture
 def certificates(tmp_path: Path) -> Files:
-    """A certificate for localhost and its key, and beside them ``trusted.pem``, whom the Java side trusts."""
+    """A certificate for localhost with its key, and ``trusted.pem`` with what the Java side trusts."""
     signer = authority("interop authority")
     files = Files.write(tmp_path / "tls", signer.issue("localhost", rsa_bits=2048))
     (files.folder / "trusted.pem").write_bytes(signer.certificate_pem())

@@ -14,6 +14,7 @@ from interop.harness import codes, views
 from interop.harness.ports import free_port
 from interop.harness.relay import Relay
 from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import SHORT_KEY
 from interop.harness.servers import JavaNameServer, ReactorServer
 from interop.harness.wire import eventually
 from interop.operating.watching import DISAGREE, Eyes, Watched, is_calm
@@ -40,7 +41,7 @@ def test_three_name_servers_say_what_they_disagree_about(
     mine = {"rocketns.peers": peers, "rocketns.peerLookupsPerSecond": 100}
     first = ReactorServer(tmp_path / "first", mine | {"listenPort": ports[0], "rocketns.adminPort": admin_port})
     second = ReactorServer(tmp_path / "second", mine | {"listenPort": ports[1], "rocketns.adminPort": other_admin_port})
-    java = JavaNameServer(tmp_path / "java", {"listenPort": ports[2]})
+    java = JavaNameServer(tmp_path / "java", {"listenPort": ports[2]}, options=[SHORT_KEY])
     relay = Relay(second.port)
     for ended in (relay.close, java.kill, second.kill, first.kill):
         closing.callback(ended)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
+from interop.harness.rocketmq.java import SHORT_KEY
 from interop.harness.servers import JavaNameServer, NameServer
 from rocketns.__main__ import main
 from tests.behaviour.conftest import Names
@@ -21,7 +22,7 @@ def test_java_and_rocketns_are_compared_and_read_alike(
     start_name_server: Callable[..., NameServer], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Their lists have different orders. Each part of a route that differs is found."""
-    java = JavaNameServer(tmp_path / "java")
+    java = JavaNameServer(tmp_path / "java", options=[SHORT_KEY])
     try:
         both = [java, start_name_server({})]
         addrs = [f"127.0.0.1:{server.port}" for server in both]

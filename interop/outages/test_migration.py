@@ -10,6 +10,7 @@ import pytest
 from interop.harness import codes, views
 from interop.harness.ports import free_port
 from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
+from interop.harness.rocketmq.java import SHORT_KEY
 from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.flow import stop_and_check
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
@@ -27,7 +28,7 @@ class Place:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.port = free_port()
-        self.server: NameServer = JavaNameServer(home, {"listenPort": self.port})
+        self.server: NameServer = JavaNameServer(home, {"listenPort": self.port}, options=[SHORT_KEY])
 
     def replace_by(self, kind: type[NameServer]) -> None:
         """Stop the server here and start the other kind with the same configuration and KV file."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from interop.brokers.test_broker_leaves import QUICK_EXPIRY
 from interop.harness import views
 from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import SHORT_KEY
 from interop.harness.servers import JavaNameServer, NameServer
 from tests.behaviour.views import perms
 
@@ -46,7 +47,7 @@ def test_a_stop_loses_no_route_but_all_of_the_java_name_server(
 
     The brokers' requests to a stopped name server time out, and then the brokers close their connections.
     """
-    server, java = start_name_server(SCAN), JavaNameServer(tmp_path / "java", SCAN)
+    server, java = start_name_server(SCAN), JavaNameServer(tmp_path / "java", SCAN, options=[SHORT_KEY])
     try:
         both = (server, java)
         brokers = {

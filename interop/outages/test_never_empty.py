@@ -19,6 +19,7 @@ import pytest
 from interop.harness import codes, views
 from interop.harness.ports import free_port
 from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.java import SHORT_KEY
 from interop.harness.sending.clients import JavaClient, start_consumer, start_producer
 from interop.harness.sending.clients import start as start_client
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
@@ -66,7 +67,7 @@ class Watcher:
 
 
 def create_topic(broker: Broker, name: str) -> None:
-    """As mqadmin updateTopic does it; the broker registers the change with its name servers before it answers."""
+    """Create a topic as mqadmin updateTopic does; the broker registers it with its name servers before it answers."""
     fields = {
         "topic": name, "defaultTopic": "TBW102", "readQueueNums": "4", "writeQueueNums": "4", "perm": "6",
         "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
@@ -79,7 +80,7 @@ def create_topic(broker: Broker, name: str) -> None:
 def name_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NameServer]:
     with ExitStack() as stack:
         if request.param is JavaNameServer:
-            server: NameServer = JavaNameServer(tmp_path / "ns", {"listenPort": free_port()})
+            server: NameServer = JavaNameServer(tmp_path / "ns", {"listenPort": free_port()}, options=[SHORT_KEY])
         else:
             kept = stack.enter_context(Supervisor(f"@rocketns-never-empty-{free_port()}"))
             properties = {"listenPort": kept.port, "journalPath": tmp_path / "journal", "journalNs": "ns"}
@@ -89,7 +90,7 @@ def name_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Name
 
 
 def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: int) -> None:
-    """Every second kill comes right after the broker has told a new topic."""
+    """Every second kill comes right after the broker has registered a new topic."""
     for n in range(kills):
         time.sleep(BETWEEN_KILLS_S)
         if n % 2:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from interop.harness import codes, views
+from interop.harness.rocketmq.java import SHORT_KEY
 from interop.harness.servers import JavaNameServer, NameServer
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -18,7 +19,7 @@ def test_all_routes_of_a_java_name_server_are_there_at_the_start(
     start_name_server: Callable[..., NameServer], tmp_path: Path
 ) -> None:
     """Groups with slaves, acting masters and zones; topics with their permissions; filter servers."""
-    java = JavaNameServer(tmp_path / "java")
+    java = JavaNameServer(tmp_path / "java", options=[SHORT_KEY])
     try:
         with java.connect() as client:
             for number in range(BROKERS):

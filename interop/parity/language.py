@@ -271,6 +271,8 @@ class Setup:
     plain: bool = True
     # Whether its queues are so short that a second request may be refused.
     narrow: bool = False
+    # Whether a peer opens TLS and sees the certificate that each server makes for itself. OpenSSL refuses a short key.
+    long_key: bool = False
 
 
 @dataclass(frozen=True)

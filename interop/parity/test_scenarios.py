@@ -19,7 +19,7 @@ CASES = cases()
 
 @pytest.mark.parametrize(("scenario", "form"), CASES, ids=[f"{scenario.name}-{form}" for scenario, form in CASES])
 def test_both_servers_answer_alike(scenario: Scenario, form: Form, pair_of: PairOf) -> None:
-    """The rows that the scenario names. A step that is to differ has to differ, and no other."""
+    """The rows that the scenario names. Steps marked as different must differ, and no others."""
     others, unseen = play_until_seen(pair_of(scenario.setup), scenario, form)
     assert not others, shown(scenario, form, others)
     assert not unseen, f"{scenario.name} no longer shows {unseen} of docs/differences.md"

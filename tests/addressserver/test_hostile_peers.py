@@ -1,4 +1,4 @@
-"""The HTTP port may be reached by anybody: what one connection, and all of them, can hold."""
+"""Anybody may reach the HTTP port. How much one connection, and all of them together, can hold."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run(test: Callable[[Connect], Awaitable[None]]) -> None:
 
 
 async def rest(streams: Streams) -> bytes:
-    """All that the server sends until it ends the connection."""
+    """Everything the server sends before it closes the connection."""
     try:
         return await asyncio.wait_for(streams[0].read(), WAIT_S)
     except ConnectionResetError:
@@ -74,7 +74,7 @@ def test_a_request_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_oldest_connection_makes_room_for_a_new_one() -> None:
-    """So requests are answered while others hold all connections."""
+    """Requests are answered although other peers hold all connections."""
 
     async def test(connect: Connect) -> None:
         held = [await connect(b"GET /") for _ in range(CONNECTIONS_MAX)]
@@ -107,7 +107,7 @@ def test_odd_requests_get_one_answer_and_no_log_line(
 
     async def test(connect: Connect) -> None:
         answer = await rest(await connect(sent))
-        assert status(answer) in (answered, b"")  # a reset may overtake the answer to what was not read
+        assert status(answer) in (answered, b"")  # a reset may arrive before the answer if input is unread
         assert answer.count(b"HTTP/1.") <= 1
         assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
 

@@ -35,7 +35,7 @@ def test_who_says_that_it_is_not_ready_is_not_listed(listing: Listing) -> None:
 
 
 def test_the_list_is_sorted(listing: Listing) -> None:
-    """Two address servers that know the same give the same text, in whichever order their files name the servers."""
+    """Two address servers with the same servers give the same text. The order in their files does not matter."""
     for addr in ("ns-2:9876", "ns-1:9876"):
         listing.answered(addr, 100.0)
     assert listing.listed(100.0) == ("ns-1:9876", "ns-2:9876")
@@ -47,7 +47,7 @@ def test_a_new_list_of_peers_keeps_what_is_known(listing: Listing) -> None:
     listing.set_addresses(["ns-3:9876", "ns-1:9876"])
     assert listing.listed(100.0) == ("ns-1:9876",)
     for call in (lambda: listing.answered("ns-2:9876", 100.0), lambda: listing.refused("ns-2:9876")):
-        call()  # an answer to a question from before
+        call()  # an answer to an earlier question
         assert listing.listed(100.0) == ("ns-1:9876",)
 
 

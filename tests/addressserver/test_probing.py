@@ -1,4 +1,4 @@
-"""Who counts as ready, and at which addresses this server itself is listed and asked."""
+"""Which name servers count as ready, and the addresses under which this server lists and asks itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.server.peers import CLOSED, Serve, peer, run
 
 
 def answering(codes: list[int]) -> Serve:
-    """A name server that gives its lookups these codes one after another, then nothing any more."""
+    """A name server that answers lookups with these codes in order, then no longer answers."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while size := await reader.read(4):
@@ -52,13 +52,13 @@ def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool
 
 @pytest.mark.parametrize("code", [ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION])
 def test_who_answers_lookups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also without brokers, which have to find it first."""
+    """Also without brokers: they must find it before they can register."""
     assert listed_after([code], monkeypatch) == [True]
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SYSTEM_ERROR, ResponseCode.GO_AWAY, 3])
 def test_who_answers_none_is_not_listed_any_more(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """needWaitForService is answered SYSTEM_ERROR, a graceful shutdown GO_AWAY."""
+    """Lookups get SYSTEM_ERROR during needWaitForService, and GO_AWAY during a graceful shutdown."""
     assert listed_after([0, code, 0], monkeypatch) == [True, False, True]
 
 
@@ -81,7 +81,7 @@ def test_one_that_is_silent_or_gone_delays_no_other(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_time_that_an_answer_counts_is_some_probes() -> None:
-    """One lost answer takes nobody from the list."""
+    """One lost answer does not remove a server from the list."""
     assert LISTED_S > 2 * probing.EVERY_S + probing.ANSWER_WITHIN_S
 
 
@@ -108,5 +108,5 @@ PORT = 9876
 def test_the_server_itself_is_listed_by_one_address_and_asked_at_a_local_one(
     config: DiscoveryConfig, bind_address: str, asked: dict[str, str]
 ) -> None:
-    """What others reach it by, a mapped port say, it may not reach itself."""
+    """The server may not be able to reach its own announced address, for instance a mapped port."""
     assert asyncio.run(asked_addresses(config, bind_address, PORT)) == asked

@@ -59,7 +59,7 @@ def test_the_ready_name_servers_are_listed_at_the_paths_of_all_clients(start: St
 
 
 def test_a_second_name_server_is_listed_without_a_restart(start: Start) -> None:
-    """The operator adds it to rocketns.peers and sends SIGHUP. The announced address stands for the server itself."""
+    """The operator adds it to rocketns.peers and sends SIGHUP. The server lists itself by its announced address."""
     port = free_port()
     first = start({"rocketns.addressServer": port, "rocketns.announcedAddress": "ns-1.example:30876"})
     assert ask(port) == (200, "ns-1.example:30876")

@@ -72,6 +72,6 @@ def names() -> Names:
 
 @pytest.fixture
 def no_old_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each scrape shows what has happened before it."""
+    """Each scrape shows everything that happened before it."""
     monkeypatch.setattr(exposition, "TEXT_AGE_S", 0.0)
     monkeypatch.setattr(view, "COPY_AGE_S", 0.0)

@@ -23,7 +23,7 @@ class Broker:
         self.client: Client = managed.connect()
 
     def register(self, topics: Iterable[str] = (), *, queues: int = 4, **ext: Any) -> Broker:
-        """As a real broker: its own name is a topic too."""
+        """Its own name is a topic too, as with a real broker."""
         configs = [topic_config(topic, read=queues, write=queues) for topic in (*topics, self.name, self.cluster)]
         body = register_body(configs)
         fields = register_ext(self.cluster, self.name, self.addr, self.number, body, **ext)

@@ -37,7 +37,7 @@ class Http:
         return socket.create_connection(("127.0.0.1", self.port), 60)
 
     def raw(self, data: bytes) -> bytes:
-        """What comes back on a new connection until it ends, or nothing more comes for a while."""
+        """The bytes that come back on a new connection until it closes, or until none come for a while."""
         with self.connect() as connection:
             connection.sendall(data)
             connection.settimeout(60)

@@ -1,4 +1,4 @@
-"""Scrapes, and what they say."""
+"""Scrapes and their samples."""
 
 from __future__ import annotations
 

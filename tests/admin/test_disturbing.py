@@ -1,4 +1,4 @@
-"""Scrapers that hang, and a thousand of them, while brokers register and clients ask: shown by answers, not by time."""
+"""A thousand scrapers hang while brokers register and clients look up. The test checks answers, not times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDS = 300
 
 
 def check_answers(client: Client, broker: Client, names: Names) -> None:
-    """Each lookup and each registration has its right answer."""
+    """Each lookup and each registration gets the right answer."""
     for _ in range(ROUNDS):
         assert ask_route(client, names.topic("T")).code == 0
         assert ask_route(client, names.topic("none")).code == 17
@@ -29,7 +29,7 @@ def test_a_thousand_scrapers_that_hang_disturb_no_answer(managed: Managed, names
         registered(broker, names)
         for number in range(1000):
             connection = stack.enter_context(managed.http.connect())
-            connection.sendall(SCRAPE[: len(SCRAPE) - number % 3])  # two of three never end their request
+            connection.sendall(SCRAPE[: len(SCRAPE) - number % 3])  # two of three never complete their request
         check_answers(client, broker, names)
         assert managed.admin is not None
         assert managed.admin.gate.connections <= gate.CONNECTIONS_MAX

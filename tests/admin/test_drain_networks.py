@@ -23,7 +23,7 @@ NETWORKS = "10.0.0.0/8;2001:db8::/48;fe80::/10"
         ("2001:db8::7", True),
         ("2001:db8:1::7", False),
         ("fe80::1%eth0", True),
-        # As a socket for both families shows peers of IPv4.
+        # A socket for both families shows IPv4 peers in this form.
         ("::ffff:127.0.0.1", True),
         ("::ffff:10.1.2.3", True),
         ("::ffff:11.1.2.3", False),

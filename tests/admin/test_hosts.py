@@ -1,4 +1,4 @@
-"""By which names the management port may be asked: no page of a stranger reads it through an operator's browser."""
+"""The host names that the management port accepts. No foreign web page may read it through an operator's browser."""
 
 from __future__ import annotations
 

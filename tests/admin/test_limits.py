@@ -1,4 +1,4 @@
-"""What no peer of the management port may achieve."""
+"""Limits that no peer of the management port can exceed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_answer_says_nothing_of_versions_and_is_not_framed_or_cached(managed:
 
 
 def test_a_peer_that_reads_nothing_is_closed(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It sends requests and takes no answers: neither its answers nor its requests pile up."""
+    """It sends requests and reads no answers. Neither answers nor requests pile up."""
     monkeypatch.setattr(gate, "STALLED_S_MAX", 0.3)
     requests = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1_000_000
     with managed.http.connect() as connection, pytest.raises(ConnectionError):
@@ -111,7 +111,7 @@ def test_a_scraper_that_asks_for_a_format_that_there_is_not_gets_one_that_there_
 def test_peers_that_go_before_their_answer_leave_no_line_in_the_log(
     managed: Managed, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Linger for no time: the connection is reset as soon as its request is sent."""
+    """SO_LINGER 0: the connection is reset as soon as its request is sent."""
     for path in (b"/api/v1/stream", b"/metrics", b"/api/v1/brokers") * 50:
         with managed.http.connect() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -30,7 +30,7 @@ ROWS = {
 
 
 def rows() -> dict[str, list[str]]:
-    """The cells of the table, without the first, by the first."""
+    """The rows of the table: first cell to the other cells."""
     section = (ROOT / "docs" / "limits.md").read_text("utf-8").partition("\n## The management port\n")[2]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
     return {first: rest for first, *rest in cells[2:]}

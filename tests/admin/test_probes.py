@@ -85,7 +85,7 @@ def test_a_browser_cannot_ask_for_a_drain(managed: Managed, headers: dict[str, s
 def test_only_this_machine_and_the_networks_of_the_property_may_ask_for_a_drain(
     start_managed: Callable[..., Managed], peer: str, allowed: str, may: bool
 ) -> None:
-    """Whatever a proxy's header says: the address is that of the socket."""
+    """The address is the socket's, whatever a proxy's header says."""
     managed = start_managed({"rocketns.adminDrainFrom": allowed})
     transport = Mock(get_extra_info=lambda name, default=None: (peer, 1) if name == "peername" else default)
     request = make_mocked_request("POST", "/drainz", {"X-Forwarded-For": "127.0.0.1"}, transport=transport)

@@ -1,4 +1,4 @@
-"""When there is a management port, and what the server says if it cannot be."""
+"""When the management port is opened, and the server's message if that fails."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
 
 
 def test_a_port_that_another_server_is_about_to_use_stops_the_start(tmp_path: Path) -> None:
-    """Both could bind it, and one of them could not listen."""
+    """Both can bind the port, but only one of them can listen."""
     shared = configuration(tmp_path, f"rocketns.adminPort={free_port()}\n")
     first, second = NamesrvController(shared), NamesrvController(shared)
     admin = starting.make_admin(first)

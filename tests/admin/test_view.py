@@ -20,7 +20,7 @@ made: list[int] = []
 
 
 def rows(_: NamesrvController) -> Generator[None, None, int]:
-    """A copy of many steps, of which each takes a while."""
+    """A copy in many steps, each of which takes a while."""
     made.append(0)
     for _number in range(3000):
         sum(range(100))
@@ -63,7 +63,7 @@ def test_a_copy_is_made_anew_when_it_is_old(ask: Ask, monkeypatch: pytest.Monkey
 
 
 def test_control_goes_on_between_the_slices_of_a_copy(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slice of no time has two steps: so a look comes long before the end of 3000."""
+    """A slice of zero time has two steps, so a look comes long before the last of 3000 steps."""
     monkeypatch.setattr(views, "SLICE_MS", 0.0)
 
     async def question(view: View) -> int:

@@ -1,4 +1,4 @@
-"""Fixtures of the behaviour tests: a shared server, servers with their own settings, and names nobody else uses."""
+"""Fixtures of the behaviour tests: a shared server, servers with their own settings, and unique names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def names() -> Names:
 
 @contextmanager
 def running(server: NameServer) -> Iterator[NameServer]:
-    """A server that a fixture of wider scope has started, stopped in the end."""
+    """A server started by a fixture of wider scope, and stopped at its end."""
     try:
         yield server
     finally:

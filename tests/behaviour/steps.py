@@ -85,7 +85,7 @@ def unregister(client: Client, names: Names, host: int = 1, broker_id: int = 0, 
 def settle(client: Client) -> None:
     """Wait until every earlier unregistration has been applied: a later one has taken effect.
 
-    It is asked for again until it has, because a bad request makes Java drop the rest of its batch.
+    It is requested again until it has, because a bad request makes Java drop the rest of its batch.
     """
     barrier = Names()
     registered(client, barrier, ())

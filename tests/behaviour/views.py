@@ -9,7 +9,7 @@ from typing import Any
 from interop.harness import codes
 from interop.harness.wire import Answer, Client
 
-# A string (to step over), or a number in key position without quotes: default-mode JSON is not valid JSON.
+# A string (skipped), or an unquoted number as key: default-mode JSON is not valid JSON.
 _STRING_OR_BARE_KEY = re.compile(rb'"(?:[^"\\]|\\.)*"|([{,])(-?\d+):')
 
 

@@ -1,4 +1,4 @@
-"""The load programs against the simple C server, and against one that keeps its answers back."""
+"""The load programs against the simple C server, and against a server that delays its answers."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ class Keeping:
 
 
 def test_an_open_loop_goes_on_while_the_server_is_silent_and_counts_from_when_requests_were_due() -> None:
-    """No coordinated omission: of 500 a second the server keeps the first 50 until the 50th is there, so the first of
-    them waited about 100 ms, and half of them 50 ms."""
+    """No coordinated omission. At 500 requests a second the server holds the first 50 until the 50th arrives, so the
+    first waits about 100 ms, and half of them wait 50 ms or more."""
     with Keeping(50) as keeping:
         found = load.paced(keeping, connections=1, rate=500, loop="open", topics=5, seconds=0.2, warm_s=0)  # type: ignore[arg-type]
     assert found.requests > 60

@@ -1,4 +1,4 @@
-"""Where rocketns is worse, the table and the text say so."""
+"""The table and the text name the figures where rocketns is worse."""
 
 from __future__ import annotations
 

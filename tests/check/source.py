@@ -62,7 +62,7 @@ def _python_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _cython_imports(text: str) -> Iterator[tuple[int, str]]:
-    """Line by line, because there is no parser for Cython here. Our files keep an import on one line or in brackets."""
+    """Line by line, because there is no Cython parser here. Our files keep an import on one line or in brackets."""
     for number, line in enumerate(text.splitlines(), 1):
         match = CYTHON_IMPORT.match(line)
         if match is None:

@@ -18,7 +18,7 @@ from tests.check.source import ROOT
 
 UNITS = ROOT / "packaging" / "systemd"
 ANALYZE = shutil.which("systemd-analyze")
-# systemd's measure of what a service may do beyond its task, 0 to 10 in tenths. Most services of a system have 90.
+# systemd's exposure score of a service, 0 to 10, in tenths: lower is safer. Most services of a system have 90.
 EXPOSURE_MAX = 20
 installed = pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed")
 
@@ -83,7 +83,7 @@ def test_there_are_as_many_descriptors_as_connections_need() -> None:
 
 
 def test_the_socket_is_one_address_for_one_process() -> None:
-    """Java listens at the same one."""
+    """Java listens on the same port."""
     text = (UNITS / "rocketns.socket").read_text("utf-8")
     assert re.findall(r"^ListenStream=(.*)$", text, re.M) == ["0.0.0.0:9876"]
     assert unit("rocketns.socket")["Socket"]["Accept"] == "no"

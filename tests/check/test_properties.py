@@ -22,9 +22,9 @@ from rocketns.config.properties import Effect
 from tests.check.properties import PAGE, page
 from tests.check.source import ROOT, sources
 
-# Lists of all properties: a name there is no test of what the property does.
+# Lists of all properties. A name in them does not test the property's effect.
 LISTS = ("tests/check/", "tests/config/test_properties.py", "tests/behaviour/settings/test_config_requests.py")
-# Its effect is inside the kernel, and no test sees it.
+# Its effect is inside the kernel, where no test can see it.
 UNSEEN = {"serverSocketRcvBufSize"}
 KINDS = (
     NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, AdminConfig, DiscoveryConfig,

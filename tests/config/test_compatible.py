@@ -17,7 +17,7 @@ def test_5_5_0_is_the_default(tmp_path: Path) -> None:
 
 
 def test_every_release_that_may_be_named_has_its_answers() -> None:
-    """Each name is that of the number which its answers have."""
+    """Each name belongs to the version number that the answers have."""
     assert tuple(RELEASES) == VERSIONS
     assert [version_name(release.version) for release in RELEASES.values()] == list(VERSIONS)
 

@@ -1,4 +1,4 @@
-"""All properties together: their sources, which of them may change, and what is written back."""
+"""All properties together: their sources, which ones may change, and the file that is written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def build(home: Path, text: str | bytes | None = None, **more: dict[str, str]) -
 
 
 def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
-    """B234: not even a default file that exists is read."""
+    """B234: the default file is not read even if it exists."""
     (tmp_path / "namesrv").mkdir()
     (tmp_path / "namesrv" / "namesrv.properties").write_text("listenPort=1\n")
     configuration = build(tmp_path)
@@ -35,7 +35,7 @@ def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
 
 
 def test_the_file_wins_and_is_written_back_to(tmp_path: Path) -> None:
-    """B234, B246: also over what it says itself about the path."""
+    """B234, B246: the path on the command line also wins over a path in the file."""
     configuration = build(
         tmp_path, "listenPort=0\nconfigStorePath=/elsewhere\nclusterTest=true\ncustom=abc\nwaitSecondsForService=x"
     )
@@ -88,7 +88,7 @@ def test_a_controller_is_refused_clearly(tmp_path: Path) -> None:
 
 
 def test_properties_without_use_are_named_once_they_are_given(tmp_path: Path) -> None:
-    """Only those of the file, and those that rocketns only shows."""
+    """Only properties of the file, and properties that rocketns shows but does not use."""
     unused = build(tmp_path, "serverWorkerThreads=9\nlistenPort=1\ncustom=2\n").unused()
     assert unused.keys() == {"serverWorkerThreads"}
     assert all(unused.values())
@@ -106,7 +106,7 @@ def test_an_update_changes_what_is_known_and_says_what(tmp_path: Path) -> None:
 
 
 def test_an_update_is_read_as_latin_1(tmp_path: Path) -> None:
-    """B241: the text was UTF-8, and Java reads its bytes as Latin-1; bad UTF-8 is replaced first."""
+    """B241: the text is UTF-8, and Java reads its bytes as Latin-1. Invalid UTF-8 is replaced first."""
     configuration = build(tmp_path)
     configuration.update("productEnvName=é".encode())
     assert configuration.namesrv.product_env_name == "Ã©"
@@ -159,7 +159,7 @@ def kept(configuration: Configuration, name: str) -> str:
 
 
 def test_of_values_that_318_may_not_keep_none_reaches_the_file(tmp_path: Path) -> None:
-    """However many follow one another; one that it may keep does."""
+    """After any number of them; a value that may be kept is kept."""
     configuration = build(tmp_path, "waitSecondsForService=50\n")
     for value in (1_000, 2_000):
         configuration.update(b"waitSecondsForService=%d" % value)
@@ -170,7 +170,7 @@ def test_of_values_that_318_may_not_keep_none_reaches_the_file(tmp_path: Path) -
 
 
 def test_what_the_operator_writes_replaces_what_was_withheld(tmp_path: Path) -> None:
-    """After SIGHUP the file has the operator's value, also where it is one that 318 may not keep."""
+    """After SIGHUP the file has the operator's value, even one that 318 may not write."""
     configuration = build(tmp_path, "waitSecondsForService=50\n")
     configuration.update(b"waitSecondsForService=1000")
     (tmp_path / "given.properties").write_text("waitSecondsForService=2000\n")
@@ -179,7 +179,7 @@ def test_what_the_operator_writes_replaces_what_was_withheld(tmp_path: Path) -> 
 
 
 def test_what_takes_effect_at_the_start_only_stays_at_sighup(tmp_path: Path) -> None:
-    """The port of a running server is the one that it listens on, whatever the file says by now."""
+    """The port of a running server is the one it listens on, even if the file has changed."""
     configuration = build(tmp_path, "listenPort=0\nwaitSecondsForService=50\n")
     (tmp_path / "given.properties").write_text("listenPort=1\nwaitSecondsForService=7\n")
     assert configuration.reread() == {"waitSecondsForService": "7"}
@@ -188,7 +188,7 @@ def test_what_takes_effect_at_the_start_only_stays_at_sighup(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["productEnvName", "custom"])
 def test_a_value_with_a_control_character_is_refused(tmp_path: Path, name: str) -> None:
-    """Of a known property as of a key that the operator's file has."""
+    """For a known property and for a key of the operator's file."""
     configuration = build(tmp_path, "custom=1\n")
     before = configuration.text()
     with pytest.raises(RequestError, match=f"the value of {name} has a control character"):
@@ -202,7 +202,7 @@ def escaped(text: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-# Lone surrogates that stand apart: two that make a pair are one character to Java.
+# Separate lone surrogates: to Java, two that form a pair are one character.
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=20).map(
     lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 )
@@ -214,7 +214,7 @@ TEXTS = st.text(st.characters(exclude_categories=()), max_size=20).map(
 def test_what_was_set_is_what_the_next_start_reads_and_nothing_else(
     tmp_path: Path, own: str, key: str, env: str
 ) -> None:
-    """B235, B241: any text, in a value and in a key of the operator's file; a refused one changes nothing."""
+    """B235, B241: any text, as a value and as a key of the operator's file. A refused text changes nothing."""
     key = f"k{key}"
     configuration = build(tmp_path, f"{escaped(key)}=1\nlistenPort=0\n")
     items = configuration.items()

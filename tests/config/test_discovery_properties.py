@@ -57,7 +57,7 @@ def test_an_address_server_elsewhere_stops_the_start(text: str) -> None:
 
 
 def test_peers_are_read_again(tmp_path: Path) -> None:
-    """A list that cannot be one changes nothing, and neither do the other properties of that file."""
+    """An invalid list changes nothing, and the other properties of its file are not applied either."""
     file = tmp_path / "namesrv.properties"
 
     def written(peers: str, wait_s: int) -> None:

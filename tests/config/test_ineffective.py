@@ -1,4 +1,4 @@
-"""A setting without effect is named with the reason, and with the name that was meant."""
+"""A setting without effect is named with the reason, and with the name that was probably meant."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ def test_a_system_property_without_effect_is_named(tmp_path: Path, name: str, se
     "name", ["tls.server.mode", "user.home", "rocketmq.namesrv.addr", "file.encoding", "java.io.tmpdir", "listenPrts"]
 )
 def test_a_system_property_that_is_read_or_java_s_is_not_named(tmp_path: Path, name: str) -> None:
-    """JAVA_OPT has properties for Java's virtual machine."""
+    """JAVA_OPT contains properties for the JVM."""
     assert configured(tmp_path, **{name: "1"}).passed_over_system_properties() == []

@@ -1,4 +1,4 @@
-"""The journal's properties: names, limits, and an id that is a folder name everywhere."""
+"""The journal's properties: names, limits, and an id that is a valid folder name on every system."""
 
 from __future__ import annotations
 

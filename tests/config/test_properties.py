@@ -132,21 +132,21 @@ def test_there_is_a_reactor_for_each_core_up_to_eight(
     ],
 )
 def test_the_lower_water_mark_is_the_lower_one(low: int, high: int, expected: tuple[int, int]) -> None:
-    """Whatever of the two properties is set."""
+    """Whichever of the two properties is set."""
     config = NettyServerConfig(write_buffer_low_water_mark=low, write_buffer_high_water_mark=high)
     assert config.water_marks == expected
 
 
 @pytest.mark.parametrize("bad", ["0", "-1", "x", "1023", "9" * 30])
 def test_a_frame_length_that_serves_nobody_is_refused(bad: str) -> None:
-    """B053: Java's property, which no frame of a lookup fits into then."""
+    """B053: with such a value of Java's property no lookup's frame fits."""
     with pytest.raises(StartupError, match=f"{FRAME_MAX_LENGTH} is '{bad}', but must be a number from 1024 to"):
         Limits().update({}, {FRAME_MAX_LENGTH: bad})
 
 
 @pytest.mark.parametrize(("name", "declaration"), properties.declared(Limits).items())
 def test_a_limit_out_of_its_range_is_refused_by_name(name: str, declaration: Any) -> None:
-    """The bounds themselves are taken."""
+    """The bounds themselves are valid."""
     low, high = declaration.metadata["bounds"]
     for value in (low, high):
         limits = Limits()

@@ -1,4 +1,4 @@
-"""The TLS properties: which source wins, and how texts are read."""
+"""The TLS properties: precedence of their sources, and how texts are parsed."""
 
 from __future__ import annotations
 

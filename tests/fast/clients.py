@@ -1,4 +1,4 @@
-"""GET_ROUTEINFO_BY_TOPIC as the real clients write it: which members a header has, in which order, and how it ends."""
+"""GET_ROUTEINFO_BY_TOPIC as real clients write it: the header's members, their order, and its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame
 
 GET_ROUTE = 105
 
-# %t is the topic and %o the opaque. No fixed version: Java's and the C++ client's follow their releases.
+# %t is the topic and %o the opaque. The version is not fixed: Java's and the C++ client's depend on the release.
 _JSON_HEADERS = {
     "Java 5.x": (
         '{"code":105,"extFields":{"acceptStandardJsonOnly":"true","topic":"%t"},"flag":0,"language":"JAVA",'

@@ -41,7 +41,7 @@ odd_values = st.one_of(odd_numbers, st.builds(json.dumps, json_values))
 
 @st.composite
 def ext_pairs(draw: st.DrawFn) -> list[tuple[str, str]]:
-    """Ext fields in any order, now and then one twice or no topic."""
+    """Ext fields in any order. Sometimes a field occurs twice or the topic is missing."""
     ext = draw(fields) | draw(zones) | draw(standards)
     if draw(st.integers(0, 9)):
         ext["topic"] = draw(topics)

@@ -56,7 +56,7 @@ def test_equal_names_have_equal_values() -> None:
 
 
 def test_the_twins_limits_are_compared() -> None:
-    """These are in both, so a change of only one of them is found."""
+    """These constants are in both, so the test notices if only one of them changes."""
     shared = {name for _, name, _ in compiled()} & set(python())
     assert {
         "BLOCKS_MAX",

@@ -1,4 +1,4 @@
-"""rocketns processes of their own, for tests that do to them what nobody should."""
+"""rocketns processes for tests that attack them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def server(start_server: StartServer) -> NameServer:
 
 @pytest.fixture(scope="module")
 def shared_server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
-    """A server for all tests of a file; in the end none of them has caused an error that was not foreseen."""
+    """A server for all tests of a file. At the end, none of them may have caused an unexpected error."""
     started = server_class(tmp_path_factory.mktemp("shared"))
     spare_the_machine(started)
     yield started
@@ -47,7 +47,7 @@ def shared_server(server_class: type[NameServer], tmp_path_factory: pytest.TempP
 
 
 def spare_the_machine(server: NameServer) -> None:
-    """A server that takes memory without end runs into a limit of its own, before everything else does."""
+    """A server that allocates without end reaches this limit before it harms the machine."""
     psutil.Process(server.pid).rlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_MAX, ADDRESS_SPACE_MAX))
 
 
@@ -60,7 +60,7 @@ def assert_nothing_unforeseen(stopped: NameServer) -> None:
 
 @pytest.fixture
 def open_files_max() -> Iterator[int]:
-    """How many descriptors this process may have, raised to what is allowed for the time of the test."""
+    """The number of descriptors this process may have, raised to the hard limit during the test."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     yield hard

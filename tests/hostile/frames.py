@@ -1,4 +1,4 @@
-"""Frames as no peer sends them, made from a seeded chance so that a failure can be replayed."""
+"""Frames that no peer sends, generated from a seed so that a failure can be replayed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BODIES = (
 
 
 def random_frames(seed: int, count: int) -> Iterator[bytes]:
-    """Whole frames of every request code: random fields and versions, bodies that were damaged."""
+    """Whole frames of every request code with random fields and versions and damaged bodies."""
     chance = random.Random(seed)
     for _ in range(count):
         ext = {field: chance.choice(VALUES) for field in FIELDS if chance.random() < 0.6}
@@ -45,7 +45,7 @@ def random_frames(seed: int, count: int) -> Iterator[bytes]:
 
 
 def damaged(seed: int, frames: Iterator[bytes]) -> Iterator[bytes]:
-    """The frames with a few bytes changed, most of them behind the length field."""
+    """The frames with a few bytes changed, most of them after the length field."""
     chance = random.Random(seed)
     for data in frames:
         yield _damage(chance, data, first=0 if chance.random() < 0.1 else 8)

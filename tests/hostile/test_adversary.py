@@ -1,6 +1,6 @@
-"""Strangers do everything at once that has ever hurt; honest brokers and clients hardly notice.
+"""All known attacks at once; honest brokers and clients hardly notice.
 
-A share of ``python -m tests.hostile.adversary``, which takes minutes.
+A short form of ``python -m tests.hostile.adversary``, which takes minutes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHARE_S = 12
 @pytest.mark.timeout(240)
 @pytest.mark.flaky(reruns=4)  # waits are measured while other tests want the cores
 def test_waits_and_memory_stay_within_their_bounds(start_server: StartServer) -> None:
-    """Honest peers wait a second at the most, new ones without reactors two, and memory stays below what is stated."""
+    """Honest peers wait at most one second, new ones without reactors two, and memory stays below the stated bounds."""
     server = start_server(PROPERTIES)
     outcome = run(server, SHARE_S)
     assert not outcome.faults(), "\n".join([*outcome.faults(), *outcome.lines()])

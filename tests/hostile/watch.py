@@ -1,4 +1,4 @@
-"""What a server costs, read from the kernel: resident memory, its peak, and open file descriptors."""
+"""A server's resources, read from the kernel: resident memory, its peak, and open file descriptors."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ BUSY_MACHINE_STOP_S = 60.0
 
 @dataclass
 class Watch:
-    """One server process from the moment of construction on. Memory in bytes."""
+    """One server process, watched from construction on. Memory in bytes."""
 
     server: NameServer
 
     def __post_init__(self) -> None:
         self._proc = Path("/proc") / str(self.server.pid)
-        (self._proc / "clear_refs").write_text("5")  # sets the peak back to what is resident now
+        (self._proc / "clear_refs").write_text("5")  # resets the peak to what is resident now
         self.fds_before = self.fds()
         self.rss_before = self.rss()
 
@@ -39,20 +39,20 @@ class Watch:
         return int(psutil.Process(self.server.pid).memory_info().rss)
 
     def peak_growth(self) -> int:
-        """The most that was resident at any moment, above what was at the start."""
+        """The peak of resident memory above that at the start."""
         lines = (self._proc / "status").read_text("ascii").splitlines()
         kilobytes = next(line.split()[1] for line in lines if line.startswith("VmHWM:"))
         return int(kilobytes) * 1024 - self.rss_before
 
 
 def cpu_seconds(server: NameServer) -> float:
-    """What the process has worked since its start."""
+    """CPU seconds of the process since its start."""
     times = psutil.Process(server.pid).cpu_times()
     return float(times.user + times.system)
 
 
 def seconds_to_stop(popen: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> float:
-    """From the signal to the end with status 0, not counting the time in which other programs had the cores."""
+    """Seconds from the signal to the end with status 0, without the time in which other programs had the cores."""
     began, waited, before = time.monotonic(), 0.0, waited_for_a_core(popen.pid)
     popen.send_signal(number)
     while popen.poll() is None and time.monotonic() < began + BUSY_MACHINE_STOP_S:
@@ -64,7 +64,7 @@ def seconds_to_stop(popen: subprocess.Popen[bytes], number: signal.Signals = sig
 
 
 def waited_for_a_core(pid: int) -> float:
-    """Seconds since its start in which the main thread could have run and had no core."""
+    """Seconds since its start in which the main thread was ready to run and had no core."""
     with suppress(OSError, IndexError):  # it has ended
         return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
     return 0.0
@@ -72,7 +72,7 @@ def waited_for_a_core(pid: int) -> float:
 
 @contextmanager
 def costs_at_most(server: NameServer, growth_max: int) -> Iterator[Watch]:
-    """What happens inside leaves no file descriptor open and never makes more than so many bytes more resident."""
+    """Check that the block leaves no file descriptor open and lets resident memory grow by no more than this."""
     watch = Watch(server)
     yield watch
     eventually(lambda: watch.fds() <= watch.fds_before)

@@ -1,4 +1,4 @@
-"""A well-behaved peer that uses the server all the while and notices every wrong, late or missing answer."""
+"""A well-behaved peer that uses the server all the time and notices every wrong, late or missing answer."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.hostile.watch import cpu_seconds
 
 PAUSE_S = 0.002
 ROUNDS_MIN = 20
-# What the server may work between a request and its answer: CPU seconds, which say the same on a busy machine. Reactors
-# go before control, so what they do of a flood meanwhile is in it.
+# CPU seconds that the server may work between a request and its answer; a busy machine does not change them. Reactors
+# have priority over control, so their work on a flood is included.
 SLOWEST_CPU_S = 2.0
 
 

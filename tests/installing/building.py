@@ -1,4 +1,4 @@
-"""What the tests install: a copy of what git tracks, the sdist and the wheel made from it, and clean environments."""
+"""What the tests install: a copy of the files in git, the sdist and the wheel made from it, clean environments."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def run(*command: str | Path, cwd: Path | None = None, timeout: float = BUILD_TI
 
 
 def tracked() -> list[str]:
-    """The files that git tracks and that are there. Where there is no git, the tests that ask are left out."""
+    """The existing files that git tracks. Without git the tests that need them are skipped."""
     if not (ROOT / ".git").exists():
-        pytest.skip("not a git repository: what belongs into an sdist is not known")
+        pytest.skip("not a git repository: the content of an sdist is not known")
     names = run("git", "ls-files", "-z", cwd=ROOT).split("\0")
     return sorted(name for name in names if name and (ROOT / name).is_file())
 
@@ -43,7 +43,7 @@ def copy_tracked(folder: Path) -> Path:
 
 
 def build(kind: str, source: Path, out: Path, **env: str) -> Path:
-    """``python -m build`` with what this environment has; kind is sdist or wheel."""
+    """``python -m build`` with the packages of this environment; kind is sdist or wheel."""
     run(
         sys.executable,
         "-m",
@@ -73,7 +73,7 @@ def without_compiler(folder: Path) -> dict[str, str]:
 
 
 def server_of(programs: Path) -> type[RocketnsServer]:
-    """A server that runs what is installed there. Its working folder is not this one."""
+    """A server that runs the installation in that environment. Its working folder is not this one."""
 
     class Installed(RocketnsServer):
         @classmethod

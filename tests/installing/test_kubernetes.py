@@ -72,7 +72,7 @@ def test_the_properties_are_known_and_take_effect(tmp_path: Path) -> None:
 
 
 def test_the_journal_fits_into_the_volume(tmp_path: Path) -> None:
-    """With what it may hold beside closed files: an open one, and the KV configuration."""
+    """The volume's other content is included: an open journal file, and the KV configuration."""
     journal = configuration(plain(), tmp_path).journal
     [claim] = of_kind(plain(), "StatefulSet")["spec"]["volumeClaimTemplates"]
     assert claim["spec"]["resources"]["requests"]["storage"] == "2Gi"

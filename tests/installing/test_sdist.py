@@ -1,4 +1,4 @@
-"""The sdist has everything that git tracks, and its bytes depend on nothing else."""
+"""The sdist has everything that git tracks, and its bytes depend only on that."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_its_metadata_is_complete(sdist: Path) -> None:
 
 
 def test_a_free_threaded_python_is_refused_with_the_reason(tmp_path: Path) -> None:
-    """sysconfig says of such a Python what it says here; nothing is compiled before the refusal."""
+    """sysconfig is made to describe such a Python. The build is refused before anything is compiled."""
     setup = (
         "import runpy, sysconfig, sys\n"
         "known = sysconfig.get_config_var\n"

@@ -28,9 +28,9 @@ pytestmark = pytest.mark.timeout(BUILD_TIMEOUT_S)
 
 @pytest.fixture(scope="module")
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The published one for this machine, from the folder that ROCKETNS_DIST names; else one made from the sdist.
+    """The published wheel for this machine, from the folder in ROCKETNS_DIST; otherwise one made from the sdist.
 
-    Compiling takes two minutes, so the latter gets the modules that `make build` compiled from the same sources.
+    Compiling takes two minutes, so the latter gets the modules that `make build` has compiled from the same sources.
     """
     if DIST:
         [published] = Path(DIST).glob(f"rocketns-*_{platform.machine()}.whl")
@@ -50,7 +50,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """pip finds no compiler, and takes wheels of everything else too."""
+    """pip has no compiler, and must use wheels for the dependencies too."""
     folder = tmp_path_factory.mktemp("clean")
     found = clean_environment(folder / "venv")
     run(found / "pip", "install", "-q", "--only-binary", ":all:", wheel, **without_compiler(folder / "empty"))

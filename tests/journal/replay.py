@@ -40,9 +40,9 @@ def check_columns(one: Record) -> None:
 
 @dataclass
 class State:
-    """The state that a reader has, made by the code that a restart uses; each record is checked before it is applied.
+    """A reader's state, built by the code that a restart uses. Each record is checked before it is applied.
 
-    ``lenient``: the reader began in the middle of a boot, so records may remove what it has not seen.
+    ``lenient``: the reader began in the middle of a boot, so records may remove things it has not seen.
     """
 
     lenient: bool = False

@@ -1,4 +1,4 @@
-"""A server with a journal, over sockets: its records, and that it writes none without a change."""
+"""A server with a journal, over sockets: its records, and that it writes no record without a change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.inprocess import TimedServer
 from tests.timed.steps import pass_time
 
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
-# Whoever answers a lookup counts it: Python in this process, or a reactor.
+# The thread that answers a lookup counts it: control in Python, or a reactor.
 both_lanes = pytest.mark.parametrize("reactors", [0, 2], ids=["loop", "reactors"])
 
 
@@ -58,7 +58,7 @@ def of_kind(records: list[Record], kind: str) -> list[Record]:
 
 
 def checked(root: Path) -> list[Record]:
-    """All records of closed files, each of them by the contract and none missing."""
+    """All records of closed files. Each keeps the contract and none is missing."""
     records = records_of(root)
     for one in records:
         check_columns(one)
@@ -92,7 +92,7 @@ def test_what_brokers_do_is_written_in_order(serve: Callable[..., TimedServer], 
 
 
 def test_a_value_that_stays_the_same_has_no_record(serve: Callable[..., TimedServer], tmp_path: Path) -> None:
-    """A tool that puts its configuration again every minute changes nothing; nor does deleting what is not there."""
+    """A tool that repeats its configuration every minute changes nothing, nor does deleting an absent key."""
     server = serve()
     with server.connect() as client:
         for value in ("v", "v", "w", "v"):
@@ -231,7 +231,7 @@ def test_a_day_of_time_has_every_number_every_hour_and_both_days(
 
 
 def test_another_start_writes_on_beside_what_is_there(serve: Callable[..., TimedServer], tmp_path: Path) -> None:
-    """The clock stands where it stood, yet the boots differ."""
+    """The clock shows the same time, and the boots still differ."""
     for _ in range(3):
         serve().stop()
     boots = [one["boot"] for one in records_of(tmp_path / "j") if one["ev"] == "start"]

@@ -37,7 +37,7 @@ def result_of(copy: Copy, fault: Fault) -> str:
 
 
 def run_share(folder: Path, share: Sequence[Fault], ends_at: float) -> dict[Fault, str]:
-    """Everything that one worker does, in a copy of its own; the results."""
+    """All work of one worker, in a copy of its own; the results."""
     copy, results = Copy(folder), {}
     passing: dict[tuple[str, ...], bool] = {}
     for fault in share:
@@ -57,7 +57,7 @@ def is_right(result: str) -> bool:
 
 
 def summary_of(results: dict[Fault, str]) -> list[str]:
-    """A line for each folder, and one for each fault that is not as it should be."""
+    """A line for each folder, and one for each fault with an unexpected result."""
     counts: dict[str, Counter[str]] = {}
     for fault, result in results.items():
         kind = result.partition(":")[0] if is_right(result) else "wrong"
@@ -71,7 +71,7 @@ def summary_of(results: dict[Fault, str]) -> list[str]:
 
 
 def shares_of(faults: Sequence[Fault], workers: int) -> list[list[Fault]]:
-    """The faults of one file stay together: to compile it again takes longer than its tests."""
+    """The faults of one file stay together, because compiling it again takes longer than its tests."""
     shares: list[list[Fault]] = [[] for _ in range(workers)]
     for _, group in itertools.groupby(faults, key=lambda fault: fault.file):
         min(shares, key=len).extend(group)

@@ -17,7 +17,7 @@ PYTEST = ["-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "
 
 
 class Copy:
-    """Everything that git knows, and what was built of it; changed files included."""
+    """All files that git tracks, with uncommitted changes, and what was built from them."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder
@@ -29,7 +29,7 @@ class Copy:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
-        if (made := ROOT / "build" / "cython").is_dir():  # else the first fault that is compiled takes longer
+        if (made := ROOT / "build" / "cython").is_dir():  # without it the first compiled fault takes longer
             shutil.copytree(made, folder / "build" / "cython", dirs_exist_ok=True)
 
     def build(self) -> None:
@@ -39,7 +39,7 @@ class Copy:
         subprocess.run(command, cwd=self.root, env=environment, check=True, capture_output=True, timeout=BUILD_S_MAX)
 
     def passes_without_fault(self, tests: tuple[str, ...]) -> bool:
-        """As `passes`; what was compiled with the last fault is compiled without it first."""
+        """Like `passes`, but first compiles without the last fault what was compiled with it."""
         if self._has_faulty_build:
             self.build()
             self._has_faulty_build = False
@@ -48,7 +48,7 @@ class Copy:
     def passes(self, tests: tuple[str, ...]) -> bool:
         """Whether the tests pass. Those that crash, or do not end in TESTS_S_MAX seconds, fail."""
         of_copy = {"PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
-        environment = os.environ | of_copy | {"ROCKETNS_SHRINK": "0"}  # that a test fails suffices
+        environment = os.environ | of_copy | {"ROCKETNS_SHRINK": "0"}  # that a test fails is enough
         try:
             ended = subprocess.run([sys.executable, *PYTEST, *tests], cwd=self.root, env=environment,
                                    capture_output=True, timeout=TESTS_S_MAX, check=False)  # fmt: skip
@@ -59,7 +59,7 @@ class Copy:
         return ended.returncode == 0
 
     def catches(self, fault: Fault) -> bool:
-        """Whether the tests fail with the fault. The source is restored, what was compiled of it is not."""
+        """Whether the tests fail with the fault. The source is restored, but not what was compiled from it."""
         before = fault.plant(self.root)
         try:
             if fault.is_compiled:

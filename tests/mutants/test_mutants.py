@@ -19,7 +19,7 @@ FOLDERS = ("_fast", "config", "journal", "pipeline", "processor", "protocol", "r
 
 @pytest.mark.parametrize("fault", read_faults(), ids=lambda fault: fault.name)
 def test_a_fault_can_be_planted(fault: Fault, tmp_path: Path) -> None:
-    """Where it cannot, the code has changed: change the entry's ``old`` text, or take the entry out."""
+    """If it cannot, the code has changed: change the entry's ``old`` text, or remove the entry."""
     copy = tmp_path / fault.file
     copy.parent.mkdir(parents=True)
     shutil.copy(ROOT / fault.file, copy)

@@ -1,4 +1,4 @@
-"""Some jobs of the catalogue, so that a test need not run all of them."""
+"""Selects jobs of the catalogue, so that a test does not run all of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from rocketns.pipeline.batch.run import Request, options
 from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
 from rocketns.pipeline.contract.job import Job
 
-# Inputs that no record changes, but tables or options.
+# Inputs that come from tables or options, not from records.
 FROM_TABLES = {"system_topics", "read_segments", "sizes"}
 NO_RECORDS = {"observation", "keep", "hold", *options(Request("", "")), *FROM_TABLES, *BY_NAME}
 
 
 def with_inputs(tables: Iterable[str]) -> list[Job]:
-    """The jobs of these tables, and of those that they are made from."""
+    """The jobs of these tables, and of the tables they are computed from."""
     wanted = set(tables)
     todo = list(wanted)
     while todo:
@@ -25,5 +25,5 @@ def with_inputs(tables: Iterable[str]) -> list[Job]:
 
 
 def reading_records() -> list[str]:
-    """The tables whose jobs take more than tables and options."""
+    """The tables whose jobs read more than tables and options."""
     return [job.name for job in JOBS if set(job.inputs) - NO_RECORDS]

@@ -18,7 +18,7 @@ TIMEOUT_S = 1500
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ask for Spark are marked so, and left out where no Java is."""
+    """Mark the tests that use Spark, and skip them if there is no Java."""
     for item in items:
         if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say it so that nobody takes a run without Spark for a whole one."""
+    """Print a line, so that nobody takes a run without Spark for a complete one."""
     count = sum(LEFT_OUT in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
     if count:
         terminalreporter.section("PIPELINE TESTS LEFT OUT", sep="!", red=True, bold=True)
@@ -44,7 +44,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings = SMALL_BATCHES | {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        # Rows that a test wrote down are one task, and a shuffle has as few as show what depends on their number.
+        # The rows of a test are one task. A shuffle has two partitions, the fewest that show effects of their number.
         "spark.sql.leafNodeDefaultParallelism": "1",
         # With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail
         # with "Out of space in CodeCache for adapters".

@@ -1,4 +1,4 @@
-"""What a whole run finds, for comparison with what the stream does."""
+"""The findings of a whole run, to compare with those of the stream."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_an_error_knows_its_reply() -> None:
 @pytest.mark.parametrize("code", sorted(dispatch.PROCESSORS.keys() - {RequestCode.UNREGISTER_BROKER}))
 @pytest.mark.parametrize("ext", [None, {}], ids=str)
 def test_a_request_without_fields_changes_nothing(world: World, code: int, ext: dict[str, Any] | None) -> None:
-    """B082, B086: whatever body it brings along. (An unregistration is queued whatever it says.)"""
+    """B082, B086: with any body. (An unregistration is queued with any content.)"""
     world.register("T1", "T2")
     before = world.state()
     for body in (None, b"{}", b"[]", b"null", b"\xff" * 20, b"\\u12"):
@@ -88,7 +88,7 @@ versions = st.sampled_from([513, 0, 36, 37, 400, 401, 413, 612, 10_000, -1])
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One context for all examples, so each meets the state that the others left. No files are written."""
+    """One context for all examples, so each one starts with the state after the others. No files are written."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "replace_with_backup", lambda _path, _content: None)
         yield World(tmp_path_factory.mktemp("shared"))
@@ -111,7 +111,7 @@ def test_any_request_gets_a_reply_that_can_be_sent(
 
 
 def is_refused(code: int, body: bytes, version: int) -> bool:
-    """Whether the body of a request is one that the protocol cannot read."""
+    """Whether the protocol cannot read the body of this request."""
     decoders = {
         103: lambda: decode_register_broker_body(body, compressed=False, version=version, now_ms=0),
         217: lambda: decode_queue_datas(body),

@@ -47,7 +47,7 @@ def world(tmp_path: Path) -> World:
 
 
 def test_a_body_with_a_later_stamp_is_a_repeated_one(world: World) -> None:
-    """B147: also where the CRC of the header is another one, as it then is."""
+    """B147: also with the CRC in the header, which differs because the stamp does."""
     for periods in range(3):
         assert register(world, plain(NOW_MS + 30_000 * periods)).code == 0
     assert counts(world) == (3, 2)

@@ -1,4 +1,4 @@
-"""How long a restored broker is believed, what it must do to stay, and what its first registration does."""
+"""How long a restored broker is kept, what it must do to stay, and the effect of its first registration."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_restarts_in_a_row_do_not_make_a_silent_broker_younger(serve: Serve, nam
 
 
 def test_a_clock_that_was_set_back_restores_all(serve: Serve, names: Names) -> None:
-    """And the newer boot counts as the newer one."""
+    """The newer boot still counts as the newer one."""
     register_and_stop(serve(), names, "T", "U")
     server = serve(-3_600 * SECOND)
     with server.connect() as client:
@@ -130,7 +130,7 @@ def test_the_same_registration_again_changes_nothing(serve: Serve, names: Names,
     server = serve()
     with server.connect() as client:
         registered(client, names)
-        server.stop()  # before the connection closes, which takes the broker away
+        server.stop()  # before the connection closes, which unregisters the broker
     boot = server.controller.journal.buffer._boot
     kinds = [one["ev"] for one in records_of(tmp_path / "j") if one["boot"] == boot]
     assert kinds.count("hb") == 1
@@ -180,7 +180,7 @@ def test_an_unconfirmed_broker_is_marked_in_the_journal(serve: Serve, names: Nam
 def test_a_restored_broker_that_only_sent_heartbeats_does_not_keep_its_id(
     start: Callable[..., RocketnsServer], names: Names
 ) -> None:
-    """After a kill its data version is unknown, so there is none to compare. It moved: the new address counts."""
+    """After a kill its data version is unknown and cannot be compared. The broker moved: the new address counts."""
     server = start()
     with server.connect() as client:
         registered(client, names)

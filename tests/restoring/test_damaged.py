@@ -1,4 +1,4 @@
-"""Journals that a crash, a full disk or a hostile hand has damaged: routes are restored, data versions are not."""
+"""Journals damaged by a crash, a full disk or an attacker: routes are restored, data versions are not."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def snapshot(writer: Writer, *brokers: str, end: bool = True) -> Writer:
 
 
 def test_reading_begins_at_the_last_whole_snapshot(tmp_path: Path) -> None:
-    """Before it there may be losses: the snapshot is right."""
+    """Records before the snapshot may be lost: the snapshot is complete."""
     writer = hole(two(tmp_path)).close().open()
     snapshot(writer, "c").reg("d").tput("d", "U").put("stop").close()
     restored = read(tmp_path)
@@ -205,7 +205,7 @@ def test_nothing_to_read_restores_nothing(tmp_path: Path) -> None:
 
 
 def seeded(root: Path, *, is_whole: bool) -> Restored:
-    """A boot with the topics T and U, and one hours later that took V from another name server and was killed then."""
+    """A boot with the topics T and U, and a boot hours later that read V from another name server and was killed."""
     two(root).put("stop").close()
     later = Writer(root, BOOT + 7_200_000).begin(restored=True, seeded=True)
     later.reg("c", ev="snap", snap=3, part=0).tput("c", "V", ev="snap", snap=3, part=1)
@@ -222,8 +222,8 @@ def test_of_a_seeded_boot_nothing_from_before_counts(tmp_path: Path) -> None:
 
 
 def test_a_seeded_boot_without_a_whole_snapshot_is_not_believed(tmp_path: Path) -> None:
-    """It has only a part of the routes, so another name server is asked again, as if the boot had not been. Without an
-    answer everything that is known is better than a part."""
+    """That boot has only a part of the routes, so another name server is asked again, as if the boot had not happened.
+    Without an answer, all known routes are better than a part."""
     restored = seeded(tmp_path, is_whole=False)
     assert restored.ended_epoch_ms == BOOT
     assert restored.routes.topics.keys() == {"T", "U", "V", "W"}

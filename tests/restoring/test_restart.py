@@ -19,7 +19,7 @@ from tests.behaviour.views import ask_route, cluster_info, filter_servers, group
 from tests.journal.files import records_of
 
 VERSION = data_version()
-# A third of the time after which a broker goes that does not confirm.
+# A third of the time after which an unconfirmed broker is removed.
 FAR_BELOW_CONFIRM_S = 30.0
 
 
@@ -74,7 +74,7 @@ def test_what_left_does_not_come_back(start: Callable[..., RocketnsServer], name
 
 
 def test_a_data_version_is_known_after_a_stop(start: Callable[..., RocketnsServer], names: Names) -> None:
-    """So a broker that asks before it registers need not send all its topics."""
+    """A broker that asks for its version first then need not send all its topics."""
     server = start()
     with server.connect() as client:
         registered(client, names, version=VERSION)
@@ -85,7 +85,7 @@ def test_a_data_version_is_known_after_a_stop(start: Callable[..., RocketnsServe
 
 
 def test_a_slave_is_told_its_restored_master(start: Callable[..., RocketnsServer], names: Names) -> None:
-    """A broker acts on the first answer it gets. Without a master the slave would stop copying topics and offsets."""
+    """A broker acts on its first answer. Without a master in it, the slave would stop copying topics and offsets."""
     server = start()
     with server.connect() as client:
         registered(client, names)
@@ -118,7 +118,7 @@ def port_nobody_listens_at() -> Iterator[int]:
 def test_a_broker_whose_host_refuses_connections_is_gone_at_once(
     start: Callable[..., RocketnsServer], names: Names, port_nobody_listens_at: int, tmp_path: Path
 ) -> None:
-    """And one that accepts them stays."""
+    """A broker whose address accepts connections stays."""
     server = start(**{"rocketns.askUnconfirmed": "true"})
     other = Names()
     with socket.create_server(("127.0.0.1", 0)) as alive:

@@ -1,4 +1,4 @@
-"""What a start believes: its own journal if that is young, another name server otherwise."""
+"""The source of the routes at a start: its own journal if that is recent, another name server otherwise."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def brokers(client: Client) -> set[str]:
 
 
 def started_twice(serve: Callable[..., TimedServer], names: Names, later_ms: int, seeds: str) -> set[str]:
-    """The brokers that a server knows at its second start, so much later than its stop."""
+    """The brokers that a server knows at its second start, this long after its stop."""
     first = serve()
     with first.connect() as client:
         registered(client, names)
@@ -61,7 +61,7 @@ def test_a_young_journal_is_believed(
 def test_another_name_server_knows_more_than_an_old_journal(
     serve: Callable[..., TimedServer], names: Names, seed: TimedServer, elsewhere: Names
 ) -> None:
-    """What the journal alone knew is not mixed in: it is gone at the other one."""
+    """Brokers that only the journal has are not added: the other name server has removed them."""
     assert started_twice(serve, names, 2 * MINUTE + 1, f"127.0.0.1:{seed.port}") == {elsewhere.broker}
 
 
@@ -72,7 +72,7 @@ def test_an_old_journal_is_better_than_nothing(serve: Callable[..., TimedServer]
 def test_seeded_brokers_are_in_the_journal_at_once(
     serve: Callable[..., TimedServer], seed: TimedServer, elsewhere: Names, tmp_path: Path
 ) -> None:
-    """A kill right after the start leaves them for the next one. They are marked."""
+    """After a kill right after the start, the next start has these routes. They are marked as seeded."""
     server = serve(**{"rocketns.seedServers": f"127.0.0.1:{seed.port}"})
     server.stop()
     members = [one for one in records_of(tmp_path / "j") if one["ev"] == "snap" and "addr" in one]

@@ -1,4 +1,4 @@
-"""Where restoring takes longer than a second: lookups are answered SYSTEM_ERROR, and everything else waits."""
+"""If restoring takes longer than a second, lookups get SYSTEM_ERROR and all other requests wait."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.inprocess import TimedServer
 def test_lookups_are_answered_and_registrations_wait(
     serve: Callable[..., TimedServer], names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Never TOPIC_NOT_EXIST. The slave whose registration waited is told its master."""
+    """Never TOPIC_NOT_EXIST. The slave whose registration waited gets its master's address."""
     server = serve()
     with server.connect() as client:
         registered(client, names)
@@ -33,7 +33,7 @@ def test_lookups_are_answered_and_registrations_wait(
     may_end, real, port = threading.Event(), restoring.restore, free_port()
 
     def slow_restore(*given: object) -> object:
-        server.clock.advance(1_500)  # so that the jobs of the first second run before peers are heard
+        server.clock.advance(1_500)  # so that the jobs of the first second run before requests are read
         may_end.wait(60)
         return real(*given)
 
@@ -58,7 +58,7 @@ def test_lookups_are_answered_and_registrations_wait(
 def test_the_journal_begins_when_the_server_serves(
     serve: Callable[..., TimedServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Not when it began to look for routes: who compares name servers takes its tables for valid from then on."""
+    """Not the time when the restore began: comparisons of name servers trust its tables from the start record on."""
     real = restoring.restore
 
     def slow_restore(*given: object) -> object:

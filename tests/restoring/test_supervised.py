@@ -1,4 +1,4 @@
-"""With a journal and a supervisor that keeps the listening socket, clients see of a restart only a pause."""
+"""With a journal and a supervisor that keeps the listening socket, clients see a restart only as a pause."""
 
 from __future__ import annotations
 

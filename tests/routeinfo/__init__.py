@@ -1,1 +1,1 @@
-"""Tests of rocketns.routeinfo: the tables, their mutations and what is read from them, under a clock that is moved."""
+"""Tests of rocketns.routeinfo: the tables, their mutations and queries, with a clock that tests move."""

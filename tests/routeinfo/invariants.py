@@ -1,6 +1,6 @@
-"""What is true of the tables after every mutation, whatever was asked of them, and a replay of the events beside them.
+"""Rules that the tables keep after every mutation, and a replay of the events to compare with them.
 
-Not true, and so not here: that a live broker has an address in a group (a replaced one keeps its entry, a request
+These are not rules: that a live broker has an address in a group (a replaced one keeps its entry, a request
 with a wrong cluster leaves it), that an address in a group is live (a request without id removes only the entry),
 and that every name of a cluster has a group (an unregistration names one cluster of several).
 """
@@ -32,7 +32,7 @@ def check_tables(tables: RouteTables, now_ms: int) -> None:
 
 
 def _check_indexes(tables: RouteTables) -> None:
-    """They say what a look at all entries would say, but for connections that were closed."""
+    """The index has what a scan of all entries would find, except for closed connections."""
     for connection, keys in tables.owned.items():
         own = {key for key, entry in tables.broker_live_table.items() if entry.channel is connection}
         assert keys, "a connection that owns nothing is kept"

@@ -1,4 +1,4 @@
-"""The real route tables and a fake clock, under any sequence of acts of brokers, tools, connections and time.
+"""The real route tables and a fake clock, under any sequence of actions of brokers, tools, connections and time.
 
 A failure prints the steps that lead to it and a line that replays it.
 """
@@ -159,7 +159,7 @@ class RouteMachine(RuleBasedStateMachine):
 
     @invariant()
     def names_without_a_group_are_explained(self) -> None:
-        """Only by an unregistration that named another cluster than all that list the broker."""
+        """Only an unregistration that named another cluster can leave such names."""
         tables = self.manager.tables
         for cluster, members in tables.cluster_addr_table.items():
             for name in members - tables.broker_addr_table.keys():

@@ -29,7 +29,7 @@ OTHER = MASTER.but(name="another", addr="127.0.0.1:1")
 
 
 def test_a_route_is_sorted_and_a_copy(manager: Manager) -> None:
-    """Whatever is done to it, the tables stay."""
+    """Changes to the returned route do not change the tables."""
     manager.register(MASTER.but(channel=None), TWO, filters=["f:1"])
     manager.register(OTHER.but(channel=None), TWO)
     before = copy.deepcopy(manager.tables)
@@ -53,7 +53,7 @@ def test_queue_data_without_a_group_is_listed_and_alone_is_no_route(manager: Man
 
 
 def test_filter_servers_are_those_of_the_route_s_addresses(manager: Manager) -> None:
-    """B202: an address without any is there, with nothing."""
+    """B202: an address without filter servers is in the table with an empty value."""
     manager.register(MASTER, TWO)
     manager.register(SLAVE, TWO)
     assert manager.route("T1").filter_server_table == {}
@@ -90,7 +90,7 @@ def test_without_the_switch_nothing_is_presented(manager: Manager) -> None:
 
 
 def test_brokers_see_each_other_with_their_real_ids(manager: Manager) -> None:
-    """B210: they ask for the topic of their group."""
+    """B210: brokers look up the topic of their group."""
     acting_group(manager, SYNC_TOPIC)
     assert manager.addrs(SYNC_TOPIC) == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
 
@@ -112,7 +112,7 @@ def test_every_group_is_judged_by_its_own_queue_data(manager: Manager) -> None:
     manager.register(SLAVE.but(name="third", cluster="C3"), table_of("T9"))
     manager.register_topic("T1", (BROKER, READ_ONLY), ("another", NORMAL), ("third", READ_ONLY))
     assert (manager.addrs("T1"), manager.addrs("T1", "another")) == ({0: SLAVE_ADDR}, {1: SLAVE_ADDR})
-    assert manager.addrs("T1", "third") == {}  # a group without addresses has nobody to show
+    assert manager.addrs("T1", "third") == {}  # a group without addresses has no acting master
 
 
 def zoned_route() -> TopicRouteData:
@@ -130,7 +130,7 @@ def zoned_route() -> TopicRouteData:
 
 @pytest.mark.parametrize("zone", ["z1", "Z1"])
 def test_other_zones_leave_the_route(zone: str) -> None:
-    """B211, B213: with their queue data and filter servers; who has no master is kept."""
+    """B211, B213: with their queue data and filter servers. A group without a master is kept."""
     route = zoned_route()
     view.filter_by_zone(route, zone)
     assert [group.broker_name for group in route.broker_datas] == ["z1", "slaves", "empty"]

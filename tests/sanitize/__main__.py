@@ -1,7 +1,7 @@
 """``make sanitize``: build with each sanitizer and run the tests of the fast lane, the fuzzer and the soak under it.
 
-``--share`` is the part of it that a few minutes allow, and does without a sanitizer that is not there: the same that
-``make test`` runs (tests/sanitize/test_share.py). Exit status 1 where anything failed or a sanitizer complained.
+``--share`` runs the part that takes a few minutes and skips a missing sanitizer, as ``make test`` does
+(tests/sanitize/test_share.py). Exit status 1 if anything failed or a sanitizer complained.
 """
 
 from __future__ import annotations

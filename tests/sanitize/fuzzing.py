@@ -26,7 +26,7 @@ from tests.sanitize.fuzz import Corpus, Frames, bodies
 
 READERS = 2
 AT_ONCE = 50_000
-BODIES_FOR_FRAMES = 20  # one mutated body for so many frames
+BODIES_FOR_FRAMES = 20  # frames for each mutated body
 COUNTED = ("whole", "recognised", "recognised by likeness", "answered", "handed over")
 
 
@@ -46,7 +46,7 @@ def corpus() -> list[bytes]:
 
 
 def churn(world: PublishedWorld, seed: int, ended: threading.Event) -> int:
-    """Change what the slots hold until it is over: how often."""
+    """Change the slots until the end; returns how often."""
     chance, count = random.Random(seed), 0
     while not ended.is_set():
         count += 1
@@ -65,7 +65,7 @@ def churn(world: PublishedWorld, seed: int, ended: threading.Event) -> int:
 
 
 def run_frames(world: PublishedWorld, frames: int, ends: float, seed: int) -> tuple[int, list[Frames], int]:
-    """How many there were, their readers, and how often the slots changed meanwhile."""
+    """The number of frames, their readers, and how often the slots changed meanwhile."""
     readers = [Frames(world.slots, Corpus(corpus()), seed + number) for number in range(READERS)]
     done = Counter[int]()
 
@@ -87,7 +87,7 @@ def run_frames(world: PublishedWorld, frames: int, ends: float, seed: int) -> tu
 
 
 def compare(world: PublishedWorld, samples: list[bytes]) -> int:
-    """How many frames that were recognised have the reference's answer; the slots stand still."""
+    """The number of recognised frames that have the reference's answer. The slots do not change meanwhile."""
     for sample, kind in itertools.product(samples, SerializeType):
         expected = world.reference(sample, kind)
         assert expected != CLOSES, sample
@@ -96,7 +96,7 @@ def compare(world: PublishedWorld, samples: list[bytes]) -> int:
 
 
 def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> None:
-    """Plain and compressed ones, with and without slots, each in its part of the time."""
+    """Plain and compressed bodies, with and without slots, each for its part of the time."""
     plain = partial(parse_json, queue_data=queue_data)
     blocks = partial(parse_compressed, mappings=True, queue_data=queue_data)
 
@@ -121,7 +121,7 @@ def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> 
 
 
 def fuzz(frames: int, seconds: int, seed: int) -> int:
-    """So many frames, or as many as the time allows; 0, or an error where an answer is not the reference's."""
+    """Run this many frames, or as many as the time allows. 0, or an error if an answer is not the reference's."""
     print(f"fuzz: seed {seed}")
     ends = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as home:

@@ -1,7 +1,7 @@
 """Runs tests or the fuzzer with the modules of a build folder in place of the developer's.
 
 ``python -m tests.sanitize.inside FOLDER pytest ARGUMENT…``, ``… FOLDER fuzz FRAMES SECONDS SEED`` or ``… FOLDER plant
-FAULT``. The last line says how it ended, as the process itself may end with what a sanitizer thinks of it.
+FAULT``. The last line gives the result, because a sanitizer may change the exit status of the process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(folder: Path, what: str, arguments: list[str]) -> int:
     if what == "pytest":
         status = int(pytest.main(arguments, plugins=[FewerExamples()]))
     elif what == "fuzz":
-        from tests.sanitize.fuzzing import fuzz  # its modules are only found now
+        from tests.sanitize.fuzzing import fuzz  # its modules can be found only now
 
         frames, seconds, seed = map(int, arguments)
         status = fuzz(frames, seconds, seed)
@@ -43,7 +43,7 @@ def main(folder: Path, what: str, arguments: list[str]) -> int:
 
 
 class FewerExamples:
-    """A pytest plugin: property tests try a part of their examples. The fuzzer has millions for the same parsers."""
+    """A pytest plugin: property tests try a part of their examples. The fuzzer tries millions on the same parsers."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         over = int(os.environ.get("ROCKETNS_EXAMPLES_OVER", "1"))
@@ -74,7 +74,7 @@ def plant(fault: str) -> int:
 
 
 def plant_wrong_thread(fault: str) -> None:
-    """Do on this thread what belongs to another thread of a running server."""
+    """Call on this thread what only another thread of a running server may call."""
     from interop.harness import codes
     from tests.sanitize import planted
     from tests.support.inprocess import TimedServer

@@ -1,4 +1,4 @@
-"""What is run under a sanitizer, whole or as a share: planted faults, tests of the fast lane, the fuzzer, the soak."""
+"""The work under a sanitizer, whole or as a share: planted faults, tests of the fast lane, the fuzzer, the soak."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.sanitize.sanitizers import BUILDS, ROOT, WRONG_THREAD, Sanitizer, fau
 FRAMES = 10_000_000
 UNDEFINED = "runtime error: "
 PYTEST = ["pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-o", "timeout=1800", "--show-capture=no"]
-PYTEST += ["--capture=sys"]  # so that what a sanitizer writes is seen
+PYTEST += ["--capture=sys"]  # so that the sanitizer's output is shown
 
 
 @dataclass(frozen=True)

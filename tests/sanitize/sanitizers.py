@@ -37,7 +37,7 @@ class Sanitizer:
 
     @cached_property
     def runtime_file(self) -> Path | None:
-        """The runtime to load before everything else, as Python itself was not compiled for it."""
+        """The runtime, which must be loaded first, because Python itself was compiled without the sanitizer."""
         compiler = shlex.split(os.environ.get("CC", "cc"))
         if shutil.which(compiler[0]) is None:
             return None
@@ -51,7 +51,7 @@ class Sanitizer:
 
     @cached_property
     def command(self) -> list[str] | None:
-        """How Python starts with the runtime; None where it does not. Some kernels spread addresses too far for it."""
+        """The command that starts Python with the runtime; None if that fails, as it does on some kernels."""
         BUILDS.mkdir(parents=True, exist_ok=True)
         for prefix in ([], ["setarch", "-R"]):
             if self.runtime_file is not None and (not prefix or shutil.which(prefix[0])):
@@ -62,13 +62,13 @@ class Sanitizer:
         return None
 
     def missing(self) -> str | None:
-        """Why it cannot be used here."""
+        """The reason why it cannot be used here."""
         if self.runtime_file is None:
             return f"{self.runtime} was not found beside the C compiler"
         return None if self.command else f"Python does not start with {self.runtime_file}"
 
     def build(self) -> None:
-        """Compile what changed into the folder. The sanitizers' builds share what Cython makes, so they take turns."""
+        """Compile changed modules into the folder. The builds share Cython's C files, so they take turns."""
         command = [sys.executable, "setup.py", "-q", "build_ext", f"--parallel={os.cpu_count()}"]
         command += [f"--build-lib={self.folder}", f"--build-temp={self.folder / 'temp'}"]
         environment = os.environ | {"ROCKETNS_SANITIZE": self.flags}
@@ -80,13 +80,13 @@ class Sanitizer:
 
 
 def faults(report: str) -> list[str]:
-    """What a report file says of rocketns: everything but memory that others never gave back."""
+    """The part of a report file about rocketns: everything but memory that other libraries never freed."""
     blocks = re.split(r"\n\n(?=(?:Direct|Indirect) leak of)|\n={18}\n", report)
     return [block for block in blocks if block.strip("=\n ") and not _is_leak_of_others(block)]
 
 
 def _is_leak_of_others(block: str) -> bool:
-    """Allocated by somebody else's function; or the words around the leaks. Frame 0 is the allocator."""
+    """A block allocated by another library's function, or the text around the leaks. Frame 0 is the allocator."""
     if "leak of" in block:
         return OURS.search("\n".join(line for line in block.splitlines() if re.match(r" +#1 ", line))) is None
     return "LeakSanitizer: detected memory leaks" in block

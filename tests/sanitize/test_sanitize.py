@@ -1,4 +1,4 @@
-"""Which reports of a sanitizer count. `python -m tests.sanitize` is what runs them."""
+"""Which reports of a sanitizer count. `python -m tests.sanitize` runs the sanitizers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.sanitize.sanitizers import SANITIZERS, Sanitizer
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("sanitizer", SANITIZERS, ids=lambda sanitizer: sanitizer.name)
 def test_a_sanitizer_has_no_complaint(sanitizer: Sanitizer, record_property: Callable[[str, object], None]) -> None:
-    """It sees the planted faults, and none in the tests of the fast lane, mutated frames and a short soak."""
+    """It reports the planted faults, and nothing in the tests of the fast lane, mutated frames and a short soak."""
     if reason := sanitizer.missing():
         pytest.skip(f"SANITIZER LEFT OUT, nothing is run with -fsanitize={sanitizer.flags}: {reason}")
     seed = secrets.randbits(32)

@@ -1,4 +1,4 @@
-"""Asking unconfirmed brokers whether they are gone: what counts as proof, whom it asks, how many at once."""
+"""Asking unconfirmed brokers whether they are gone: what counts as proof, which are asked, how many at once."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_name_that_cannot_be_resolved_proves_nothing() -> None:
 
 
 class _Expiry:
-    """Notes what it is told."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.scans = 0

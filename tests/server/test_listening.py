@@ -42,7 +42,7 @@ def test_without_a_supervisor_there_is_none() -> None:
 
 
 def test_sockets_for_another_process_are_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """A shell script between the supervisor and the server, without ``exec``."""
+    """With a shell script without ``exec`` between the supervisor and the server."""
     assert listening.passed(given(), PID + 1) is None
     assert f"they are for process {PID}, and this is {PID + 1}" in caplog.text
 

@@ -1,4 +1,4 @@
-"""Reading the routes from another name server: which of several is taken, and which are left out, and why."""
+"""Reading the routes from another name server: which of several is used, and which are left out, and why."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Answers = Mapping[int, Any] | Callable[[RemotingCommand], tuple[int, Any]]
 
 
 def answering(answers: Answers) -> Serve:
-    """A name server. What it answers: by request code, or a response code and a body for each request."""
+    """A name server with answers by request code, or one response code and body for every request."""
 
     def answer_to(request: RemotingCommand) -> tuple[int, Any]:
         return answers(request) if callable(answers) else (0, answers.get(request.code))
@@ -58,7 +58,7 @@ def answering(answers: Answers) -> Serve:
 
 
 def seeded(*servers: Serve | str, within_s: float = 20) -> KnownRoutes | None:
-    """What is read from these servers; a text is an address."""
+    """The routes read from these servers; a text is an address."""
     found: list[KnownRoutes | None] = []
 
     async def test(client: RemotingClient) -> None:
@@ -91,7 +91,7 @@ def test_everything_that_a_lookup_can_ask_is_read() -> None:
 
 
 def test_numbers_as_keys_are_read_as_java_writes_them() -> None:
-    """Java 4 and 5 leave the quotes of a number that is a key out."""
+    """Java 4 and 5 write numeric keys without quotes."""
     body = b'{"brokerAddrTable":{"b":{"brokerAddrs":{0:"10.0.0.1:10911"},"brokerName":"b","cluster":"c"}}}'
     known = seeded(answering(WHOLE | {CLUSTER: body}))
     assert known is not None
@@ -99,7 +99,7 @@ def test_numbers_as_keys_are_read_as_java_writes_them() -> None:
 
 
 def test_what_the_cluster_info_did_not_have_is_left_out() -> None:
-    """A broker that registered in between, and queues of one that is gone."""
+    """A broker that registered meanwhile, and queues of a broker that is gone."""
     other = QUEUES | {"brokerName": "other"}
     known = seeded(answering(WHOLE | {LOOKUP: ROUTE | {"queueDatas": [other, QUEUES]}}))
     assert known is not None

@@ -1,4 +1,4 @@
-"""What the supervisor hears: the texts of sd_notify, on a path and in the abstract namespace."""
+"""Messages to the supervisor: the texts of sd_notify, on a path and in the abstract namespace."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_supervisor_that_is_gone_costs_one_line_of_the_log(address: str, caplo
 
 
 def test_a_supervisor_that_does_not_read_never_holds_up_control(tmp_path: Path) -> None:
-    """Its queue is full after a few messages. Those that find it full are dropped."""
+    """Its queue is full after a few messages. Further messages are dropped."""
     with StandIn(str(tmp_path / "notify")) as stand_in:
         supervisor = Supervisor(stand_in.env, PID)
         fill(str(tmp_path / "notify"))

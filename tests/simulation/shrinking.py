@@ -42,6 +42,6 @@ def _shorten(outcome: Outcome, run: Run, rule: str) -> Outcome:
 
 
 def rule_of(outcome: Outcome) -> str:
-    """The invariant that does not hold, by its letter; other violations are one rule."""
+    """The letter of the violated invariant; all other violations count as one rule."""
     text = outcome.violation or ""
     return text[:3] if text.startswith("(") else "other"

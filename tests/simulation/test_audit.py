@@ -1,4 +1,4 @@
-"""Invariant (h) for some seeds, and that the comparison sees what an audit may do wrong."""
+"""Invariant (h) for some seeds, and that the comparison notices errors of an audit."""
 
 from __future__ import annotations
 

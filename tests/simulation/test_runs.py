@@ -21,7 +21,7 @@ def replay(*arguments: str) -> str:
 
 
 def test_a_seed_gives_the_same_run_in_another_process() -> None:
-    """Whatever the order of sets was there: memory and the hashes of texts have no influence."""
+    """The order of sets does not matter: memory addresses and hashes of texts have no influence."""
     first, second = replay("--seed", "5"), replay("--seed", "5")
     assert "digest" in first
     assert first == second
@@ -75,7 +75,7 @@ def test_there_are_planted_faults_of_every_rule() -> None:
 
 
 def test_every_planted_fault_is_python() -> None:
-    """Code that does not even load is no fault that the simulation finds."""
+    """Every fault must load: code that does not load proves nothing about the simulation."""
     assert all(compiled(fault, fault.file) for fault in faults())
 
 

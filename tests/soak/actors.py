@@ -134,7 +134,7 @@ class Auditor:
         time.sleep(0.02)
 
     def has_all(self) -> bool:
-        """Whether every lookup was counted once, now that no more come."""
+        """Check that every lookup was counted once, now that no more come."""
         self.act()
         return self.counted == self.server.answered_by_reactors()
 
@@ -219,7 +219,7 @@ def at_once(acts: list[Act], for_s: float) -> tuple[Counter[str], list[BaseExcep
         while not faults and time.monotonic() < ends:
             try:
                 act()
-            except BaseException as error:  # told by the thread that waits for this one
+            except BaseException as error:  # raised by the thread that waits for this one
                 faults.append(error)
             counts[name] += 1
 

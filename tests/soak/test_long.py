@@ -1,4 +1,4 @@
-"""``make soak``: what it complains of, and a run of some seconds."""
+"""``make soak``: its complaints, and a run of some seconds."""
 
 from __future__ import annotations
 

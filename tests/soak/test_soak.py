@@ -82,9 +82,9 @@ def test_lookups_are_answered_while_control_does_nothing(tmp_path: Path) -> None
         assert broker.receive().opaque == 1
 
 
-@pytest.mark.flaky(reruns=2)  # how many lookups there are meanwhile depends on who is given a core
+@pytest.mark.flaky(reruns=2)  # the number of lookups meanwhile depends on the scheduling of the cores
 def test_lookups_go_on_through_large_registrations(tmp_path: Path) -> None:
-    """No lookup that is answered while 10,000 topics are registered waits for their end."""
+    """Lookups during a registration of 10,000 topics do not wait for its end."""
     with LiveServer(tmp_path) as server, server.connect() as broker, server.connect() as client:
         broker.request(103, register_ext(body=(one := register_body([topic_config("T"), topic_config("U")]))), one)
         client.send(look_up(CLIENTS[0], "T"))

@@ -36,11 +36,11 @@ class FakeClock(Clock):
         self._now = Now(self._now.ms + ms, self._now.epoch_ms + ms)
 
     def set_wall(self, by_ms: int) -> None:
-        """Somebody sets the wall clock."""
+        """Set the wall clock."""
         self._now = Now(self._now.ms, self._now.epoch_ms + by_ms)
 
     def suspend(self, ms: int) -> None:
-        """The machine sleeps: the wall clock goes on, the monotonic clock stands still."""
+        """The machine sleeps: the wall clock moves on, the monotonic clock does not."""
         self._suspended_ms += ms
         self.set_wall(ms)
 

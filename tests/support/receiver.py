@@ -17,7 +17,7 @@ class Accepted(Client):
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
-        self._buffer = b""
+        self._buffer = bytearray()
 
 
 class Receiver:

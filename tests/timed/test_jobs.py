@@ -60,8 +60,8 @@ def test_a_changed_interval_waits_for_the_next_start(
 def test_a_scan_that_was_late_is_not_made_up_for(
     timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After an hour in which the process was stopped there is one scan and not 720, when the waiting input is read;
-    then the interval holds again."""
+    """After an hour in which the process was stopped there is one scan, not 720, once the waiting input is read. Then
+    the interval applies again."""
     server = timed_server()
     server.advance(60 * MINUTE)
     assert caplog.messages.count(SCAN_LINE) == 0

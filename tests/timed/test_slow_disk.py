@@ -1,4 +1,4 @@
-"""KV items and properties while the disk is slow, full or does not answer: control goes on, answers wait."""
+"""KV items and properties while the disk is slow, full or does not answer: control continues, answers wait."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_configuration_goes_through_the_same_writer(timed_server: TimedServe
 
 
 def test_a_full_disk_is_answered_to_each_that_waits(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
-    """B094: and what the next write holds includes what could not be written."""
+    """B094: the next write includes what could not be written."""
     server = timed_server()
     disk.is_full = True
     with server.connect() as client:
@@ -169,7 +169,7 @@ def test_a_disk_that_does_not_answer_does_not_hold_up_the_end(
 
 
 def test_a_server_that_wrote_nothing_stops_at_once(timed_server: TimedServerFactory) -> None:
-    """B246: and has no thread for files."""
+    """B246: a server that writes no files starts no thread for them."""
     before = set(threading.enumerate())
     server: TimedServer = timed_server()
     assert "files" not in {thread.name for thread in set(threading.enumerate()) - before}

@@ -1,4 +1,4 @@
-"""After the server did not run for a while, deadlines move, and waiting input is read before anything expires."""
+"""After a time in which the server did not run, deadlines move, and waiting input is read before anything expires."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_stall_expires_no_broker(
 
 
 def test_a_broker_that_died_in_a_stall_expires_later(timed_server: TimedServerFactory, names: Names) -> None:
-    """Its deadline is moved once, by the length of the stall and not by more than a second beside it."""
+    """Its deadline is moved once, by the length of the stall and at most a second more."""
     server = timed_server(serverChannelMaxIdleTimeSeconds=0)
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
@@ -112,7 +112,7 @@ def test_a_job_that_is_late_by_a_second_is_no_stall(
 
 
 def test_idle_connections_get_the_missed_time(timed_server: TimedServerFactory) -> None:
-    """An idle limit of 120 s, of which 100 had passed: 20 are left after the stall, and 120 to who spoke since."""
+    """An idle limit of 120 s, of which 100 had passed: 20 s are left after the stall, or 120 s after new bytes."""
     server = timed_server()
     with server.connect() as silent, server.connect() as speaking:
         assert is_open(silent)
@@ -177,7 +177,7 @@ def test_a_registration_in_a_connection_that_ended_in_a_stall_counts(
 
 
 def test_after_a_stall_the_end_of_a_connection_counts_again(timed_server: TimedServerFactory, names: Names) -> None:
-    """Once all that waited is read; and after ten seconds even if that never is."""
+    """Once all waiting input is read, or after ten seconds if it never is."""
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names)
@@ -190,7 +190,7 @@ def test_after_a_stall_the_end_of_a_connection_counts_again(timed_server: TimedS
 def test_a_suspended_machine_expires_no_broker(
     timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The monotonic clock stood still, so the broker has the time that it had. What ended meanwhile proves nothing."""
+    """The monotonic clock stood still, so the broker keeps its remaining time. Connections that ended prove nothing."""
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
@@ -209,7 +209,7 @@ def test_a_suspended_machine_expires_no_broker(
 def test_the_wall_clock_decides_nothing(
     timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture, by_ms: int
 ) -> None:
-    """A broker expires after its time-out on the monotonic clock, wherever the wall clock is set to meanwhile."""
+    """A broker expires after its time-out on the monotonic clock, wherever the wall clock is set meanwhile."""
     server = timed_server(serverChannelMaxIdleTimeSeconds=0)
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
@@ -288,7 +288,7 @@ def test_a_second_is_the_bound_of_lateness() -> None:
 
 
 def test_one_stall_is_noticed_once() -> None:
-    """By the end of a connection, and then by the jobs, which have not run yet."""
+    """First by the end of a connection, and then by the jobs, which have not run yet."""
     watched = Watched()
     watched.clock.advance(STALL)
     watched.watch.check()

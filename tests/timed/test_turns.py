@@ -1,4 +1,4 @@
-"""What control does in a turn, and what it leaves for the next one."""
+"""The work of one turn of control, and the work left for the next turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.timed.steps import SECOND, connection_of, is_open, pass_time, wait_fo
 
 @pytest.fixture
 def reactors() -> int:
-    """What happens in one turn of the loop is the matter here, and its connections are the loop's own."""
+    """These tests are about one turn of the loop, so the loop itself carries the connections."""
     return 0
 
 

@@ -19,7 +19,7 @@ QUEUES = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
 
 
 class Scripted:
-    """``brokers``: name → address of its master. ``topics``: name → broker → what differs from QUEUES.
+    """``brokers``: name → address of its master. ``topics``: name → broker → values that differ from QUEUES.
 
     ``wrong`` has the body, or the response code, of requests that are answered otherwise. ``at_request`` is called with
     the code of each request before it is answered.

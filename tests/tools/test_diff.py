@@ -1,4 +1,4 @@
-"""What `rocketns diff` takes for a difference."""
+"""What `rocketns diff` counts as a difference."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ TOPIC = "Orders"
 
 
 def announce(client: Client, broker: str, topics: list[str], *, address: str = "10.0.0.1:10911") -> None:
-    """Register a broker; it is there as long as the connection."""
+    """Register a broker; it stays as long as the connection."""
     body = register_body([topic_config(topic) for topic in topics])
     answer = client.request(codes.REGISTER_BROKER, register_ext(broker=broker, addr=address, body=body), body)
     assert answer.code == 0, answer.remark

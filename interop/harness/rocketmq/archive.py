@@ -1,7 +1,7 @@
-"""What RocketMQ's programs load, kept beside their jars as Java's class data sharing has it (`keeping` writes it).
+"""The archive of Java's class data sharing for RocketMQ's programs, kept beside their jars (`keeping` writes it).
 
-A broker, a name server, mqadmin or a client that starts with it takes half of the CPU time. The classes are the same: a
-Java or jars that do not fit what is kept load their own, as without it.
+With it a broker, a name server, mqadmin or a client starts in half the CPU time. The classes are the same: if Java or
+the jars do not fit the archive, Java loads the classes from the jars.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import hashlib
 import shutil
 from pathlib import Path
 
-# A run with other jars does without, and its output is the program's own.
+# A run with other jars does not use it, and prints no warning about it.
 SILENT = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
 
 def sharing(class_path: str) -> tuple[str, ...]:
-    """Options of a Java that runs with this class path: none where nothing is kept for it."""
+    """Options for a Java with this class path; none if there is no archive for it."""
     kept = archive_of(class_path)
     return (f"-XX:SharedArchiveFile={kept}", *SILENT) if kept is not None and kept.exists() else ()
 
 
 def archive_of(class_path: str) -> Path | None:
-    """The file for a folder of jars and the Java on the PATH, there or not. None for other class paths."""
+    """The archive file for a folder of jars and the Java on the PATH; it need not exist. None for other class paths."""
     java = shutil.which("java")
     folder = class_path.removesuffix("/*")
     if java is None or folder == class_path or ":" in folder:
@@ -30,7 +30,7 @@ def archive_of(class_path: str) -> Path | None:
 
 
 def _identity(home: Path) -> str:
-    """Of a Java: another release of it cannot use what this one kept."""
+    """The version of Java: another release cannot use this one's archive."""
     modules = home / "lib" / "modules"
     stat = modules.stat() if modules.exists() else home.stat()
     return hashlib.sha256(f"{home} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:16]

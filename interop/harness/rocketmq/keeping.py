@@ -1,4 +1,4 @@
-"""Writes what `archive` names: a broker runs once from its start to its stop."""
+"""Writes the archive that `archive` names: a broker runs once from start to stop."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from interop.harness.rocketmq.maven import cache_folder
 
 
 def keep(class_path: str) -> None:
-    """Keep what a broker loads: nearly all that the other programs need, too.
+    """Archive the classes that a broker loads; the other programs need nearly the same.
 
-    Does nothing where it is kept or while another process does so, for everything runs without. A Java older than 13
-    does not know how.
+    Does nothing if the archive exists or another process writes it, since everything runs without it. Java before 13
+    cannot write one.
     """
     kept = archive_of(class_path)
     with _first() as first:
@@ -33,7 +33,7 @@ def keep(class_path: str) -> None:
 
 @contextlib.contextmanager
 def _first() -> Iterator[bool]:
-    """Whether no other process is at it."""
+    """Whether no other process is writing it."""
     cache_folder().mkdir(parents=True, exist_ok=True)
     with (cache_folder() / "loading").open("w") as file:
         try:

@@ -76,7 +76,7 @@ def alone() -> Iterator[None]:
 
 def _resolve(folder: Path, dependencies: Sequence[str]) -> None:
     if (folder / "complete").exists():
-        return  # by whom was waited for
+        return  # by the process that was waited for
     folder.mkdir(parents=True, exist_ok=True)
     pom = POM.format(name=folder.name, dependencies="\n".join(dependencies))
     (folder / "pom.xml").write_text(pom, "utf-8")

@@ -32,7 +32,7 @@ def name_server_classpath() -> str:
 
 def _compile(lib: Path, folder: Path) -> None:
     if folder.exists():
-        return  # by whom was waited for
+        return  # by the process that was waited for
     fresh = Path(tempfile.mkdtemp(dir=folder.parent))
     sources = fresh / "sources"
     with zipfile.ZipFile(lib / f"rocketmq-namesrv-{BEFORE_NEWEST}-sources.jar") as archive:

@@ -50,12 +50,12 @@ def leftovers(play: Play) -> list[Question]:
 
 
 def _is_long(text: str) -> bool:
-    """Whether Java takes it for an id; a request without one makes it drop those that wait with it."""
+    """Whether Java reads it as an id. A request without an id makes Java drop the requests that wait with it."""
     return re.fullmatch(r"-?\d+", text, re.ASCII) is not None and int(text) in LONG
 
 
 def sweep(side: Side, shown: bytes) -> None:
-    """What is left when a name was in two clusters, or a group had no broker: register it there and take it back."""
+    """Remove a name that was in two clusters, and a group that had no broker: register it there, then unregister it."""
     for _ in range(SWEEPS_MAX):
         info = json.loads(quoted(shown))
         if not (info["brokerAddrTable"] or any(map(_names, info["clusterAddrTable"].values()))):

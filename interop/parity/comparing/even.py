@@ -57,6 +57,8 @@ Parts = dict[str, str]
 def compare(java: bytes, rocketns: bytes, homes: tuple[Path, Path], *, no_opaque: bool = False,
             exact: bool = False) -> dict[str, tuple[str, str]]:  # fmt: skip
     """Two whole answers: the parts that differ, each as Java and as rocketns has it."""
+    if java == rocketns and not any(str(home).encode() in java for home in homes):
+        return {}  # most answers; reading them as JSON is what takes long
     sides = [_parts(settle(answer, home)) for answer, home in zip((java, rocketns), homes, strict=True)]
     if not exact:
         _even_bodies(sides)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from interop.harness.rocketmq.java import CURRENT
+from interop.harness.rocketmq.java import CURRENT, SHORT_KEY
 from interop.harness.rocketmq.maven import classpath
 from interop.harness.servers import MODES, JavaNameServer, NameServer
 from interop.harness.wire import Client
@@ -45,7 +45,8 @@ class Pair:
         options = [option.replace(HOME, str(home)) for option in setup.options]
         if kind is JavaNameServer:
             write_file(home / "logback.xml", NO_LOG)
-            options = [f"-Drmq.logback.configurationFile={home}/logback.xml", *options]
+            own = [f"-Drmq.logback.configurationFile={home}/logback.xml", *(() if setup.long_key else (SHORT_KEY,))]
+            options = [*own, *options]
             options += ["-cp", classpath(CURRENT)]
         properties: dict[str, object] = {
             key: str(value).replace(HOME, str(home)) for key, value in setup.properties.items()

@@ -27,7 +27,7 @@ def tls_properties(certificate: str, *, client_auth: str = "none", auth_client: 
 SETUPS = {
     setup.name: setup
     for setup in (
-        Setup("base", QUICK),
+        Setup("base", QUICK, long_key=True),
         Setup(
             "enforcing",
             QUICK,

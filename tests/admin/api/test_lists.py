@@ -91,11 +91,11 @@ def test_a_connection_tells_who_it_is_and_what_it_registered(managed: Managed, a
 
 
 def test_a_client_that_only_looks_up_tells_its_language_and_version(managed: Managed, ask: Ask) -> None:
-    """A reactor answers it, and tells control once."""
+    """A reactor answers the request, and reports it to control once."""
     with managed.connect() as client:
         for topic in ("T", "T", "U"):
             client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, language="GO", version=V4_9_4)
-        managed.advance(0)  # control takes what the reactor told it
+        managed.advance(0)  # control reads the reactor's message
         (row,) = ask("connections")["items"]
     assert (row["language"], row["versionName"]) == ("GO", "4.9.4")
 
@@ -110,7 +110,7 @@ def test_the_requests_of_a_connection_contain_its_lookups(start_managed: Callabl
             client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
         client.request(codes.GET_NAMESRV_CONFIG)
         other.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
-        managed.advance(0)  # control takes what the reactors told it
+        managed.advance(0)  # control reads the reactors' messages
         rows = orjson.loads(get(managed, "connections", sort="requests").body)["items"]
         peers = [f"127.0.0.1:{one.socket.getsockname()[1]}" for one in (broker.client, other, client)]
     assert {row["peer"]: row["requests"] for row in rows} == dict(zip(peers, [1, 1, 4], strict=True))

@@ -40,7 +40,7 @@ GOOD, BAD = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 
 
 def cases() -> Iterator[tuple[str, GenerationMode]]:
-    """Each path with requests as described; and where it has parameters, with others."""
+    """Each path with requests as described. A path with parameters also gets requests that break the description."""
     for path, item in document()["paths"].items():
         if path not in STREAMS:
             yield path, GOOD

@@ -22,7 +22,7 @@ NOW_MS = 1_800_000_000_000
 
 
 def reasons(own: Own) -> list[tuple[str, str]]:
-    """What is said of a server without brokers, apart from that."""
+    """The reasons that the status gives, without "no broker is registered"."""
     found = assess(own, Brokers((), 0, ()), (), FleetState(0), NOW_MS)
     return [(one.level, one.text) for one in found if (one.level, one.text) != NO_BROKER]
 

@@ -1,1 +1,1 @@
-"""What a scrape says after things that happened on the wire, and what Prometheus makes of it."""
+"""What a scrape shows after requests over the wire, and how Prometheus reads it."""

@@ -1,4 +1,4 @@
-"""What a scrape says, after things that happened on the wire."""
+"""What a scrape shows after requests over the wire."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_lookups_are_counted_by_who_answered_and_by_result(managed: Managed, scr
 
 
 def test_about_one_lookup_in_64_is_measured(managed: Managed, scrape: Scrape, names: Names) -> None:
-    """Rounds to the next sample are 32 to 95, so 1000 rounds have 10 to 31 of them."""
+    """A sample is taken after 32 to 95 rounds, so 1000 rounds have 10 to 31 samples."""
     with managed.connect() as client:
         registered(client, names)
         for _ in range(1000):
@@ -160,7 +160,7 @@ def test_tls_handshakes_and_the_time_they_took_are_counted(managed: Managed, scr
 
 
 def test_a_tls_handshake_that_fails_is_counted(managed: Managed, scrape: Scrape) -> None:
-    """Nothing shorter than a PROXY header's beginning is looked at (B054), so the record is longer."""
+    """The server reads at least the length of a PROXY header's beginning first (B054), so the record is longer."""
     with socket.create_connection(("127.0.0.1", managed.port)) as peer:
         peer.sendall(b"\x16\x03\x01\x00\x20" + bytes(32))
         peer.settimeout(60)

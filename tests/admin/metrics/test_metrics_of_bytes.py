@@ -1,4 +1,4 @@
-"""What a scrape says of bytes that wait, of a control thread that stands still, and of certificates."""
+"""What a scrape shows about waiting bytes, a blocked control thread, and certificates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("no_old_numbers")
 
 @contextmanager
 def standing_still(managed: Managed) -> Iterator[None]:
-    """Control does nothing until the block ends."""
+    """Blocks control until the block ends."""
     begun, ended = threading.Event(), threading.Event()
 
     def wait() -> None:
@@ -45,7 +45,7 @@ def idle_s(managed: Managed) -> float:
 def test_control_that_stands_still_is_shown_with_what_waits_for_it(
     managed: Managed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As long as there is a copy of the tables: making one takes control."""
+    """As long as there is a copy of the tables. Making a new one needs control."""
     request = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
     with managed.connect() as client:
         client.request(codes.GET_BROKER_CLUSTER_INFO)

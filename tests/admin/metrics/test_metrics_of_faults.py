@@ -1,4 +1,4 @@
-"""What a scrape says when a disk is slow, the log is not read, TLS files are broken, or name servers disagree."""
+"""What a scrape shows when a disk is slow, nobody reads the log, TLS files are broken, or name servers disagree."""
 
 from __future__ import annotations
 

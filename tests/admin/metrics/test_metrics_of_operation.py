@@ -1,4 +1,4 @@
-"""What a scrape says of the process, its start, its journal and its own port, after things that happened."""
+"""What a scrape shows about the process, its start, its journal and the management port."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_group_whose_smallest_id_changes_is_counted(managed: Managed, names: N
 
 
 def test_lookups_that_reactors_leave_to_control_are_counted(managed: Managed) -> None:
-    """A topic that is no plain text."""
+    """A topic with characters that need escaping."""
     with managed.connect() as client:
         assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": 'a"b\\'}).code == codes.TOPIC_NOT_EXIST
     assert managed.scrape()("rocketns_lookups_handed_over_total") == 1

@@ -47,7 +47,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 
 
 def queries() -> list[str]:
-    """All expressions of the dashboard, for a short time instead of what the viewer chooses."""
+    """All expressions of the dashboard, with a short range in place of the one that the viewer chooses."""
     panels = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
     expressions = [target["expr"] for panel in panels for target in panel.get("targets", ())]
     return [one.replace("$__rate_interval", "10s").replace("$instance", ".*") for one in expressions]

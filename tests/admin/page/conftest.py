@@ -19,7 +19,7 @@ FULL_GROUPS = 2  # have all the topics
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser. It ends with the module: until then playwright's loop runs in this thread, and no other may."""
+    """One browser for the module. Until it ends, playwright's loop runs in this thread, so no other loop may."""
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed: the status page is not tried in a browser")
     with sync_playwright() as playwright:
@@ -33,7 +33,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_page(chromium: Browser) -> Iterator[Open]:
-    """Open the page of a server. After the test nothing may be in the console, and no request have left the server."""
+    """Open the page of a server. After the test the console must be empty, and no request may have gone elsewhere."""
     with ExitStack() as stack:
         problems: list[str] = []
 

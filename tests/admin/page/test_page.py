@@ -1,4 +1,4 @@
-"""The status page in a real Chromium: what an operator sees, does by keyboard, and is never served."""
+"""The status page in a real Chromium: what an operator sees, what works by keyboard, and what is never served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stream of server-sent events: what it says, and that its readers are bounded and cost nobody anything."""
+"""The stream of server-sent events: its content, and that its readers are limited and slow nobody down."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _is_open(managed: Managed) -> bool:
 
 
 def test_nothing_is_made_while_nobody_reads(managed: Managed) -> None:
-    """A reader that comes later gets no heartbeats of the time before it."""
+    """A later reader gets no heartbeats from before it connected."""
     with Broker(managed, "a") as broker:
         broker.register()
         with managed.http.connect() as reader:

@@ -1,1 +1,1 @@
-"""What any request is made of: frames, headers, PROXY headers and bodies; and order, dispatch and overload."""
+"""The parts of every request: frames, headers, PROXY headers and bodies. Also order, dispatch and overload."""

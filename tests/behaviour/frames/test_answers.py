@@ -12,9 +12,9 @@ from tests.behaviour.conftest import Names
 
 ONEWAY = 2
 NO_FIELDS = {"brokerName": "nobody", "topic": "none", "namespace": "none", "key": "none"}
-# Codes that answer with success, and whose Java handler makes no response header object.
+# Codes whose answer is a success, and whose Java handler makes no response header object.
 WITHOUT_EXT = [100, 102, 104, 106, 206, 216, 217, 224, 304, 311, 312, 313, 318, 319, 901, 904]
-# The others, with the result of a request about nothing known.
+# The other codes, with the result of a request that names nothing known.
 WITH_EXT = {101: 22, 103: 0, 205: 0, 322: 0, 327: 0}
 
 
@@ -51,7 +51,7 @@ def test_the_shortest_answer_byte_for_byte(client: Client) -> None:
 def test_the_keys_of_an_answer_are_in_alphabetical_order(
     client: Client, code: int, optional: list[str], binary: bool
 ) -> None:
-    """B005: compact, with extFields and remark in their places where there are any."""
+    """B005: compact; extFields and remark, if any, are in their places."""
     answer = client.request(code, NO_FIELDS, binary=binary)
     always = ["code", "flag", "language", "opaque", "serializeTypeCurrentRPC", "version"]
     assert list(answer.header) == sorted(always + optional)
@@ -107,7 +107,7 @@ def test_the_opaque_is_copied(client: Client, code: int, opaque: int, binary: bo
 @pytest.mark.parametrize("version", [0, 37, 400, 612, 32767])
 @both_encodings
 def test_language_and_version_are_the_servers_own(client: Client, version: int, binary: bool) -> None:
-    """B037: whatever the request says."""
+    """B037: the answer's language does not depend on the request."""
     language = 9 if binary else "GO"
     answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, version=version, language=language, binary=binary)
     assert (answer.header["language"], answer.header["version"], answer.serialize_type) == ("JAVA", 513, JSON)
@@ -115,7 +115,7 @@ def test_language_and_version_are_the_servers_own(client: Client, version: int, 
 
 @both_encodings
 def test_a_oneway_request_is_executed_without_an_answer(client: Client, names: Names, binary: bool) -> None:
-    """B038: the value is stored, and the next answer is that of the next request."""
+    """B038: the value is stored, and the next answer belongs to the next request."""
     fields = {"namespace": names.topic("ns"), "key": "k", "value": "oneway"}
     client.post(codes.PUT_KV_CONFIG, fields, binary=binary, flag=ONEWAY)
     eventually(lambda: get_kv(client, names.topic("ns"), "k").ext == {"value": "oneway"})
@@ -135,7 +135,7 @@ def test_a_oneway_request_is_executed_without_an_answer(client: Client, names: N
 )
 @pytest.mark.parametrize("flag", [ONEWAY, 6])
 def test_a_oneway_request_is_never_answered(client: Client, code: int, ext: dict[str, str] | None, flag: int) -> None:
-    """B038, B039: neither success, nor failure, nor "not supported"."""
+    """B038, B039: a oneway request gets no answer, be it success, failure or "not supported"."""
     client.post(code, ext, flag=flag)
     assert client.stays_silent(0.15)
 
@@ -143,7 +143,7 @@ def test_a_oneway_request_is_never_answered(client: Client, code: int, ext: dict
 @pytest.mark.parametrize("flag", [1, 3, 5])
 @both_encodings
 def test_a_frame_with_the_response_bit_is_dropped(client: Client, names: Names, flag: int, binary: bool) -> None:
-    """B040: it answers nothing this server asked; the request in it is not executed, the connection stays."""
+    """B040: the frame answers no request of this server. Its request is not executed, the connection stays open."""
     put_kv(client, names.topic("ns"), "k", "before")
     client.post(
         codes.PUT_KV_CONFIG, {"namespace": names.topic("ns"), "key": "k", "value": "x"}, flag=flag, binary=binary
@@ -153,7 +153,7 @@ def test_a_frame_with_the_response_bit_is_dropped(client: Client, names: Names, 
 
 
 def test_pipelined_requests_are_all_answered(client: Client) -> None:
-    """B041: each once, in any order; each answer belongs to its request."""
+    """B041: each request is answered once, in any order, and each answer has its request's opaque."""
     codes_of = {n: codes.GET_ROUTEINFO_BY_TOPIC if n % 2 else n for n in range(10_000, 10_600)}
     client.send(b"".join(frame(json_header(code, {"topic": f"none-{n}"}, opaque=n)) for n, code in codes_of.items()))
     got = {answer.opaque: answer.remark for answer in (client.receive() for _ in codes_of)}

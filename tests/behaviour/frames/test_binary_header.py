@@ -48,7 +48,7 @@ def closes(client: Client, data: bytes, body: bytes = b"") -> bool:
 
 
 def test_a_header_of_21_bytes_is_complete(client: Client) -> None:
-    """B022: neither remark nor ext."""
+    """B022: a header without remark and ext."""
     data = bytes.fromhex("00000019 01000015 006a 00 0201 00000007 00000000 00000000 00000000")
     client.send(data)
     answer = client.receive()
@@ -57,7 +57,7 @@ def test_a_header_of_21_bytes_is_complete(client: Client) -> None:
 
 
 def test_an_ext_pair_has_a_short_and_an_int_length(client: Client) -> None:
-    """B023: the topic arrives."""
+    """B023: the topic is read."""
     start = bytes.fromhex("00000028 01000024 0069 00 0201 00000007 00000000 00000000")
     data = start + bytes.fromhex("0000000f 0005 746f706963 00000004 6e6f7065")
     client.send(data)
@@ -76,14 +76,14 @@ def test_several_ext_pairs_and_a_remark_are_read(client: Client, names: Names) -
 
 @pytest.mark.parametrize("empty", ["namespace", "key"])
 def test_an_empty_value_is_null(client: Client, empty: str) -> None:
-    """B024: as if the field were absent."""
+    """B024: an empty value counts as an absent field."""
     fields = {"namespace": b"ns", "key": b"k", "value": b"v"} | {empty: b""}
     answer = send(client, header(codes.PUT_KV_CONFIG, b"".join(pair(k.encode(), v) for k, v in fields.items())))
     assert (answer.code, answer.remark) == (codes.SYSTEM_ERROR, "namespace or key is null")
 
 
 def test_an_empty_kv_value_is_not_stored(client: Client, names: Names) -> None:
-    """B024: the value is null, and null cannot be read back."""
+    """B024: the stored value is null, and null cannot be read back."""
     ext = pair(b"namespace", names.topic("ns").encode()) + pair(b"key", b"k") + pair(b"value", b"")
     assert send(client, header(codes.PUT_KV_CONFIG, ext)).code == codes.SUCCESS
     assert get_kv(client, names.topic("ns"), "k").code == 22
@@ -91,7 +91,7 @@ def test_an_empty_kv_value_is_not_stored(client: Client, names: Names) -> None:
 
 @pytest.mark.parametrize("language", [14, 127, 128, 255])
 def test_an_unknown_language_is_accepted(client: Client, language: int) -> None:
-    """B025: the byte has no meaning for a name server."""
+    """B025: a name server ignores this byte."""
     data = bytearray(header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER))
     data[2] = language
     assert send(client, bytes(data)).code == codes.SUCCESS
@@ -115,7 +115,7 @@ def test_an_ext_length_above_the_header_length_closes(client: Client, length: in
 
 @pytest.mark.parametrize("length", [-1, -(2**31)])
 def test_a_negative_ext_length_is_no_ext(client: Client, length: int) -> None:
-    """B028: the topic is not seen."""
+    """B028: the topic is not read."""
     answer = send(client, header(105, ext_length=length))
     assert answer.code == codes.TOPIC_NOT_EXIST
     assert "for the topic: null\n" in (answer.remark or "")
@@ -132,7 +132,7 @@ def test_a_bad_remark_length_closes(client: Client, length: int, body: bytes) ->
 
 @pytest.mark.parametrize("size", [1, 2, 12, 16, 17, 20])
 def test_a_header_below_the_fixed_part_closes(client: Client, size: int) -> None:
-    """B030: 21 bytes is the least."""
+    """B030: 21 bytes is the minimum."""
     assert closes(client, header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)[:size])
 
 

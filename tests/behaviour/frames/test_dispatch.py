@@ -56,7 +56,7 @@ def test_controller_codes_are_not_supported(client: Client, code: int) -> None:
 def test_a_failing_handler_answers_a_system_error(
     client: Client, code: int, ext: dict[str, str], body: bytes, binary: bool
 ) -> None:
-    """B079: the remark says something, and there is no ext area even where success would have one."""
+    """B079: the remark is not empty, and there is no ext area even where a success has one."""
     answer = client.request(code, ext, body, binary=binary)
     assert answer.code == codes.SYSTEM_ERROR
     assert answer.remark
@@ -103,7 +103,7 @@ def test_an_unparsable_broker_id_is_missing(client: Client, names: Names, broker
     ("text", "number"), [("+3", "3"), ("007", "7"), ("9223372036854775807", "9223372036854775807")]
 )
 def test_a_number_may_have_a_sign_and_leading_zeros(client: Client, names: Names, text: str, number: str) -> None:
-    """B084: what does parse, up to 64 bits."""
+    """B084: numbers that parse, up to 64 bits."""
     assert register_with(client, names, register_body([]), brokerId=text).code == codes.SUCCESS
     assert addrs(client, names.broker) == {number: names.addr()}
 
@@ -129,7 +129,7 @@ def test_a_boolean_is_true_in_any_letter_case(client: Client, names: Names, valu
 
 @pytest.mark.parametrize("body", [b"{}", b"not json \x00\xff", bytes(100_000)], ids=["json", "noise", "zeros"])
 def test_a_body_that_is_not_needed_is_ignored(client: Client, names: Names, body: bytes) -> None:
-    """B086: a stray body changes nothing in the answer."""
+    """B086: an unexpected body does not change the answer."""
     put_kv(client, names.topic("ns"), "k", "v")
     fields = {"namespace": names.topic("ns"), "key": "k", "topic": names.topic("none")}
     for code in (codes.GET_KV_CONFIG, codes.GET_KVLIST_BY_NAMESPACE, codes.GET_ROUTEINFO_BY_TOPIC):

@@ -1,4 +1,4 @@
-"""The frame around a request: lengths, header word, fragments, and what closes a connection."""
+"""The frame of a request: lengths, header word, fragments, and which frames close the connection."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_largest_frame_is_processed(client: Client) -> None:
 
 @pytest.mark.parametrize("length", [FRAME_LENGTH_MAX + 1, FRAME_LENGTH_MAX + 5, 2**31 - 1])
 def test_a_longer_frame_closes_at_its_length_field(client: Client, length: int) -> None:
-    """B043: from 16777213 on; the body is not awaited."""
+    """B043: from 16777213 on. The server does not wait for the body."""
     assert answers(client)
     client.send(struct.pack(">i", length))
     assert client.is_closed_by_server()
@@ -166,13 +166,13 @@ def test_a_first_frame_below_twelve_bytes_gets_no_reaction(client: Client) -> No
 
 
 def test_http_text_closes(client: Client) -> None:
-    """B052: its first four bytes are a huge length."""
+    """B052: its first four bytes read as a huge length."""
     client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert client.is_closed_by_server()
 
 
 def test_a_bad_frame_closes_only_its_own_connection(server: NameServer, client: Client) -> None:
-    """B046: another connection goes on."""
+    """B046: other connections are not affected."""
     with server.connect() as bad:
         bad.send(length_and_word(10, 500) + bytes(10))
         assert bad.is_closed_by_server()

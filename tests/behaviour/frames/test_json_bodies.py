@@ -40,7 +40,7 @@ def mapping(names: Names, **more: Any) -> dict[str, Any]:
 
 
 def test_null_fields_are_left_out(client: Client, names: Names) -> None:
-    """B087: no zone, no order configuration, no static mapping; the filter table is there though empty."""
+    """B087: zone, order configuration and static mapping are omitted; the filter table is present though empty."""
     registered(client, names)
     data = json.loads(route_body(client, names.topic()))
     assert list(data) == ["brokerDatas", "filterServerTable", "queueDatas"]
@@ -58,7 +58,7 @@ def test_null_map_values_are_left_out(client: Client, names: Names) -> None:
 
 
 def test_a_bodys_keys_are_compact_and_in_alphabetical_order(client: Client, names: Names) -> None:
-    """B087: no blanks between members."""
+    """B087: there are no blanks between members."""
     registered(
         client, names, [topic_config(names.topic(), 4, 3, 6, 1), topic_config(names.topic("U"))], __ZONE_NAME="z"
     )
@@ -84,7 +84,7 @@ def test_text_is_raw_utf8(client: Client, names: Names, text: str) -> None:
 
 
 def test_a_key_is_raw_utf8_too(client: Client, names: Names) -> None:
-    """B088: keys are written as values are."""
+    """B088: keys are escaped like values."""
     put_kv(client, names.cluster, "ключ/😀", "v")
     assert kv_list(client, names) == '{"table":{"ключ/😀":"v"}}'.encode()
 
@@ -94,7 +94,7 @@ NUMBERED = {chr(n): f"\\u{n:04x}" for n in range(32) if chr(n) not in NAMED}
 
 
 def test_control_characters_are_escaped(client: Client, names: Names) -> None:
-    """B089: by letter where JSON has one, else by four lower-case digits; in a body and in a header."""
+    """B089: by a letter if JSON has one, else by four lower-case hex digits; in a body and in a header."""
     escapes = NAMED | NUMBERED
     put_kv(client, names.cluster, "k", "".join(escapes))
     written = '"' + "".join(escapes.values()) + '"'
@@ -120,7 +120,7 @@ def join_members(client: Client, names: Names, ids: list[int]) -> str:
 
 @pytest.mark.parametrize("version", [0, 37, 213, 399, OLD, -1])
 def test_numeric_keys_are_bare_in_default_mode(client: Client, names: Names, version: int) -> None:
-    """B090: {0:"…",1:"…"}, which is no valid JSON."""
+    """B090: {0:"…",1:"…"}, which is not valid JSON."""
     registered(client, names, mapping=mapping(names))
     registered(client, names, (), host=2, broker_id=1)
     body = route_body(client, names.topic(), version)
@@ -168,7 +168,7 @@ def test_mapping_keys_are_quoted_and_sorted_in_standard_mode(client: Client, nam
 def test_an_epoch_beyond_53_bits_is_quoted_in_standard_mode(
     client: Client, names: Names, epoch: int, quoted: bool
 ) -> None:
-    """B092: and never in default mode."""
+    """B092: never quoted in default mode."""
     registered(client, names, mapping=mapping(names, epoch=epoch))
     standard = f'"epoch":"{epoch}",' if quoted else f'"epoch":{epoch},'
     assert standard.encode() in route_body(client, names.topic(), NEW)

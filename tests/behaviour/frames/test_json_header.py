@@ -38,7 +38,7 @@ def without(key: str, **changed: Any) -> str:
 
 
 def test_a_missing_opaque_is_made_up_by_the_server(client: Client) -> None:
-    """B009: the request is answered, under a number of the server's own."""
+    """B009: the request is answered, with an opaque that the server chooses."""
     first, second = (send_text(client, without("opaque")) for _ in range(2))
     assert first.code == second.code == codes.SUCCESS
     assert isinstance(first.opaque, int)
@@ -64,7 +64,7 @@ def test_a_missing_version_reads_the_oldest_registration(client: Client, names: 
 
 
 def test_a_missing_flag_is_a_two_way_request(client: Client) -> None:
-    """B011: it is answered."""
+    """B011: the request is answered."""
     assert send_text(client, without("flag")).code == codes.SUCCESS
 
 
@@ -95,7 +95,7 @@ def test_unknown_keys_are_ignored(client: Client, value: object) -> None:
     ids=["white space", "last duplicate wins", "comment", "single quotes", "escaped key"],
 )
 def test_the_notation_may_be_loose(client: Client, header: str) -> None:
-    """B013: what the Java parser lets pass besides unknown keys."""
+    """B013: other deviations that the Java parser accepts."""
     answer = send_text(client, header)
     assert (answer.code, answer.opaque) == (codes.SUCCESS, 77)
 
@@ -104,7 +104,7 @@ def test_the_notation_may_be_loose(client: Client, header: str) -> None:
     "quoted", [{"code": "206"}, {"opaque": "77"}, {"version": "513"}, {"flag": "0"}, {"code": 206.0}]
 )
 def test_numbers_may_be_quoted(client: Client, quoted: dict[str, object]) -> None:
-    """B014: or have a fraction of zero."""
+    """B014: numbers may be strings or have a fraction of zero."""
     answer = send(client, **quoted)
     assert (answer.code, answer.opaque) == (codes.SUCCESS, 77)
 
@@ -197,7 +197,7 @@ GOOD = json.dumps(WHOLE).encode()
          "bad UTF-8", "unquoted keys", "blank", "language 99"],
 )  # fmt: skip
 def test_a_broken_header_closes(client: Client, header: bytes) -> None:
-    """B021: whatever is not one JSON object in UTF-8."""
+    """B021: anything but one JSON object in UTF-8."""
     client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
     client.send(frame(header))
     assert client.is_closed_by_server()

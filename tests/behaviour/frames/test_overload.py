@@ -41,9 +41,9 @@ def narrow_server(server_class: type[NameServer], tmp_path_factory: pytest.TempP
 
 
 def pipeline(client: Client, wanted: list[int]) -> list[Answer]:
-    """Send requests of these codes in one piece on a connection that is known; the answers in request order.
+    """Send requests of these codes in one piece on a connection the server has accepted; the answers in request order.
 
-    The zone, which filters nothing, keeps lookups from being answered before they come to a queue.
+    The zone keeps lookups from being answered before they reach a queue. It filters nothing.
     """
     client.request(LIST)
     headers = (json_header(code, {"topic": "none", "__ZONE_NAME": ""}, opaque=n) for n, code in enumerate(wanted))
@@ -60,7 +60,7 @@ def has_to_wait(server: NameServer, code: int) -> bool:
 
 @pytest.mark.parametrize("code", [ROUTE, LIST])
 def test_a_full_queue_answers_busy(narrow_server: NameServer, code: int) -> None:
-    """B077: some of a flood are refused at once; every request is answered, and later ones are served."""
+    """B077: part of a flood is refused at once. Every request is answered, and later ones are served."""
     with narrow_server.connect() as client:
         answers = pipeline(client, [code] * FLOOD)
         results = {(answer.code, answer.remark) for answer in answers if answer.code == codes.SYSTEM_BUSY}
@@ -94,7 +94,7 @@ def wait_until_answers_are_stuck(client: Client) -> None:
     previous = 0
     while (unread := unread_bytes(client)) == 0 or unread > previous:
         previous = unread
-        time.sleep(STALLED_S)  # there is no event for "nothing more comes"
+        time.sleep(STALLED_S)  # no event tells that nothing more comes
 
 
 def write_until_stalled(client: Client, data: bytes) -> int:
@@ -108,7 +108,7 @@ def write_until_stalled(client: Client, data: bytes) -> int:
 
 
 def test_a_client_that_does_not_read_is_not_read(server: NameServer, client: Client, names: Names) -> None:
-    """B062: above the high water mark its requests wait in the socket; nothing is closed, nothing is lost."""
+    """B062: above the high water mark its requests wait in the socket. No connection is closed and no answer lost."""
     put_kv(client, names.topic("ns"), "k", "v" * 262_144)
     fields = {"namespace": names.topic("ns"), "key": "k"}
     client.send(b"".join(frame(json_header(codes.GET_KVLIST_BY_NAMESPACE, fields, opaque=n)) for n in range(UNREAD)))

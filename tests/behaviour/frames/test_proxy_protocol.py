@@ -104,7 +104,7 @@ def test_v1_with_addresses(client: Client, header: bytes) -> None:
 
 @pytest.mark.parametrize("header", V1_UNKNOWN.values(), ids=V1_UNKNOWN)
 def test_v1_unknown(client: Client, header: bytes) -> None:
-    """B055: whatever follows on the line."""
+    """B055: the rest of the line is ignored."""
     assert is_answered_after(client, header)
 
 
@@ -153,7 +153,7 @@ def test_a_header_without_an_end_waits(client: Client, start: bytes) -> None:
 
 @pytest.mark.parametrize("header", [V1_ADDRESSED["tcp6"], V1_UNKNOWN["alone"], V2_GOOD["tcp4"], V2_GOOD["local"]])
 def test_tls_after_a_header(server: NameServer, header: bytes) -> None:
-    """B059: the handshake comes after the header, in clear."""
+    """B059: the TLS handshake follows the plain header."""
     with TlsClient(server.port, before=header) as client:
         assert answers(client)
 
@@ -171,16 +171,16 @@ def test_tls_after_a_header(server: NameServer, header: bytes) -> None:
 def test_the_announced_peer_stands_in_log_lines(server: NameServer, header: bytes, source: str) -> None:
     """B054, B057: a connection is named by its real peer, not by the load balancer."""
     if server.kind == "java":
-        pytest.skip("where Java logs is its logback configuration's choice, and none is given here")
+        pytest.skip("Java's logback configuration decides where it logs, and these tests give it none")
     with server.connect() as client:
         assert is_answered_after(client, header)
     eventually(lambda: f"channelInactive, the channel[{source}]" in server.process.text())
 
 
 def test_a_header_without_addresses_leaves_the_socket_peer_in_log_lines(server: NameServer) -> None:
-    """B055: as in Java, where the attribute is then not set."""
+    """B055: as in Java, which does not set the attribute in this case."""
     if server.kind == "java":
-        pytest.skip("where Java logs is its logback configuration's choice, and none is given here")
+        pytest.skip("Java's logback configuration decides where it logs, and these tests give it none")
     with server.connect() as client:
         host, port = client.socket.getsockname()
         assert is_answered_after(client, V1_UNKNOWN["alone"])

@@ -1,4 +1,4 @@
-"""Requests of one connection take effect in the order in which they were sent, whoever answers them."""
+"""Requests of one connection take effect in the order of sending, whichever thread answers them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def request(code: int, ext: dict[str, str], body: bytes, opaque: int, binary: bo
 def test_a_lookup_behind_a_registration_finds_its_topics(
     server: NameServer, names: Names, binary: bool, topics: int
 ) -> None:
-    """B041: both come in one piece; the lookup may not overtake what its own peer sent before it."""
+    """B041: both arrive in one piece. The lookup must not overtake the earlier request of its own peer."""
     if server.kind == "java":
         pytest.skip("Java's thread pools answer the requests of one connection in any order")
     configs = [topic_config(names.topic(f"New{n}")) for n in range(topics)]

@@ -39,7 +39,7 @@ def assert_binary(answer: Answer, code: int, remark: str | None = None, ext: dic
 
 @both_encodings
 def test_every_answer_is_binary(client: Client, binary: bool) -> None:
-    """B033: a JSON request gets a binary answer; the body is JSON as ever."""
+    """B033: a JSON request gets a binary answer. The body remains JSON."""
     answer = client.request(codes.GET_BROKER_CLUSTER_INFO, binary=binary)
     assert_binary(answer, codes.SUCCESS)
     assert cluster_info(client).keys() == {"brokerAddrTable", "clusterAddrTable"}
@@ -58,7 +58,7 @@ def test_response_headers(client: Client, names: Names) -> None:
 
 
 def test_errors(client: Client, names: Names) -> None:
-    """B033: the remark as in JSON; a header without fields has none here either."""
+    """B033: the same remark as in JSON. A header without fields has no ext area."""
     missing = f"No config item, Namespace: {names.cluster} Key: k"
     assert_binary(get_kv(client, names.cluster, "k"), codes.QUERY_NOT_FOUND, missing)
     assert_binary(client.request(9999), codes.REQUEST_CODE_NOT_SUPPORTED, " request type 9999 not supported")
@@ -68,7 +68,7 @@ def test_errors(client: Client, names: Names) -> None:
 
 
 def test_an_empty_value(client: Client, names: Names) -> None:
-    """B033: an empty value differs from none."""
+    """B033: an empty value differs from an absent one."""
     put_kv(client, names.cluster, "empty", "")
     assert_binary(get_kv(client, names.cluster, "empty"), codes.SUCCESS, ext={"value": ""})
 
@@ -89,7 +89,7 @@ def test_a_route(client: Client, names: Names) -> None:
     ids=["the environment", "the property wins", "a blank property is JSON"],
 )
 def test_where_the_type_comes_from(start_server: Start, options: list[str], env: dict[str, str], expected: int) -> None:
-    """B034: the boot line says it."""
+    """B034: the boot line shows the type."""
     server = start_server(options=options, env=env)
     name = "ROCKETMQ" if expected == ROCKETMQ else "JSON"
     assert f"boot success. serializeType={name}, address" in server.process.text()
@@ -98,7 +98,7 @@ def test_where_the_type_comes_from(start_server: Start, options: list[str], env:
 
 
 def test_an_unknown_type_stops_the_start(start_server: Start) -> None:
-    """B034: the name is compared as it is."""
+    """B034: the name is compared with case and without trimming."""
     with pytest.raises(ProcessFailed) as failed:
         start_server(options=[f"{PROPERTY}rocketmq"])
     assert failed.value.status == 255

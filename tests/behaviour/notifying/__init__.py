@@ -1,1 +1,1 @@
-"""What the name server sends to brokers by itself: which is now the lowest id of their group."""
+"""Notifications that the name server sends to brokers: the new lowest id of their group."""

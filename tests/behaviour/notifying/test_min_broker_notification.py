@@ -1,6 +1,6 @@
 """Notification 905, which the name server sends to a group's brokers when their lowest id has changed.
 
-To show that none is sent, a test checks that the next one arrives first: one connection keeps their order.
+To show that none is sent, a test checks that the next notification arrives first: a connection keeps the order.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def joined(at: Receiver, broker_id: int) -> dict[str, str]:
 
 
 def left(was: Receiver, at: Receiver, broker_id: int) -> dict[str, str]:
-    """The fields of a notification that the lowest id has left; they name the new lowest."""
+    """The fields of a notification that the broker with the lowest id has left. They name the new lowest id."""
     return {"offlineBrokerAddr": was.addr, "minBrokerAddr": at.addr, "minBrokerId": str(broker_id)}
 
 
@@ -69,7 +69,7 @@ def assert_frame(frame: Answer, fields: dict[str, str]) -> None:
 
 
 def test_a_lower_id_joins(client: Client, names: Names, receiver: Receivers) -> None:
-    """B192: a oneway request to the others, one opaque for all of them; one connection is used again."""
+    """B192: a oneway request to the other brokers, with the same opaque for all. Connections are reused."""
     two, one, zero = receiver(), receiver(), receiver()
     join(client, names, 2, two)
     join(client, names, 1, one)
@@ -96,7 +96,7 @@ def test_no_lower_id_joins(client: Client, names: Names, receiver: Receivers, br
 
 @pytest.mark.parametrize("broker_id", [0, 3])
 def test_the_first_member(client: Client, names: Names, receiver: Receivers, broker_id: int) -> None:
-    """B194: nobody is told of it, itself neither."""
+    """B194: no broker is notified, not even itself."""
     first, lower = receiver(), receiver()
     join(client, names, broker_id, first)
     join(client, names, -1, lower)
@@ -111,7 +111,7 @@ def test_a_first_member_below_zero(client: Client, names: Names, receiver: Recei
 
 
 def test_the_lowest_id_leaves(client: Client, names: Names, receiver: Receivers) -> None:
-    """B193: all that stay are told, the one that left is not."""
+    """B193: all remaining brokers are notified, the one that left is not."""
     zero, one, two = receiver(), receiver(), receiver()
     for broker_id, at in enumerate((zero, one, two)):
         join(client, names, broker_id, at, enableActingMaster="true")
@@ -126,7 +126,7 @@ def test_the_lowest_id_leaves(client: Client, names: Names, receiver: Receivers)
 def test_the_connection_of_the_lowest_id_ends(
     server: NameServer, client: Client, names: Names, receiver: Receivers
 ) -> None:
-    """B193: which unregisters it."""
+    """B193: the close unregisters the broker."""
     zero, one = receiver(), receiver()
     join(client, names, 1, one, enableActingMaster="true")
     with server.connect() as broker:
@@ -136,7 +136,7 @@ def test_the_connection_of_the_lowest_id_ends(
 
 
 def test_another_id_leaves(client: Client, names: Names, receiver: Receivers) -> None:
-    """B193: the lowest stays, so there is no notification."""
+    """B193: the lowest id stays, so no notification is sent."""
     zero, one, two = receiver(), receiver(), receiver()
     for broker_id, at in enumerate((zero, one, two)):
         join(client, names, broker_id, at, enableActingMaster="true")
@@ -147,7 +147,7 @@ def test_another_id_leaves(client: Client, names: Names, receiver: Receivers) ->
 
 
 def test_a_group_without_acting_master(client: Client, names: Names, receiver: Receivers) -> None:
-    """B196: it is not notified of a leave, but of a join."""
+    """B196: it is notified of joins, not of leaves."""
     zero, one = receiver(), receiver()
     join(client, names, 0, zero)
     join(client, names, 1, one)
@@ -157,7 +157,7 @@ def test_a_group_without_acting_master(client: Client, names: Names, receiver: R
 
 
 def test_switched_off(client: Client, names: Names, receiver: Receivers) -> None:
-    """B195: nobody is told, until it is switched on again; it counts at once."""
+    """B195: nobody is notified until it is switched on again. The switch takes effect at once."""
     one, zero, minus = receiver(), receiver(), receiver()
     switch(client, "notifyMinBrokerIdChanged", "false")
     try:

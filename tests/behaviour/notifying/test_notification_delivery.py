@@ -27,7 +27,7 @@ ON: dict[str, object] = {"notifyMinBrokerIdChanged": "true"}
 NOBODY = "192.0.2.1:10911"
 NO_ADDRESSES = ("a\0b:1", "host..name:1", ":1")
 NO_ADDRESSES_THAT_JAVA_THROWS_AT = ("", "nonsense", "127.0.0.1", "127.0.0.1:99999")
-# Less than a connection to nobody takes to fail, which is 3 s.
+# Less than the 3 s after which a connection to an absent host fails.
 QUICK_S = 2.5
 GO_AWAY = 1500
 STOPS_WITHIN_S = 60.0  # Java closes its own connections first, which takes some seconds
@@ -35,13 +35,13 @@ STOPS_WITHIN_S = 60.0  # Java closes its own connections first, which takes some
 
 @pytest.fixture(scope="module")
 def server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
-    """One server that notifies, in clear."""
+    """One server that notifies over plain connections."""
     with running(server_class(tmp_path_factory.mktemp("notifying"), ON)) as started:
         yield started
 
 
 def test_receivers_that_cannot_be_reached(server: NameServer, names: Names) -> None:
-    """B192: a registration is answered at once all the same, and those that can be reached hear of it."""
+    """B192: a registration is still answered at once, and the reachable brokers are notified."""
     with server.connect() as client, Receiver() as good:
         for broker_id, addr in enumerate((NOBODY, "127.0.0.1:1", good.addr), 20):
             registered(client, names, broker_id=broker_id, brokerAddr=addr)
@@ -53,7 +53,7 @@ def test_receivers_that_cannot_be_reached(server: NameServer, names: Names) -> N
 
 @pytest.mark.parametrize("addr", [*NO_ADDRESSES, *NO_ADDRESSES_THAT_JAVA_THROWS_AT])
 def test_addresses_that_are_none(server: NameServer, names: Names, addr: str) -> None:
-    """B192: they block nothing either."""
+    """B192: such addresses block nothing either."""
     if server.kind == "java" and addr in NO_ADDRESSES_THAT_JAVA_THROWS_AT:
         pytest.skip("Java's loop over the receivers ends in an exception at an address without a port")
     with server.connect() as client, Receiver() as good:
@@ -87,7 +87,7 @@ def test_over_tls(start_server: Start, names: Names, tmp_path: Path) -> None:
 
 
 def test_over_tls_with_certificates_on_both_sides(start_server: Start, names: Names, tmp_path: Path) -> None:
-    """B192: tls.client.… properties say what to show and whom to trust."""
+    """B192: tls.client.… properties name the client certificate and the trusted authorities."""
     ours = authority("ours")
     trust = tmp_path / "trust.pem"
     trust.write_bytes(ours.certificate_pem())
@@ -125,9 +125,9 @@ def shown_addrs(client: Client, names: Names) -> Any:
 
 @pytest.mark.parametrize("gracefully", ["false", "true"])
 def test_a_server_that_stops(start_server: Start, names: Names, gracefully: str) -> None:
-    """B193: connections that end with it are no leaves, neither are those that end while it sends away.
+    """B193: connections that close with the server are no leaves, and neither are those closed during GO_AWAY.
 
-    A slave that heard of one would take over from a master that is well.
+    A slave that was notified would take over from a healthy master.
     """
     server = start_server(ON | {"enableShutdownGracefully": gracefully, "shutdownWaitTimeSeconds": 1})
     with server.connect() as client, server.connect() as broker, Receiver() as slave:

@@ -1,1 +1,1 @@
-"""The program: how it starts, where it listens, how it stops, what a restart keeps."""
+"""The program: start, listening addresses, stop, and what a restart keeps."""

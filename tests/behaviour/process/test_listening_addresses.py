@@ -69,7 +69,7 @@ def test_a_peer_over_ipv4_is_shown_as_such(start_server: Callable[..., NameServe
     """B245: not as ::ffff:127.0.0.1, which the socket for both families gives."""
     server = start_server({"bindAddress": "::"})
     if server.kind == "java":
-        pytest.skip("where Java logs is its logback configuration's choice, and none is given here")
+        pytest.skip("Java's logback configuration decides where it logs, and these tests give it none")
     for host in (IPV4, IPV6):
         with Client(server.port, host) as client:
             port = client.socket.getsockname()[1]

@@ -28,7 +28,7 @@ def test_routes_are_forgotten(start_server: Callable[..., NameServer], names: Na
 
 
 def test_pairs_and_settings_are_kept(start_server: Callable[..., NameServer], names: Names) -> None:
-    """B250: also when the process was killed; the port that was taken has become a setting."""
+    """B250: also after a kill. The port that the system chose has become a setting."""
     server = start_server({"customKey": "from the file"})
     with server.connect() as client:
         put_kv(client, names.cluster, "ключ", 'a "value"')

@@ -50,7 +50,7 @@ def patient(start_server: Start) -> Iterator[NameServer]:
 
 
 def test_going_away(start_server: Start) -> None:
-    """B080, B081: peers of 5.3.2 and later are sent away, older ones are served, until the time is over."""
+    """B080, B081: until the time is over, peers of 5.3.2 and later get GO_AWAY and older ones are served."""
     server = start_server(GRACEFULLY)
     began = time.monotonic()
     with leaving(server) as client:
@@ -65,7 +65,7 @@ def test_going_away(start_server: Start) -> None:
 
 
 def test_what_is_sent_away_is_not_executed(patient: NameServer, names: Names) -> None:
-    """B080, B081: whatever its code, in either encoding; a oneway request gets no answer."""
+    """B080, B081: for every code and both encodings. A oneway request gets no answer."""
     fields = {"namespace": names.cluster, "key": "k", "value": "new"}
     with leaving(patient) as client:
         assert client.request(codes.PUT_KV_CONFIG, fields, binary=True).code == GO_AWAY
@@ -79,7 +79,7 @@ def test_what_is_sent_away_is_not_executed(patient: NameServer, names: Names) ->
 
 
 def test_a_new_connection_is_sent_away_too(patient: NameServer, names: Names) -> None:
-    """B080, B081: it is still accepted."""
+    """B080, B081: new connections are still accepted."""
     with leaving(patient), patient.connect() as new:
         assert ask(new, 476).code == GO_AWAY
         assert ask(new, 475).code == codes.QUERY_NOT_FOUND
@@ -87,7 +87,7 @@ def test_a_new_connection_is_sent_away_too(patient: NameServer, names: Names) ->
 
 
 def test_the_switch_counts_as_it_is_at_the_signal(start_server: Start) -> None:
-    """B080: 318 may have changed it."""
+    """B080: request 318 may have changed the time."""
     server = start_server({"shutdownWaitTimeSeconds": 60})
     with server.connect() as client:
         switch(client, "enableShutdownGracefully", "true")
@@ -97,7 +97,7 @@ def test_the_switch_counts_as_it_is_at_the_signal(start_server: Start) -> None:
 
 
 def test_a_second_signal_ends_the_waiting(patient: NameServer) -> None:
-    """B080: an operator need not wait; a JVM does not listen to a second signal."""
+    """B080: a second signal ends the wait. A JVM ignores a second signal."""
     if patient.kind == "java":
         pytest.skip("the JVM runs its shutdown hooks to their end whatever signals come")
     with leaving(patient) as client:
@@ -107,7 +107,7 @@ def test_a_second_signal_ends_the_waiting(patient: NameServer) -> None:
 
 
 def test_no_waiting_by_default(start_server: Start, names: Names) -> None:
-    """B080: no peer gets GO_AWAY; the connections close."""
+    """B080: no peer gets GO_AWAY. The connections close."""
     server = start_server()
     with server.connect() as client:
         put_kv(client, names.cluster, "k", "v")

@@ -45,7 +45,7 @@ def test_broker_goes_with_its_connection(
 
 
 def test_master_that_goes_takes_the_write_bit(server: NameServer, client: Client, names: Names) -> None:
-    """B187: as with 104, an acting group loses the write bit and keeps its slave."""
+    """B187: as with 104, a group with an acting master loses the write bit and keeps its slave."""
     with server.connect() as connection:
         registered(connection, names, enableActingMaster="true")
         registered(client, names, host=2, broker_id=1, enableActingMaster="true")
@@ -54,7 +54,7 @@ def test_master_that_goes_takes_the_write_bit(server: NameServer, client: Client
 
 
 def test_close_after_unregistration_does_nothing(server: NameServer, client: Client, names: Names) -> None:
-    """B187: the broker may be registered again by then, on another connection."""
+    """B187: by then the broker may have registered again on another connection."""
     with server.connect() as connection:
         registered(connection, names)
         assert unregister(connection, names).code == 0
@@ -81,7 +81,7 @@ def test_only_one_of_several_brokers_goes_at_once(server: NameServer, client: Cl
 
 
 def test_connection_of_the_last_registration_counts(server: NameServer, client: Client, names: Names) -> None:
-    """B189: old socket closes after re-registration on a new one: no effect; the new one's close has one."""
+    """B189: the old socket closes after re-registration on a new one: no effect. The new one's close has an effect."""
     new = server.connect()
     with server.connect() as old:
         registered(old, names)

@@ -91,7 +91,7 @@ def test_query_with_a_bad_body_fails(client: Client, names: Names, body: bytes) 
 
 
 def test_query_repeated_answers_the_same(client: Client, names: Names) -> None:
-    """B173: 322 repeated: nothing of the tables changes by it."""
+    """B173: 322 repeated: the tables do not change."""
     registered(client, names, version=STORED)
     before = group(client, names.broker)
     for _ in range(5):

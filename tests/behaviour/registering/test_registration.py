@@ -39,7 +39,7 @@ def test_single_topic_of_an_unknown_broker_is_refused(client: Client, names: Nam
 
 
 def test_single_topic_of_an_unknown_id_of_a_known_group_is_refused(client: Client, names: Names) -> None:
-    """B110: the id counts, not the group."""
+    """B110: the id must be registered, not only the group."""
     registered(client, names)
     answer = register(client, names, ["T"], host=2, broker_id=1)
     assert (answer.code, answer.remark, answer.ext) == (1, "register broker failed", {})
@@ -80,7 +80,7 @@ def test_crc_that_is_right_or_no_statement_is_accepted(
 
 
 def body_whose_crc_has_the_sign_bit(names: Names) -> bytes:
-    """Java keeps 31 bits of the CRC, so only such a body shows whether the server does."""
+    """A body whose CRC has the highest bit set. Java keeps 31 bits; other bodies do not show a difference."""
     bodies = (register_body(configs(names, TWO_TOPICS), data_version(counter)) for counter in itertools.count())
     return next(body for body in bodies if zlib.crc32(body) >> 31)
 
@@ -140,7 +140,7 @@ def test_oneway_registration_is_done_and_not_answered(client: Client, names: Nam
 def test_heartbeat_timeout_that_says_nothing_is_long(start_server: Callable[..., NameServer]) -> None:
     """B166: heartbeatTimeoutMillis absent or bad. A scan that expires a short one leaves them alone.
 
-    That the default is 120000 to the millisecond needs a fake clock; this shows it on the wire.
+    tests/timed checks the default of 120000 to the millisecond with a fake clock. This checks it on the wire.
     """
     server = start_server({"scanNotActiveBrokerInterval": 200})
     timeouts = {"1": Names(), None: Names(), "abc": Names(), "": Names()}

@@ -1,4 +1,4 @@
-"""A broker that registers again: the DataVersion decides what changes, and missing parts are restored."""
+"""A broker that registers again: the DataVersion decides which topics change, and missing ones are restored."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_new_version_restores_the_permission(client: Client, names: Names, versi
 
 
 def test_changed_content_with_the_same_version_is_not_applied(client: Client, names: Names) -> None:
-    """B147: equal DataVersion adds only missing pieces, whatever the body says about the others."""
+    """B147: with an equal DataVersion only missing topics are added, whatever the body has for the others."""
     registered(client, names)
     registered(client, names, [topic_config(names.topic("T"), read=1), "U", "V"])
     assert queue(client, names.topic("T"))["readQueueNums"] == 8
@@ -76,7 +76,7 @@ def test_changed_content_with_the_same_version_is_not_applied(client: Client, na
 
 
 def test_changed_content_with_a_new_version_is_applied(client: Client, names: Names) -> None:
-    """B148: numbers, permission and flag are those of the last body; a topic it lacks stays."""
+    """B148: queue numbers, permission and flag are those of the last body. A topic that it lacks stays."""
     registered(client, names, ["T", "U", "V"])
     changed = topic_config(names.topic("T"), read=1, write=2, perm=4, flag=3)
     registered(client, names, [changed, "U"], version=data_version(2))
@@ -142,7 +142,7 @@ def test_filter_list_is_set_removed_or_kept(client: Client, names: Names) -> Non
 
 
 def test_same_registration_over_and_over_changes_nothing(client: Client, names: Names) -> None:
-    """B147: what every broker sends every 30 s."""
+    """B147: an unchanged registration, as every broker sends it every 30 s."""
     first = registered(client, names)
     before = route(client, names.topic("T"))
     for _ in range(3):

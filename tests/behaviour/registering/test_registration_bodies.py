@@ -1,4 +1,4 @@
-"""REGISTER_BROKER bodies in plain JSON: which peer sends which, defaults, nulls and garbage."""
+"""REGISTER_BROKER bodies in plain JSON: their form by version, defaults, nulls and garbage."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_deflated_body_marked_plain(
 ) -> None:
     """B130: what a 5.x broker with compressedRegister=true sends.
 
-    Java answers that it cannot decode it, so that such a broker never registers; rocketns sees that it is deflated.
+    Java answers that it cannot decode it, so such a broker never registers. rocketns detects the deflated body.
     """
     body = compressed_body(configs(names, TWO_TOPICS))
     answer = register_with(client, names, body, peer_version=version)
@@ -102,7 +102,7 @@ def test_an_older_broker_says_what_it_sends(client: Client, names: Names) -> Non
 
 
 def test_no_body_means_no_topics_version_zero_and_no_filters(client: Client, names: Names) -> None:
-    """B131: no body: topics of before stay, filters are cleared, DataVersion 0/0/0."""
+    """B131: no body: earlier topics stay, filters are cleared, DataVersion 0/0/0."""
     registered(client, names, filters=FILTERS)
     assert register_with(client, names, b"", bodyCrc32=0).code == 0
     assert perms(client, names.topic("T")) == {names.broker: 6}
@@ -156,7 +156,7 @@ def test_topic_with_only_a_name_has_defaults(client: Client, names: Names) -> No
 
 
 def test_numbers_may_be_quoted(client: Client, names: Names) -> None:
-    """B136: TopicConfig numbers as strings, and what a topic's every number shows as."""
+    """B136: TopicConfig numbers as strings, and where each number appears in the route."""
     quoted = {
         "topicName": names.topic("U"),
         "readQueueNums": "3",

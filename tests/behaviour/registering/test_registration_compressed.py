@@ -60,14 +60,14 @@ def test_old_peer_does_not_send_the_mapping_count(client: Client, names: Names) 
 
 
 def test_old_peers_mappings_are_not_read(client: Client, names: Names) -> None:
-    """B128: version 400: bytes after the filter list do not matter."""
+    """B128: version 400: bytes after the filter list are ignored."""
     body = compressed_body(configs(names, TWO_TOPICS), mapping=[{"topic": names.topic("T"), "bname": "b"}])
     assert register_compressed(client, names, body, peer_version=V4_9_4_SNAPSHOT).code == 0
     assert "topicQueueMappingByBroker" not in route(client, names.topic("T"))
 
 
 def test_no_body_is_no_stream(client: Client, names: Names) -> None:
-    """B131: no body, marked compressed: as unmarked."""
+    """B131: no body, marked compressed: the same as unmarked."""
     assert register_compressed(client, names, b"").code == 0
     assert query_version(client, names, data_version(0, 0)).ext == {"changed": "false"}
 
@@ -106,7 +106,7 @@ def test_sixth_token_does_not_matter(client: Client, names: Names, attributes: s
 
 
 def test_unparsable_filter_list_is_read_as_empty(client: Client, names: Names) -> None:
-    """B126: the registration is accepted all the same."""
+    """B126: the registration is still accepted."""
     lines = [f"{names.topic(t)} 1 1 6 SINGLE_TAG".encode() for t in TWO_TOPICS]
     register_compressed(client, names, from_blocks(*lines, filters=b'["10.9.9.9:1"]'))
     assert filter_servers(client, names.topic("T")) == {names.addr(): FILTERS}

@@ -30,7 +30,7 @@ def test_holder_with_higher_state_version_stays(client: Client, names: Names) ->
 
 
 def test_rejected_newcomer_loses_the_id_it_had(client: Client, names: Names) -> None:
-    """B155: its address was live under another id: that is gone too."""
+    """B155: its address was live under another id, which is removed too."""
     registered(client, names, version=data_version(1, state=2))
     registered(client, names, host=2, broker_id=1, version=data_version(1, state=1))
     assert query_version(client, names, data_version(1, state=1), host=2).ext == {"changed": "false"}
@@ -66,7 +66,7 @@ def test_replaced_address_still_has_its_data_version(client: Client, names: Name
 
 
 def test_group_under_a_second_cluster_is_in_both(client: Client, names: Names) -> None:
-    """B158: both sets list it, the entry keeps the first cluster."""
+    """B158: the sets of both clusters list it, and its group keeps the first cluster."""
     second = names.cluster + "-2"
     registered(client, names)
     registered(client, names, clusterName=second)
@@ -111,7 +111,7 @@ def test_registration_without_address(
 def test_registration_without_address_does_not_bar_the_name(
     start_server: Callable[..., NameServer], names: Names
 ) -> None:
-    """B144: a broker of the same name and cluster still registers, and goes when it unregisters."""
+    """B144: a broker of the same name and cluster can still register, and unregister."""
     with start_server().connect() as client:
         register(client, names, brokerAddr=None)
         registered(client, names)
@@ -126,8 +126,8 @@ def test_registration_without_address_harms_no_other(
 ) -> None:
     """B144: brokers of its cluster go when their connections close.
 
-    In Java those stay that follow the group with the null address in hash order (of one letter: the order of letters);
-    in rocketns there is no such group.
+    In Java, brokers whose names follow the group with the null address in hash order stay (for names of one letter that
+    is the order of letters). In rocketns there is no such group.
     """
     server = start_server()
     others = {"A": Names(), "Z": Names()}

@@ -26,7 +26,7 @@ def body(stamp: int, counter: int) -> bytes:
 def test_registrations_that_differ_in_their_time_alone_are_counted_as_repeated(
     server_class: type[NameServer], names: Names, tmp_path: Path
 ) -> None:
-    """B147: a 5.x broker writes the current time into each."""
+    """B147: a 5.x broker writes the current time into each registration."""
     if server_class.kind == "java":
         pytest.skip("the Java server does not count registrations")
     server = server_class(tmp_path)

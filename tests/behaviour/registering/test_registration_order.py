@@ -18,7 +18,7 @@ def put(client: Client) -> None:
 
 
 def test_answer_carries_the_order_configuration(start_server: Callable[..., NameServer], names: Names) -> None:
-    """B117, B116, B118: namespace absent: no body; there: its table; emptied: an empty table."""
+    """B117, B116, B118: without the namespace no body; with it, its table; when emptied, an empty table."""
     with start_server().connect() as client:
         assert registered(client, names).body is None
         put(client)
@@ -28,7 +28,7 @@ def test_answer_carries_the_order_configuration(start_server: Callable[..., Name
 
 
 def test_refused_registration_does_not_carry_it(start_server: Callable[..., NameServer], names: Names) -> None:
-    """B116: only a success does."""
+    """B116: only a successful registration is answered with the ordered topics."""
     with start_server().connect() as client:
         put(client)
         answer = register(client, names, ["T"])

@@ -20,7 +20,7 @@ def test_slave_learns_its_live_master(client: Client, names: Names) -> None:
 
 
 def test_master_learns_nothing(client: Client, names: Names) -> None:
-    """B113: only a slave is told."""
+    """B113: only a slave gets the master's address."""
     registered(client, names, host=2, broker_id=1)
     assert registered(client, names).ext == {}
 
@@ -45,7 +45,7 @@ def test_slave_in_another_cluster_than_its_master(client: Client, names: Names) 
 
 
 def test_negative_id_is_below_the_master(client: Client, names: Names) -> None:
-    """B145: accepted; counts as below 0: it is the group's minimum, so its topics are taken."""
+    """B145: accepted. It is the group's lowest id, so its topics are registered."""
     registered(client, names, ["T", "U"])
     registered(client, names, ["V", "W"], host=2, broker_id=-1)
     assert addrs(client, names.broker) == {"0": names.addr(1), "-1": names.addr(2)}
@@ -54,7 +54,7 @@ def test_negative_id_is_below_the_master(client: Client, names: Names) -> None:
 
 @pytest.mark.parametrize("with_master", [True, False])
 def test_slave_of_an_old_version_never_registers_topics(client: Client, names: Names, with_master: bool) -> None:
-    """B149: no enableActingMaster: not even as the only member."""
+    """B149: without enableActingMaster its topics are not registered, not even as the only member."""
     if with_master:
         registered(client, names, ["T", "U"])
     registered(client, names, ["V", "W"], host=2, broker_id=1, enableActingMaster=None)
@@ -129,7 +129,7 @@ def test_zone_of_the_last_registration_counts_for_the_group(client: Client, name
 def test_acting_switch_of_the_last_registration_counts_for_the_group(
     client: Client, names: Names, last: str | None
 ) -> None:
-    """B157: enableActingMaster as the zone: whoever of the group registers last decides."""
+    """B157: enableActingMaster, like the zone: the last registration in the group decides."""
     registered(client, names, enableActingMaster="true")
     assert group(client, names.broker)["enableActingMaster"] is True
     registered(client, names, host=2, broker_id=1, enableActingMaster=last)

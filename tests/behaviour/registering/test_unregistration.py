@@ -59,7 +59,7 @@ def test_what_others_have_stays(client: Client, names: Names) -> None:
 
 
 def test_filter_servers_go_with_their_address(client: Client, names: Names) -> None:
-    """B179: they are not there when the broker comes back without a word about them."""
+    """B179: they stay removed when the broker comes back and does not mention them."""
     registered(client, names, filters=["10.9.9.9:1"])
     assert unregister(client, names).code == 0
     eventually(lambda: route(client, names.topic("T")) is None)
@@ -82,7 +82,7 @@ def test_wrong_cluster_leaves_the_name_in_its_set(client: Client, names: Names) 
     eventually(lambda: route(client, names.topic("T")) is None)
     assert group(client, names.broker) is None
     assert members(client, names.cluster) == [names.broker]
-    # The live entry was looked for in the wrong cluster.
+    # The live entry was searched in the wrong cluster.
     assert query_version(client, names, data_version()).ext == {"changed": "false"}
 
 
@@ -113,8 +113,8 @@ def test_full_queue_is_refused_without_remark(
 ) -> None:
     """B184: 104 queue full: code 1 without remark.
 
-    How many Java's worker takes away meanwhile is a race, so there only the form of a refusal is looked at.
-    rocketns reads one segment before its worker has a turn.
+    How many requests Java's worker removes meanwhile is a race, so of Java only the form of a refusal is checked.
+    rocketns reads one whole segment before its worker runs.
     """
     number = 64
     requests = [frame(json_header(codes.UNREGISTER_BROKER, unregister_ext(names), opaque=i)) for i in range(number)]
@@ -157,10 +157,10 @@ def test_write_bit_stays_in_a_group_that_does_not_act(client: Client, names: Nam
 
 
 def test_bad_request_in_a_batch(start_server: Callable[..., NameServer], server_class: type[NameServer]) -> None:
-    """B182: one without id among many good ones.
+    """B182: one request without id among many good ones.
 
     In Java its exception drops the rest of its batch and the batch's clean-up of topics, so topics without a broker
-    stay listed for ever. rocketns drops the bad request alone.
+    stay listed for ever. rocketns drops only the bad request.
     """
     good = [Names() for _ in range(20)]
     bad = json_header(codes.UNREGISTER_BROKER, {})

@@ -1,1 +1,1 @@
-"""What clients and tools read and change: routes, topics, permissions, clusters."""
+"""Requests of clients and tools: routes, topics, permissions, clusters."""

@@ -1,4 +1,4 @@
-"""GET_BROKER_CLUSTER_INFO and GET_BROKER_MEMBER_GROUP: the tables without changes."""
+"""GET_BROKER_CLUSTER_INFO and GET_BROKER_MEMBER_GROUP: the tables as they are."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_cluster_lists_all_its_brokers(client: Client, names: Names) -> None:
 
 
 def members_of(client: Client, version: int = 513, **ext: str) -> bytes | None:
-    """The body of 901; code, remark and extFields are the same whatever it holds."""
+    """The body of 901. Code, remark and extFields are always the same."""
     answer = client.request(codes.GET_BROKER_MEMBER_GROUP, ext or None, version=version)
     assert (answer.code, answer.remark, answer.ext) == (0, REMARK, None)
     return answer.body

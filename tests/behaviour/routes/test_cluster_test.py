@@ -18,7 +18,7 @@ from tests.behaviour.views import ask_route, loads, route
 Start = Callable[..., NameServer]
 TEST_MODE: dict[str, object] = {"clusterTest": "true"}
 SEE = "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
-# What other requests do elsewhere: register, store, list, set, and nothing at all.
+# Requests that register, store, list or set something in other modes, and one of an unknown code.
 CODES = [
     codes.REGISTER_BROKER,
     codes.PUT_KV_CONFIG,
@@ -62,7 +62,7 @@ def assert_not_found(answer: Any, topic: str | None) -> None:
 @pytest.mark.parametrize("code", [codes.GET_ROUTEINFO_BY_TOPIC, *CODES])
 @both_encodings
 def test_every_code_is_a_lookup(client: Client, broker: Client, names: Names, code: int, binary: bool) -> None:
-    """B248: known or not."""
+    """B248: for known and unknown topics."""
     registered(broker, names)
     answer = client.request(code, {"topic": names.topic()}, binary=binary)
     assert (answer.code, answer.remark, answer.ext) == (codes.SUCCESS, None, None)
@@ -71,7 +71,7 @@ def test_every_code_is_a_lookup(client: Client, broker: Client, names: Names, co
 
 @pytest.mark.parametrize("code", [codes.GET_ROUTEINFO_BY_TOPIC, *CODES])
 def test_an_unknown_topic(client: Client, names: Names, code: int) -> None:
-    """B248: it is answered as in any mode, for every code; so is a request without a topic."""
+    """B248: every code is answered as not found, and so is a request without a topic."""
     assert_not_found(client.request(code, {"topic": names.topic()}), names.topic())
     assert_not_found(client.request(code), None)
 
@@ -85,7 +85,7 @@ def test_registrations_have_no_effect(client: Client, names: Names) -> None:
 @pytest.mark.parametrize("version", [0, 400, 401, 513])
 @pytest.mark.parametrize("standard", ["true", "false"])
 def test_the_body_has_unquoted_keys(client: Client, broker: Client, names: Names, version: int, standard: str) -> None:
-    """B248: for every client, whatever it can read."""
+    """B248: for every client, also those that read the standard dialect."""
     registered(broker, names)
     registered(broker, names, host=2, broker_id=1)
     body = route_body(client, names.topic(), version=version, acceptStandardJsonOnly=standard)
@@ -115,7 +115,7 @@ def test_zones(client: Client, broker: Client, names: Names) -> None:
 
 
 def test_lookups_at_the_same_time(client: Client, broker: Client, names: Names) -> None:
-    """B248: each gets its own answer."""
+    """B248: each client gets its own answer."""
     topics = [f"T{number}" for number in range(20)]
     registered(broker, names, topics)
     asked = {client.post(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": names.topic(topic)}): topic for topic in topics}
@@ -125,7 +125,7 @@ def test_lookups_at_the_same_time(client: Client, broker: Client, names: Names) 
 
 
 def test_no_product_environment(start_server: Start, names: Names) -> None:
-    """B248: nothing is found."""
+    """B248: every topic is answered as not found."""
     server = start_server(TEST_MODE, options=["-Drocketmq.namesrv.addr="])
     with server.connect() as client:
         client.socket.settimeout(60)
@@ -144,10 +144,10 @@ def test_who_names_the_product(start_server: Start, product: NameServer, names: 
 
 
 def test_a_name_server_of_the_product_that_is_not_there(start_server: Start, product: NameServer, names: Names) -> None:
-    """B248: the next one is asked."""
+    """B248: the next address is asked."""
     server = start_server(TEST_MODE, options=[f"-Drocketmq.namesrv.addr=127.0.0.1:1;127.0.0.1:{product.port}"])
     if server.kind == "java":
-        pytest.skip("Java's client tries one of the addresses by chance and finds nothing where it is not there")
+        pytest.skip("Java's client tries one address at random and finds nothing if no server listens there")
     with server.connect() as client, product.connect() as broker:
         registered(broker, names)
         assert route(client, names.topic()) is not None

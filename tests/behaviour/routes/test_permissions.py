@@ -40,7 +40,7 @@ def shown(client: Client, names: Names) -> list[int]:
 
 
 def test_wipe_clears_the_write_bit(client: Client, names: Names) -> None:
-    """B219: 205: the count is of topics touched, changed or not, so it is the same again."""
+    """B219: 205: the count includes unchanged topics, so a second request has the same count."""
     register_every_perm(client, names)
     for _ in range(2):
         assert wipe(client, names.broker) == str(len(EVERY_PERM))

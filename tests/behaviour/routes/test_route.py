@@ -24,7 +24,7 @@ ORDER = {"namespace": "ORDER_TOPIC_CONFIG"}
 
 
 def body_with(names: Names, addresses: str) -> bytes:
-    """The route of a topic of one broker with two addresses, whose map is written as given."""
+    """The route of a topic of one broker with two addresses. ``addresses`` is the map as written."""
     return (
         f'{{"brokerDatas":[{{"brokerAddrs":{addresses},"brokerName":"{names.broker}","cluster":"{names.cluster}",'
         '"enableActingMaster":true,"zoneName":"z1"}],"filterServerTable":{},'
@@ -119,7 +119,7 @@ def test_only_addresses_that_have_filter_servers_are_listed(client: Client, name
 
 
 def test_several_brokers_are_listed_once_each(client: Client, names: Names) -> None:
-    """B201: one brokerData and one queueData for each."""
+    """B201: each broker has one brokerData and one queueData."""
     others = [f"{names.broker}-{letter}" for letter in "ca"]
     for host, broker in enumerate([names.broker, *others], 1):
         registered(client, names, host=host, brokerName=broker)

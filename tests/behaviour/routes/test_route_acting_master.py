@@ -1,4 +1,4 @@
-"""Routes of groups without master: the smallest slave is shown as master if that is switched on."""
+"""Routes of groups without master: with the switch on, the slave with the lowest id is shown as master."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_smallest_slave_is_shown_as_master(client: Client, names: Names) -> None
 
 
 def test_rewritten_body_for_both_dialects(client: Client, names: Names) -> None:
-    """B207: the map has the new id in its place, whatever the dialect."""
+    """B207: in both dialects the map has the new id in its sorted place."""
     registered(client, names, host=2, broker_id=1, **ACTING)
     registered(client, names, host=3, broker_id=2, **ACTING)
     quoted = f'"brokerAddrs":{{"0":"{names.addr(2)}","2":"{names.addr(3)}"}}'.encode()
@@ -52,7 +52,7 @@ def test_rewritten_body_for_both_dialects(client: Client, names: Names) -> None:
 
 
 def test_slave_is_shown_as_master_once_its_master_is_gone(client: Client, names: Names) -> None:
-    """B207: the master's going clears the write bit, and that is what the rewriting asks for."""
+    """B207: the master's leaving clears the write bit, which is the condition for showing an acting master."""
     registered(client, names, **ACTING)
     registered(client, names, host=2, broker_id=1, **ACTING)
     both = {names.broker: {"0": names.addr(1), "1": names.addr(2)}}
@@ -80,7 +80,7 @@ def test_group_that_does_not_act_is_not_rewritten(client: Client, names: Names) 
 
 
 def test_each_group_of_a_route_is_looked_at_alone(client: Client, names: Names) -> None:
-    """B207: beside a group with master."""
+    """B207: a group with a master beside it is not changed."""
     other = names.broker + "-b"
     registered(client, names, host=2, broker_id=1, **ACTING)
     registered(client, names, host=3, brokerName=other, **ACTING)
@@ -92,7 +92,7 @@ def test_each_group_of_a_route_is_looked_at_alone(client: Client, names: Names) 
 
 
 def test_switched_off_shows_real_ids(client: Client, names: Names) -> None:
-    """B209: supportActingMaster=false; the switch is asked for with every request."""
+    """B209: supportActingMaster=false. The switch is read at every request."""
     registered(client, names, host=2, broker_id=1, **ACTING)
     try:
         assert client.request(codes.UPDATE_NAMESRV_CONFIG, None, b"supportActingMaster=false\n").code == 0

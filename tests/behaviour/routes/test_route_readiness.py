@@ -30,7 +30,7 @@ def test_routes_are_refused_and_all_else_served(start_server: Callable[..., Name
 
 
 def test_routes_are_served_after_the_waiting_time(start_server: Callable[..., NameServer], names: Names) -> None:
-    """B206: 105 after waiting time; the time is asked for with every request, so lowering it ends the waiting."""
+    """B206: 105 after the waiting time. The time is read at every request, so lowering it ends the wait."""
     with start_server(LONG).connect() as client:
         registered(client, names)
         assert ask_route(client, names.topic("T")).code == 1
@@ -40,7 +40,7 @@ def test_routes_are_served_after_the_waiting_time(start_server: Callable[..., Na
 
 
 def test_switch_is_asked_for_with_every_request(start_server: Callable[..., NameServer], names: Names) -> None:
-    """B205: the switch itself can be turned while the server runs."""
+    """B205: the switch can be changed while the server runs."""
     with start_server({"waitSecondsForService": "3600"}).connect() as client:
         registered(client, names)
         assert route(client, names.topic("T"))

@@ -33,7 +33,7 @@ def both(*brokers: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("zone", ["Z1", "z1"])
 @pytest.mark.parametrize("mode", ["true", "TRUE"])
 def test_other_zones_are_removed(client: Client, names: Names, topic: str, zone: str, mode: str) -> None:
-    """B211: zone matches (any case): brokers, queues and filter servers of other zones go."""
+    """B211: zone matches (any case): brokers, queues and filter servers of other zones are left out."""
     assert in_zone(client, topic, zone, mode) == both(names.broker)
     data = route(client, topic, __ZONE_MODE=mode, __ZONE_NAME=zone)
     assert data["filterServerTable"] == {names.addr(1): ["10.9.9.9:1"]}
@@ -41,7 +41,7 @@ def test_other_zones_are_removed(client: Client, names: Names, topic: str, zone:
 
 
 def test_filtered_body_has_unquoted_keys(client: Client, names: Names, topic: str) -> None:
-    """B211: default mode even for a new client, and byte for byte what is left."""
+    """B211: default mode even for a new client. The rest is checked byte for byte."""
     answer = ask_route(client, topic, __ZONE_MODE="true", __ZONE_NAME="Z1")
     assert (
         answer.body
@@ -68,7 +68,7 @@ def test_broker_without_zone_does_not_match(client: Client, names: Names) -> Non
 
 
 def test_group_without_master_is_kept(client: Client, names: Names, topic: str) -> None:
-    """B213: group without master is kept, whatever its zone."""
+    """B213: a group without a master is kept in every zone."""
     orphan = names.broker + "-c"
     registered(client, names, host=4, broker_id=1, brokerName=orphan, __ZONE_NAME="z3")
     assert in_zone(client, topic, "z2") == both(names.broker + "-b", orphan)
@@ -110,5 +110,5 @@ def test_standard_json_does_not_matter(client: Client, topic: str, version: int)
 
 
 def test_unknown_topic_is_not_found_in_any_zone(client: Client) -> None:
-    """B212: the filter has nothing to do with an answer that is no route."""
+    """B212: the filter does not change an answer without a route."""
     assert ask_route(client, "nope", __ZONE_MODE="true", __ZONE_NAME="z1").code == 17

@@ -39,7 +39,7 @@ def test_mapping_is_shown_in_the_route(client: Client, names: Names) -> None:
 
 
 def test_mapping_with_unquoted_numeric_keys_is_read(client: Client, names: Names) -> None:
-    """B162: fastjson of a real broker writes currIdMap so; the route's dialects quote or do not."""
+    """B162: a real broker's fastjson writes currIdMap with bare keys. The route quotes them or not, by dialect."""
     body = register_body(configs(names, TWO_TOPICS), mapping={names.topic("T"): mapping(names, names.topic("T"))})
     unquoted = body.replace(b'{"0":0,"1":1}', b"{0:0,1:1}")
     assert unquoted != body
@@ -49,7 +49,7 @@ def test_mapping_with_unquoted_numeric_keys_is_read(client: Client, names: Names
 
 
 def test_a_broker_with_50000_topics_may_have_static_ones(client: Client, names: Names) -> None:
-    """B162: each topic counts as some 20 JSON values, and there may be 500,000 in JSON that brokers do not write."""
+    """B162: each topic counts as some 20 JSON values. The limit of 500,000 is for JSON that brokers do not write."""
     topics = [*configs(names, TWO_TOPICS), *(topic_config(f"{names.topic('T')}-{n}") for n in range(50_000))]
     one = mapping(names, names.topic("T"))
     body = register_body(topics, mapping={names.topic("T"): one})
@@ -75,7 +75,7 @@ def test_new_version_without_mapping_keeps_it(client: Client, names: Names) -> N
 
 
 def test_mapping_is_under_its_own_broker_name(client: Client, names: Names) -> None:
-    """B162: the mapping's bname counts, not who registers it; two names stand side by side."""
+    """B162: the mapping's bname counts, not the broker that registers it. Two names are kept side by side."""
     topic, other = names.topic("T"), names.broker + "-x"
     registered(client, names, mapping={topic: mapping(names, topic)})
     registered(client, names, mapping={topic: mapping(names, topic, bname=other)}, version=data_version(2))

@@ -32,7 +32,7 @@ def closed(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFact
 
 
 def own(names: Names, topics: list[str]) -> list[str]:
-    """Those of a list that are this test's, by their short names."""
+    """The topics of a list that belong to this test, by their short names."""
     return sorted(t.removesuffix(f"-{names.number}") for t in topics if t.endswith(f"-{names.number}"))
 
 
@@ -87,7 +87,7 @@ def test_lists_can_be_switched_off(closed: Client, code: int) -> None:
 
 
 def test_the_two_switches_are_apart(start_server: Callable[..., NameServer]) -> None:
-    """B221, B231: each switches its own lists."""
+    """B221, B231: each property switches its own lists."""
     with start_server({"enableTopicList": "false"}).connect() as client:
         assert topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER) == []
         assert client.request(codes.UPDATE_NAMESRV_CONFIG, None, b"enableTopicList=true\n").code == 0

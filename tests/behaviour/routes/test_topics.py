@@ -51,7 +51,7 @@ def test_delete_without_cluster_is_everywhere(client: Client, names: Names, clus
 
 
 def test_delete_with_cluster_is_of_that_cluster(client: Client, names: Names) -> None:
-    """B223: 216 with cluster: only that cluster; the topic goes with its last part."""
+    """B223: 216 with cluster: only in that cluster. The topic is removed with its last broker."""
     other, second = register_in_two_clusters(client, names)
     delete(client, topic=names.topic("T"), clusterName=names.cluster)
     assert perms(client, names.topic("T")) == {other: 6}

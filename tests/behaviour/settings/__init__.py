@@ -1,1 +1,1 @@
-"""Properties and key-value pairs: read and changed by requests, kept in files, read at the start."""
+"""Properties and key-value pairs: requests read and change them, files keep them, a start reads them."""

@@ -55,7 +55,7 @@ BLACK_LIST = ["configBlackList", "configStorePath", "kvConfigPath", "rocketmqHom
 
 @pytest.fixture(scope="module")
 def changed_server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
-    """A server whose settings the tests of this module change; ``customKey`` is known from its file alone."""
+    """A server whose settings the tests of this module change. ``customKey`` is a key that only its file has."""
     started = server_class(tmp_path_factory.mktemp("changed"), {"customKey": "abc", "shutdownWaitTimeSeconds": "x"})
     yield started
     started.stop()
@@ -78,7 +78,7 @@ def test_all_properties_are_shown_sorted(server: NameServer, client: Client, bin
 
 
 def test_extra_keys_of_the_start_file_are_shown(start_server: Callable[..., NameServer]) -> None:
-    """B234: in the same order, unescaped, as UTF-8; file values that do not parse are passed over."""
+    """B234: in the same order, unescaped, as UTF-8. File values that do not parse are ignored."""
     extra = {"aCustom": "\\u00e9 1", "zCustom": "a\\tb", "scanNotActiveBrokerInterval": "soon"}
     with start_server(extra).connect() as client:
         shown = settings(client)
@@ -87,7 +87,7 @@ def test_extra_keys_of_the_start_file_are_shown(start_server: Callable[..., Name
 
 
 def test_a_known_key_is_applied_and_persisted(start_server: Callable[..., NameServer]) -> None:
-    """B235: the file becomes what 319 shows, the content before goes to .bak; each time anew."""
+    """B235: each change writes what 319 shows to the file, and the previous content to .bak."""
     server = start_server({"customKey": "abc"})
     copy = Path(f"{server.config_path}.bak")
     original = server.config_path.read_bytes()
@@ -103,7 +103,7 @@ def test_a_known_key_is_applied_and_persisted(start_server: Callable[..., NameSe
 
 
 def test_an_unknown_key_is_not_stored(changed_server: NameServer, connection: Client) -> None:
-    """B236: the others of the request are."""
+    """B236: the other properties of the request are applied."""
     answer = update_settings(connection, "nobodyKnows=1\nproductEnvName=b236\n")
     assert (answer.code, answer.remark, answer.ext, answer.body) == (codes.SUCCESS, None, None, None)
     assert "nobodyKnows" not in settings(connection)
@@ -124,7 +124,7 @@ def test_an_unknown_key_is_not_stored(changed_server: NameServer, connection: Cl
     ],
 )
 def test_a_bad_number_changes_nothing(connection: Client, name: str, value: str) -> None:
-    """B237: success all the same, and the rest of the request is applied."""
+    """B237: the answer is still a success, and the rest of the request is applied."""
     before = settings(connection)
     assert update_settings(connection, f"{name}={value}\ncustomKey=with {name}{value}\n").code == codes.SUCCESS
     assert settings(connection) == before | {"customKey": f"with {name}{value}"}
@@ -163,7 +163,7 @@ def test_a_black_listed_key_refuses_the_whole_request(
 
 
 def test_the_black_list_can_be_extended_but_not_emptied(start_server: Callable[..., NameServer]) -> None:
-    """B238: the property adds names to the four fixed ones."""
+    """B238: the property adds names to the four fixed names."""
     with start_server({"configBlackList": "listenPort;productEnvName"}).connect() as client:
         for key in ("listenPort", "productEnvName", *BLACK_LIST):
             assert update_settings(client, f"{key}=1").code == codes.NO_PERMISSION
@@ -172,7 +172,7 @@ def test_the_black_list_can_be_extended_but_not_emptied(start_server: Callable[.
 
 @pytest.mark.parametrize("text", ["productEnvName=\\u12", "productEnvName=good\nproductEnvName=\\u12zz\n"])
 def test_unparsable_text_is_an_error(connection: Client, text: str) -> None:
-    """B239: an escape that is cut short; nothing is applied."""
+    """B239: an incomplete escape. Nothing is applied."""
     before = settings(connection)
     answer = update_settings(connection, text)
     assert (answer.code, answer.remark) == (codes.SYSTEM_ERROR, "string2Properties error")
@@ -180,7 +180,7 @@ def test_unparsable_text_is_an_error(connection: Client, text: str) -> None:
 
 
 def test_without_a_body_nothing_is_written(start_server: Callable[..., NameServer]) -> None:
-    """B240: the file keeps its own order, and no .bak appears."""
+    """B240: the file keeps its order, and no .bak appears."""
     server = start_server()
     original = server.config_path.read_bytes()
     with server.connect() as client:

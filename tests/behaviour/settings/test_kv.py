@@ -52,7 +52,7 @@ def test_put_without_value_creates_only_the_namespace(client: Client, names: Nam
 
 
 def test_put_without_value_hides_the_value_before(client: Client, names: Names) -> None:
-    """B096: a missing value replaces one that was there."""
+    """B096: a missing value replaces an existing one."""
     put(client, namespace=names.cluster, key="k", value="v")
     assert put(client, namespace=names.cluster, key="k").code == 0
     assert get(client, namespace=names.cluster, key="k").code == codes.QUERY_NOT_FOUND

@@ -30,7 +30,7 @@ def get(client: Client) -> dict[str, str] | None:
 
 
 def test_file_is_compact_json_with_a_copy_of_the_content_before(start_server: StartServer, tmp_path: Path) -> None:
-    """B105: KV file format; missing parent folders are made; each change leaves a .bak of the previous content."""
+    """B105: KV file format. Missing parent folders are created. Each change keeps the previous content as .bak."""
     path = tmp_path / "not" / "yet" / "kv.json"
     copy = path.with_name("kv.json.bak")
     with start_server({"kvConfigPath": path}).connect() as client:
@@ -46,7 +46,7 @@ def test_file_is_compact_json_with_a_copy_of_the_content_before(start_server: St
 
 
 def test_delete_of_nothing_writes_the_file_too(start_server: StartServer, tmp_path: Path) -> None:
-    """B105: the file is written by every delete, even of an unknown namespace."""
+    """B105: every delete writes the file, even one of an unknown namespace."""
     path = tmp_path / "kv.json"
     with start_server({"kvConfigPath": path}).connect() as client:
         assert not path.exists()
@@ -86,7 +86,7 @@ def test_values_are_there_after_a_restart(start_server: StartServer) -> None:
 
 
 def test_unknown_keys_in_the_file_are_ignored(start_server: StartServer, tmp_path: Path) -> None:
-    """B108: a file with more keys than configTable is read."""
+    """B108: keys beside configTable are ignored."""
     path = tmp_path / "kv.json"
     path.write_bytes(b'{"extra": [1], "configTable": {"ns": {"k": "v"}}}')
     with start_server({"kvConfigPath": path}).connect() as client:

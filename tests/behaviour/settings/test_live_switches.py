@@ -1,4 +1,4 @@
-"""Settings changed by UPDATE_NAMESRV_CONFIG: which take effect at the next request, and which only after a restart."""
+"""Settings changed by UPDATE_NAMESRV_CONFIG: some take effect at the next request, others after a restart."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOPIC_LISTS = (
 
 @pytest.fixture(scope="module")
 def switched_server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
-    """A server whose settings the tests of this module change, and change back."""
+    """A server whose settings the tests of this module change and restore."""
     started = server_class(tmp_path_factory.mktemp("switched"))
     yield started
     started.stop()
@@ -39,7 +39,7 @@ def connection(switched_server: NameServer) -> Iterator[Client]:
 
 
 def results(client: Client, requests: tuple[int, ...]) -> set[tuple[int, str | None]]:
-    """Code and remark of each request, which names no cluster."""
+    """Code and remark of the answer to each request. The requests name no cluster."""
     return {(answer.code, answer.remark) for answer in (client.request(code) for code in requests)}
 
 
@@ -135,7 +135,7 @@ START_ONLY = {
     "useEpollNativeSelector": "true",
     "writeBufferHighWaterMark": "1",
 }
-# Only the operator may write these into the file, or this value of them; see docs/differences.md.
+# Only the operator may write these properties, or these values, into the file; see docs/differences.md.
 UNWRITTEN = {
     "bindAddress", "clusterTest", "enableControllerInNamesrv", "listenPort", "scanNotActiveBrokerInterval",
     "writeBufferHighWaterMark",
@@ -143,7 +143,7 @@ UNWRITTEN = {
 
 
 def test_start_only_properties_are_shown_without_effect(switched_server: NameServer, connection: Client) -> None:
-    """B243: no cluster-test mode, no narrow queue, no other address."""
+    """B243: the cluster-test mode, queue size and address do not change."""
     before = settings(connection)
     text = "".join(f"{key}={value}\n" for key, value in START_ONLY.items())
     assert update_settings(connection, text).code == codes.SUCCESS

@@ -1,4 +1,4 @@
-"""The sources of Java's system properties, and settings that prevent a start. None of it is in the rows:
+"""The sources of Java's system properties, and settings that prevent a start. The rows do not cover them:
 the JVM and RocketMQ's launcher script do it for Java, and the harness starts the JVM without the script.
 """
 
@@ -26,7 +26,7 @@ def _only_rocketns(server_class: type[NameServer]) -> None:
 
 
 def tls_mode(server: NameServer) -> str:
-    """What the server shows of its mode."""
+    """The TLS mode that the server shows."""
     plain, tls = is_served(server.connect), is_served(lambda: TlsClient(server.port))
     return {(True, False): "disabled", (True, True): "permissive", (False, True): "enforcing"}[plain, tls]
 
@@ -43,12 +43,12 @@ def tls_mode(server: NameServer) -> str:
 def test_sources(
     start_server: Start, env: dict[str, str], options: list[str], properties: dict[str, object], expected: str
 ) -> None:
-    """B066: a property of the JVM may be given in any of these ways."""
+    """B066: a JVM property may be given in each of these ways."""
     assert tls_mode(start_server(properties, env=env, options=options)) == expected
 
 
 def test_words_are_taken_as_the_shell_leaves_them(start_server: Start, tmp_path: Path) -> None:
-    """B069: the launcher's variables are split at blanks; quotes and backslashes stay, as in a password."""
+    """B069: the launcher's variables are split at blanks. Quotes and backslashes stay, for instance in a password."""
     identity = authority("tests").issue("one")
     password = "it's\"\\"
     given = tls_properties(Files.write(tmp_path, identity, password=password), keyPassword=password)
@@ -57,7 +57,7 @@ def test_words_are_taken_as_the_shell_leaves_them(start_server: Start, tmp_path:
 
 
 def test_all_of_tls_in_the_configuration_file(start_server: Start, tmp_path: Path) -> None:
-    """B069: rocketns reads tls.… properties there too, so that one file says everything."""
+    """B069: rocketns reads tls.… properties from this file too, so one file is enough."""
     identity = authority("tests").issue("one")
     server = start_server(tls_properties(Files.write(tmp_path, identity)) | {"tls.server.mode": "enforcing"})
     assert served_certificate(server) == identity.der
@@ -65,7 +65,7 @@ def test_all_of_tls_in_the_configuration_file(start_server: Start, tmp_path: Pat
 
 
 def test_a_controller_is_refused(start_server: Start) -> None:
-    """B249: a controller inside the name server would be another program; the sentence says which one to run."""
+    """B249: rocketns contains no controller. The message names the program to run."""
     with pytest.raises(ProcessFailed) as failed:
         start_server({"enableControllerInNamesrv": "true"})
     assert failed.value.status == 255

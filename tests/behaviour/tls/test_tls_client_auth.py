@@ -1,4 +1,4 @@
-"""tls.server.need.client.auth, and the clients that tls.server.authClient trusts."""
+"""tls.server.need.client.auth, and which clients are trusted with tls.server.authClient."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ours() -> Identity:
 
 @pytest.fixture(scope="module")
 def clients(ours: Identity, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Files | None]:
-    """A client's files, by the signer of its certificate; ``none`` has no certificate."""
+    """A client's files, by the signer of its certificate. ``none`` has no certificate."""
     folder = tmp_path_factory.mktemp("clients")
     return {
         "trusted": Files.write(folder / "trusted", ours.issue("client")),
@@ -50,7 +50,7 @@ def test_client_certificates(
     start_server: Start, tmp_path: Path, ours: Identity, clients: dict[str, Files | None],
     wanted: str, auth_client: str, expected: list[str],
 ) -> None:  # fmt: skip
-    """B075: not asked for, asked for, required, in any letter case; without authClient any one is trusted."""
+    """B075: none, optional or required, in any letter case. Without authClient every certificate is trusted."""
     trust = tmp_path / "trust.pem"
     trust.write_bytes(ours.certificate_pem())
     files = Files.write(tmp_path, ours.issue("server"))
@@ -60,5 +60,5 @@ def test_client_certificates(
 
 
 def test_client_certificates_in_test_mode(server: NameServer, clients: dict[str, Files | None]) -> None:
-    """B064: one may be shown, and must then be signed by one of the authorities that the system trusts."""
+    """B064: a certificate is optional. If shown, an authority that the system trusts must have signed it."""
     assert served(server, clients) == ["none"]

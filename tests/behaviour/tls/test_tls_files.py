@@ -22,14 +22,14 @@ def identity() -> Identity:
 
 
 def test_an_encrypted_key_of_system_properties(start_server: Start, tmp_path: Path, identity: Identity) -> None:
-    """B069: PKCS#8 with tls.server.keyPassword, none of it from a file of properties."""
+    """B069: PKCS#8 with tls.server.keyPassword, all given as system properties."""
     files = Files.write(tmp_path, identity, password="secret word")
     server = start_server(options=as_options(tls_properties(files, keyPassword="secret word")))
     assert served_certificate(server) == identity.der
 
 
 def test_the_tls_file_overrides_system_properties(start_server: Start, tmp_path: Path, identity: Identity) -> None:
-    """B069: where it has a property; the mode counts only as a system property."""
+    """B069: for the properties that the file has. The mode counts only as a system property."""
     other = authority("others").issue("two")
     system = tls_properties(Files.write(tmp_path / "system", other)) | {"tls.server.mode": "enforcing"}
     files = Files.write(tmp_path / "file", identity)
@@ -41,7 +41,7 @@ def test_the_tls_file_overrides_system_properties(start_server: Start, tmp_path:
 
 
 def test_the_tls_file_ends_test_mode(start_server: Start, tmp_path: Path, identity: Identity) -> None:
-    """B069: everything but the mode may stand in it."""
+    """B069: the file may have every property but the mode."""
     config = write_properties(tmp_path / "tls.properties", tls_properties(Files.write(tmp_path, identity)))
     server = start_server(options=[f"-Dtls.config.file={config}"])
     assert served_certificate(server) == identity.der
@@ -50,7 +50,7 @@ def test_the_tls_file_ends_test_mode(start_server: Start, tmp_path: Path, identi
 
 
 def test_a_missing_tls_file(start_server: Start, tmp_path: Path) -> None:
-    """B069: it counts as an empty file."""
+    """B069: a missing file counts as empty."""
     server = start_server(options=[f"-Dtls.config.file={tmp_path / 'none'}"])
     assert is_served(lambda: TlsClient(server.port))
 
@@ -76,7 +76,7 @@ def test_a_missing_file(start_server: Start, tmp_path: Path, identity: Identity,
 
 
 def test_a_key_that_is_none(start_server: Start, tmp_path: Path, identity: Identity) -> None:
-    """B074: as in Java the server does not start, which the row does not say; rocketns tells which file it is."""
+    """B074: as in Java the server does not start (the row does not mention this). rocketns names the file."""
     files = Files.write(tmp_path, identity)
     files.key.write_text("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
     with pytest.raises(ProcessFailed) as failed:

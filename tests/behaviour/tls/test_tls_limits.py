@@ -21,7 +21,7 @@ CBC128, ANY12 = "ECDHE-RSA-AES128-SHA256", "ECDHE-*"
 
 @dataclass
 class Case:
-    """System properties, and the cipher that clients of both versions then get (a pattern); None where refused."""
+    """System properties, and a pattern of the cipher that clients of both versions get. None: the client is refused."""
 
     options: list[str]
     tls12: str | None
@@ -53,7 +53,7 @@ def agreed(server: NameServer, version: ssl.TLSVersion) -> str | None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_protocols_and_ciphers(start_server: Start, case: Case) -> None:
-    """B064: Java's names; an unknown one, even among others, leaves no TLS; plain connections are served."""
+    """B064: Java's names. One unknown name disables TLS; plain connections are still served."""
     server = start_server(options=case.options)
     for version, expected in ((TLS12, case.tls12), (TLS13, case.tls13)):
         cipher = agreed(server, version)
@@ -63,7 +63,7 @@ def test_protocols_and_ciphers(start_server: Start, case: Case) -> None:
 
 
 def ends(client: Client) -> bool:
-    """Whether the server closes, whatever it sends before; TimeoutError if it does not."""
+    """True if the server closes, possibly after sending bytes; TimeoutError if it does not."""
     try:
         while client.socket.recv(1 << 16):
             pass
@@ -78,7 +78,7 @@ def ends(client: Client) -> bool:
     ids=["no version", "no hello", "too long a record"],
 )
 def test_garbage_instead_of_a_handshake(client: Client, garbage: bytes) -> None:
-    """B064: closes the connection, after an alert at most."""
+    """B064: closes the connection, possibly after an alert."""
     client.send(garbage)
     assert ends(client)
 

@@ -22,7 +22,7 @@ from tests.behaviour.views import group, route
 from tests.support.tlsclient import TlsClient, TlsPeer, answers, is_served, only
 
 REQUEST = frame(json_header(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "none"}))
-# More bytes than a connection must bring before the server looks at its first one.
+# More bytes than the server waits for before it looks at the first one.
 CLIENT_HELLO_START = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(32)
 ONEWAY = 2
 
@@ -71,13 +71,13 @@ def test_the_test_certificate(server: NameServer) -> None:
 
 
 def test_the_test_certificate_stays(server: NameServer) -> None:
-    """B064: it is made once and is the same for every connection."""
+    """B064: the certificate is made once and used for every connection."""
     with TlsClient(server.port) as one, TlsClient(server.port) as two:
         assert one.served_certificate == two.served_certificate
 
 
 def test_test_mode_serves_tls_1_2(server: NameServer) -> None:
-    """B064: for older clients."""
+    """B064: older clients are served with TLS 1.2."""
     with TlsClient(server.port, context=only(ssl.TLSVersion.TLSv1_2)) as client:
         assert answers(client)
 
@@ -91,7 +91,7 @@ def test_enforcing_closes_on_a_plain_frame(enforcing: NameServer) -> None:
 
 @both_encodings
 def test_enforcing_serves_tls(enforcing: NameServer, names: Names, binary: bool) -> None:
-    """B067: what is registered over one connection is seen over another."""
+    """B067: a broker registered over one kind of connection is visible over the other."""
     with TlsClient(enforcing.port) as broker, TlsClient(enforcing.port) as client:
         registered(broker, names)
         assert client.request(codes.GET_BROKER_CLUSTER_INFO, binary=binary).code == codes.SUCCESS
@@ -99,7 +99,7 @@ def test_enforcing_serves_tls(enforcing: NameServer, names: Names, binary: bool)
 
 
 def test_large_frames_over_tls(enforcing: NameServer, names: Names) -> None:
-    """B067: many TLS records a frame, both ways, and several requests at once."""
+    """B067: frames of many TLS records in both directions, and several requests at once."""
     with TlsClient(enforcing.port) as client:
         registered(client, names, [f"{'x' * 100}{number}" for number in range(1_000)])
         asked = [client.post(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER) for _ in range(5)]
@@ -133,7 +133,7 @@ def test_a_request_together_with_the_end_of_tls(enforcing: NameServer, names: Na
 
 
 def test_an_unknown_mode_is_permissive(start_server: Callable[..., NameServer]) -> None:
-    """B068: the text is compared as it is."""
+    """B068: the text is compared with case and without trimming."""
     server = start_server(options=["-Dtls.server.mode=ENFORCING"])
     with server.connect() as client:
         assert answers(client)

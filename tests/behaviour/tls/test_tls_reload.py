@@ -47,7 +47,7 @@ class Watched:
         return served_certificate(self.server) == identity.der
 
     def keeps_serving(self, identity: Identity) -> bool:
-        """Whether every new connection gets the identity for long enough to say that it stays so."""
+        """Whether new connections get this identity for longer than the interval between two checks."""
         deadline = time.monotonic() + UNSEEN_S
         while time.monotonic() < deadline:
             if not self.serves(identity):
@@ -67,7 +67,7 @@ def watched(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFac
 
 
 def test_certificate_then_key(watched: Watched) -> None:
-    """B070, B071, B073: the certificate alone changes nothing; with the key it is new for new connections."""
+    """B070, B071, B073: replacing only the certificate has no effect. With the key, new connections get both."""
     old, new = watched.identity, watched.renewed()
     with TlsClient(watched.server.port) as existing:
         watched.files.certificate.write_bytes(new.certificate_pem())
@@ -79,7 +79,7 @@ def test_certificate_then_key(watched: Watched) -> None:
 
 
 def test_files_deleted_and_written_again(watched: Watched) -> None:
-    """B071: what was last read is served meanwhile."""
+    """B071: meanwhile the last files that were read are used."""
     old, new = watched.identity, watched.renewed()
     watched.files.certificate.unlink()
     watched.files.key.unlink()
@@ -89,7 +89,7 @@ def test_files_deleted_and_written_again(watched: Watched) -> None:
 
 
 def test_trust_file(watched: Watched, tmp_path: Path) -> None:
-    """B072, B073: it counts at once for new connections, existing ones go on."""
+    """B072, B073: it takes effect at once for new connections. Existing connections stay open."""
     others = authority("others")
     ours = Files.write(tmp_path / "ours", watched.authority.issue("client"))
     theirs = Files.write(tmp_path / "theirs", others.issue("client"))
@@ -103,7 +103,7 @@ def test_trust_file(watched: Watched, tmp_path: Path) -> None:
 
 
 def test_a_reload_reads_the_tls_file_too(watched: Watched, tmp_path: Path) -> None:
-    """B072: which may name other files by then."""
+    """B072: the properties file may name other files by then."""
     new = watched.renewed()
     watched.name_files(Files.write(tmp_path, new))
     watched.trust.write_bytes(watched.trust.read_bytes() + authority("one more").certificate_pem())

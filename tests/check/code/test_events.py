@@ -23,7 +23,7 @@ CONSUMERS = (
 
 @pytest.mark.parametrize("name", CONSUMERS)
 def test_a_consumer_names_every_event(name: str) -> None:
-    """Also the events that it ignores, so that a reader sees that this was decided."""
+    """Ignored events are named too, so a reader sees that they are ignored on purpose."""
     text = Source(name, (ROOT / name).read_text("utf-8")).text
     missing = [event.__name__ for event in get_args(Event) if f"{event.__name__}(" not in text]
     assert not missing, f"{name}: add {missing} to its match, as handled or as ignored"

@@ -15,7 +15,7 @@ FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 FOLDER_MODULES_MAX = 12
 
-# Put together from halves, so that this file does not break its own rules.
+# Written in two halves, so that this file does not break its own rules.
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 # Folders of RocketMQ's images are no machine's.
 IN_IMAGES = r"(?!/(?:rocketmq|logs|namesrv)\b)"

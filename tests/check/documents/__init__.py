@@ -1,1 +1,1 @@
-"""What documents name is there: the map, links, recipes."""
+"""Everything that documents name exists: the map, links, recipes."""

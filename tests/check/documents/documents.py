@@ -1,4 +1,4 @@
-"""Links, anchors and file names in the documents, and whether they are there."""
+"""Links, anchors and file names in the documents, and whether they exist."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def documents(root: Path) -> list[Path]:
 
 
 def broken(root: Path) -> Iterator[str]:
-    """``file:line: what is not there`` for each link, anchor and path."""
+    """``file:line: what is missing`` for each link, anchor and path."""
     for document in documents(root):
         text = document.read_text("utf-8")
         where = document.relative_to(root).as_posix()

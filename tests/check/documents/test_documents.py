@@ -1,4 +1,4 @@
-"""Documents name what is there, and say the version nowhere."""
+"""Documents name only what exists, and none has the version number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No folder of rocketns, drawn by its imports, has a circle; and the drawings show what the sources say."""
+"""No folder of rocketns has a circle of imports, and the drawings have the imports of the sources."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class _With(ast.NodeTransformer):
 
 
 class _AsExpected:
-    """Whatever is expected of it."""
+    """A value that meets every expectation."""
 
     def _itself(self, *_: object) -> _AsExpected:
         return self
@@ -129,7 +129,7 @@ class _AsExpected:
 
 
 def _holds(expectation: ast.expr, value: object) -> bool:
-    """A comparison with something that only the test knows counts as one that fails."""
+    """A comparison with a value that only the test knows counts as failing."""
     code = compile(ast.fix_missing_locations(ast.Expression(expectation)), "an expectation", "eval")
     try:
         return bool(eval(code, {"__builtins__": BUILTINS, "as_expected": _AsExpected(), "value": value}))

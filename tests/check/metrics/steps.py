@@ -49,7 +49,7 @@ def not_on_the_page(names: Iterable[str], page: str) -> Iterator[str]:
 
 
 def not_asserted(names: Iterable[str], tests: Iterable[Source]) -> Iterator[str]:
-    """Metrics of whose value, or change, no test says anything."""
+    """Metrics whose value or change no test asserts."""
     proved = asserted(*tests)
     for name in names:
         if name not in proved:

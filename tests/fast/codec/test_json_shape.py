@@ -1,4 +1,4 @@
-"""Passes over JSON text: the count of values is an upper bound, and only numeric keys get quotes."""
+"""Scans of JSON text: the count of values is an upper bound, and only numeric keys get quotes."""
 
 from __future__ import annotations
 

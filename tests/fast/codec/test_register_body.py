@@ -190,7 +190,7 @@ def test_brackets_in_texts_of_static_topics_do_not_count() -> None:
 
 
 def test_static_topics_that_only_the_lenient_parser_takes_are_declined() -> None:
-    """It takes 64 KiB of a whole body; here it would see a part of one."""
+    """The parser reads whole bodies of up to 64 KiB; here it would see only a part of one."""
     assert fast(STATIC.replace('"Ü":{"bname"'.encode(), '/**/"Ü":{"bname"'.encode())) == DECLINED
 
 
@@ -325,7 +325,7 @@ def test_what_brokers_do_not_write_is_declined(member: str) -> None:
 
 
 def test_equal_queues_are_one_object() -> None:
-    """More kinds than the parser caches, and a second body: equal values are still one object."""
+    """More different values than the parser caches, and a second body: equal values are still one object."""
     many = [topic_config(f"T{n}", n % 50, n % 7, n % 8, n % 2) for n in range(1000)]
     one, other = fast(register_body(many)), fast(register_body(many[::-1]))
     assert isinstance(one, RegisterBrokerBody)
@@ -336,7 +336,7 @@ def test_equal_queues_are_one_object() -> None:
 
 @pytest.mark.parametrize("number", ["read", "write", "perm", "flag"])
 def test_queues_that_differ_in_one_number_are_not_one_object(number: str) -> None:
-    """Whatever the difference is: the parser's cache has few places, so some of them share one."""
+    """For every kind of difference. The parser's cache has few places, so some values share one."""
     for difference in range(1, 65):
         check(register_body([topic_config("T", **{number: 1}), topic_config("U", **{number: 1 + difference})]))
 

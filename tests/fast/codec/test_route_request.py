@@ -45,7 +45,7 @@ def test_lookups_of_real_clients_are_recognised(client: str, opaque: int) -> Non
 
 @pytest.mark.parametrize("client", [client for client in CLIENTS if client.endswith("JSON")])
 def test_the_next_look_up_of_a_client_is_recognised_by_its_likeness(client: str) -> None:
-    """If the opaque is before the topic, the frame is not compared with the last one."""
+    """If the opaque is before the topic, the frame is not compared with the previous frame."""
     learnt = look_up(client, "T", 1)
     is_learnt = learnt.index(b'"opaque"') > learnt.index(b'"topic"')
     for topic in TOPICS:

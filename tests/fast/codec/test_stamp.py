@@ -28,7 +28,7 @@ stamps = st.integers(10**12, 10**13 - 1).map(lambda ms: b"%d" % ms)
 
 
 def body(wrapper: str, before: str = "", after: str = "") -> bytes:
-    """A body with these members of the wrapper, and members of its own before and after that."""
+    """A body with these members in its wrapper, and other members before and after the wrapper."""
     return f'{{{before}"topicConfigSerializeWrapper":{{{wrapper}}}{after}}}'.encode()
 
 
@@ -137,7 +137,7 @@ def decoded(decode: Decoder, data: bytes) -> object:
 
 
 def decoders() -> list[Decoder]:
-    """Everything that reads a registration's body, compressed or not, of each generation."""
+    """Every reader of a registration's body: compressed and plain, of each generation."""
     whole = (decode_register_broker_body, decode_by_definition)
 
     def of(read: Callable[..., RegisterBrokerBody], compressed: bool, version: int) -> Decoder:
@@ -153,7 +153,7 @@ texts = [with_stamp(text, NOW) for text in (*LEFT_OUT.values(), *COUNTED.values(
 @given(mutated(st.sampled_from(texts)), st.data(), stamps)
 @example(BROKER_5_5_0, None, LATER)
 def test_bodies_with_one_fingerprint_are_decoded_alike(data: bytes, draw: st.DataObject | None, stamp: bytes) -> None:
-    """Any number as long as a time is replaced, wherever it is."""
+    """A number with as many digits as a time is replaced, at any position."""
     found = list(RUNS_OF_DIGITS.finditer(data))
     if not found:
         return

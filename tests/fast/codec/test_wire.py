@@ -63,7 +63,7 @@ def test_equals_the_twin_at_every_offset(buffer: bytes, frame_size_max: int) -> 
         assert wire.next_frame(buffer, start, frame_size_max) == expected, (buffer, start)
 
 
-@example(b"x", -(2**63))  # the difference of both is no number of 64 bits
+@example(b"x", -(2**63))  # their difference does not fit into 64 bits
 @given(buffers, st.one_of(st.integers(-(2**63), -1), st.integers(1, 2**62)))
 @settings(deadline=None)
 def test_refuses_a_start_outside_the_buffer(buffer: bytes, distance: int) -> None:

@@ -1,4 +1,4 @@
-"""Over the limit for unfinished frames the connection that holds the most is closed, whatever reactor has it."""
+"""Over the limit for unfinished frames the connection that holds the most is closed, on whichever reactor it is."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Crowd:
         eventually(lambda: reactors_of(self.server).incoming_bytes == self.total, every_s=0.001)
 
     def shrink(self, client: Client) -> None:
-        """Much of a frame, then its end and a little of another."""
+        """Most of a frame, then its end and the start of another frame."""
         whole = frame(json_header(9999), bytes(60_000))
         self.hold(client, 50_000, whole[:50_000])
         self.hold(client, 2_000 - 50_000, whole[50_000:] + UNFINISHED + bytes(2_000 - len(UNFINISHED)))
@@ -95,7 +95,7 @@ def test_the_largest_goes_each_time(server: LiveServer) -> None:
 
 
 def test_who_shrank_is_no_longer_the_largest(server: LiveServer) -> None:
-    """The largest of each reactor completes its frame; of many others the largest goes."""
+    """The largest connection of each reactor completes its frame. Of the others the largest is closed."""
     with ExitStack() as stack:
         crowd = Crowd(server, stack)
         small = [crowd.connect() for _ in range(4)]

@@ -1,4 +1,4 @@
-"""Control has as many bytes waiting as it may: who gets a frame to it all the same, and when the others go on."""
+"""Control's queue is full: which connections may still hand over a frame, and when the others continue."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rocketns.server.requests.inbox import WAITING_BYTES_MAX
 from tests.fast.reactor.test_moving import reactors_of
 from tests.soak.live import LiveServer
 
-FIRST_FRAME_BYTES_MAX = 256 * 1024  # turns.pyx: such a frame of a connection without another one at control
+FIRST_FRAME_BYTES_MAX = 256 * 1024  # turns.pyx: of a connection that has no other frame at control
 SMALL = frame(json_header(9999), bytes(200_000))
 LARGE = frame(json_header(9999), bytes(FIRST_FRAME_BYTES_MAX))
-CROWD = WAITING_BYTES_MAX // len(SMALL) + 8  # connections with a small frame each, more than may wait in all
+CROWD = WAITING_BYTES_MAX // len(SMALL) + 8  # connections with a small frame each: more bytes than may wait
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
 
 @contextmanager
 def crowded(server: LiveServer) -> Iterator[list[Client]]:
-    """Control is held still inside, and each of these connections has its first frame there."""
+    """Control is blocked inside the block, and the first frame of each of these connections waits for it."""
     reactors = reactors_of(server)
     with ExitStack() as stack:
         crowd = [stack.enter_context(server.connect()) for _ in range(CROWD)]
@@ -40,7 +40,7 @@ def crowded(server: LiveServer) -> Iterator[list[Client]]:
 
 
 def test_the_first_frame_of_every_connection_gets_to_control(server: LiveServer) -> None:
-    """Beyond the bound for what waits, too: a quarter of incomingBytesMax is reserved for first frames."""
+    """Also above the limit for waiting bytes: a quarter of incomingBytesMax is reserved for first frames."""
     with ExitStack() as stack:
         with crowded(server):
             newcomer = stack.enter_context(server.connect())
@@ -51,7 +51,7 @@ def test_the_first_frame_of_every_connection_gets_to_control(server: LiveServer)
 
 
 def test_all_who_wait_for_room_go_on_when_control_caught_up(server: LiveServer) -> None:
-    """Frames that are too large to go first, of connections that have nothing else at control."""
+    """Frames too large for the reserve, of connections that have no other frame at control."""
     reactors = reactors_of(server)
     with ExitStack() as stack:
         with crowded(server):

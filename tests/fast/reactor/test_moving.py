@@ -121,7 +121,7 @@ def connection_of(server: LiveServer, client: Client) -> ReactorConnection:
 
 @pytest.mark.usefixtures("clients")
 def test_one_reactor_has_all_connections_at_first(server: LiveServer) -> None:
-    """New ones were dealt to all in turn, which halves batches and doubles wake-ups."""
+    """They were once dealt to all reactors in turn, which halves batches and doubles wake-ups."""
     assert carried(server) == [CLIENTS_AT_ONCE, 0]
     assert sum(reactors_of(server).counters()[1]) == 0
 
@@ -150,7 +150,7 @@ def test_new_connections_are_dealt_to_the_reactors_in_use(server: LiveServer) ->
 
 
 def test_connections_behind_a_proxy_are_dealt_alike(server: LiveServer) -> None:
-    """Which come back from the asyncio loop. They went to the reactor of their descriptor's number."""
+    """These come back from the asyncio loop. The number of their descriptor once decided the reactor."""
     clients = [server.connect() for _ in range(4)]
     for client in clients:
         client.send(v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443))
@@ -161,14 +161,14 @@ def test_connections_behind_a_proxy_are_dealt_alike(server: LiveServer) -> None:
 
 
 def moved_about(server: LiveServer) -> Iterator[None]:
-    """Each step moves all connections that may to the other reactor, and does not wait for it."""
+    """Each step moves all movable connections to the other reactor, and does not wait for the move."""
     for source, target in itertools.cycle([(0, 1), (1, 0)]):
         server.call(partial(reactors_of(server).give, source, target, ALL, 0))
         yield
 
 
 def test_the_requests_of_a_connection_go_with_it(server: LiveServer, clients: list[Client]) -> None:
-    """Each reactor counts those that it answers. Control's and the former reactor's stay counted."""
+    """Each reactor counts the lookups it answers. Counts of control and of the former reactor are kept."""
     client = clients[0]
     connection = connection_of(server, client)
     assert connection.requests == 1
@@ -362,6 +362,6 @@ def test_lookups_are_counted_for_the_client_that_moved(tmp_path: Path) -> None:
 
 
 def test_looking_at_the_load_wakes_control_no_more_often(server: LiveServer) -> None:
-    """It was a wake-up four times a second, 0.8 ms of CPU a second on a server that does nothing."""
+    """It once woke up four times a second, which cost an idle server 0.8 ms of CPU a second."""
     due = server.call(lambda: {job.name: (job.due_ms, job.every_ms) for job in server.controller.jobs._jobs})
     assert due["balanceReactors"] == due["closeIdle"]

@@ -16,8 +16,8 @@ from tests.soak.live import LiveServer
 
 ATTACKERS = 120
 FLOOD = b"".join(frame(json_header(206, {}, opaque=n), bytes(16_000)) for n in range(300))
-# Of control's CPU time; the clock also runs for the peers, which are threads of this process. Under a sanitizer, which
-# `tests.sanitize` says by this variable, the same work takes some times as long.
+# CPU time of control, since the wall clock also counts the peers, which are threads of this process. Under a sanitizer
+# (`tests.sanitize` sets this variable) the same work takes several times as long.
 WAIT_S_MAX = 5.0 if "ROCKETNS_EXAMPLES_OVER" in os.environ else 1.0
 WAITING_AT_LEAST = WAITING_BYTES_MAX
 
@@ -29,7 +29,7 @@ def start(run: Callable[[], object]) -> threading.Thread:
 
 
 def flood(client: Client) -> None:
-    with suppress(OSError):  # closed in the end
+    with suppress(OSError):  # the server closes it at the end
         client.send(FLOOD)
 
 

@@ -1,4 +1,4 @@
-"""However a pipelined stream of requests is cut, a reactor gives every request the reference's answer."""
+"""A pipelined stream of requests, cut anywhere: a reactor gives every request the reference's answer."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_lookups_alone_are_answered_in_their_order_by_reactors(server: LiveServe
 
 
 def test_a_peer_that_reads_late_gets_everything(server: LiveServer) -> None:
-    """Answers wait in the reactor, which stops reading meanwhile, and go on when they are taken."""
+    """Answers wait in the reactor, which stops reading meanwhile. Both continue when the peer reads."""
     frames = [look_up(CLIENTS[0], "wide", opaque) for opaque in range(300)]
     expected = server.reference(frames[0])
     with server.connect() as client:
@@ -84,7 +84,7 @@ def test_a_peer_that_reads_late_gets_everything(server: LiveServer) -> None:
         try:
             sent = client.socket.send(stream)
         except TimeoutError:
-            pytest.fail("nothing was taken at all")
+            pytest.fail("the server read nothing at all")
         client.socket.settimeout(60)
         answers = []
         while len(answers) < len(frames):

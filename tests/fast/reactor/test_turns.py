@@ -1,4 +1,4 @@
-"""What one turn of a connection may take: bytes of answers, and memory for input that waits."""
+"""Limits of one turn of a connection: bytes of answers, and memory for waiting input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
 
 
 def test_answers_of_one_turn_are_bounded_by_bytes(server: LiveServer) -> None:
-    """A pipeline with large answers takes a round of the loop for each few of them, and others have theirs between."""
+    """A pipeline with large answers gets only a few of them in each round of the loop, so others are served between."""
     with server.connect() as client:
         for number in range(WIDE):
             body = register_body([topic_config("wide"), topic_config("other")])
@@ -45,7 +45,7 @@ def test_answers_of_one_turn_are_bounded_by_bytes(server: LiveServer) -> None:
 
 
 def test_the_rest_of_a_burst_keeps_no_large_buffer(server: LiveServer) -> None:
-    """Requests that waited behind others and end within a frame: the unfinished frame is kept, and little else."""
+    """Requests that waited and end in the middle of a frame: only the unfinished frame and little else is kept."""
     request = frame(json_header(9999), bytes(500))
     unfinished = request[:50]
     with server.connect() as client:

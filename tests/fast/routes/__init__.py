@@ -1,1 +1,1 @@
-"""The twins in `rocketns/_fast/routes/`: slots, lookups in them, and what control changes there."""
+"""The twins in `rocketns/_fast/routes/`: slots, lookups in them, and control's changes to them."""

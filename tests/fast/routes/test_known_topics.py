@@ -123,14 +123,14 @@ def play(world: World, step: Step) -> object:
 
 
 def known_world(folder: Path) -> PublishedWorld:
-    """A server whose slots spare it work."""
+    """A server that uses its slots to save work."""
     world = PublishedWorld(folder, "supportActingMaster=true\n")
     world.context.registration_reader = KnownTopicsReader(world.slots)
     return world
 
 
 def queues_after(steps: list[Step], folder: Path) -> QueueData:
-    """The queues of T1 on the broker "ba", of a server whose slots spare it work."""
+    """The queues of T1 on the broker "ba", of the server that uses its slots to save work."""
     world = known_world(folder)
     for step in steps:
         play(world, step)
@@ -167,7 +167,7 @@ def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str)
 
 @pytest.mark.parametrize("number", ["read", "write", "perm", "flag"])
 def test_a_change_of_any_one_number_of_a_topic_is_taken(tmp_path: Path, number: str) -> None:
-    """Also of writeQueueNums or topicSysFlag alone."""
+    """Also if only writeQueueNums or topicSysFlag differs."""
     before = queues_after([table(1, read=8, write=8, perm=6, flag=0)], tmp_path)
     changed = {"read": 8, "write": 8, "perm": 6, "flag": 0} | {number: 4}
     after = queues_after([table(1, read=8, write=8, perm=6, flag=0), table(2, **changed)], tmp_path)
@@ -176,7 +176,7 @@ def test_a_change_of_any_one_number_of_a_topic_is_taken(tmp_path: Path, number: 
 
 
 def test_an_acting_slave_masks_permissions_that_a_tool_has_just_given_back(tmp_path: Path) -> None:
-    """B151: the slots hold the very numbers that the slave sends, but what counts is those numbers without write."""
+    """B151: the slots hold the numbers that the slave sends, but they must be registered without the write bit."""
     two = [topic_config("T1"), topic_config("T2")]
     steps = [
         registration(MASTER, two, 1, False, ACTING),
@@ -191,7 +191,7 @@ def test_an_acting_slave_masks_permissions_that_a_tool_has_just_given_back(tmp_p
 
 
 def test_a_known_key_does_not_make_another_topic_known(tmp_path: Path) -> None:
-    """The table's key counts as little as in Java: the queues are those of the topic that topicName names."""
+    """The table's key is ignored as in Java: the queues belong to the topic in topicName."""
     before = written(",".join([entry("T1", 4), entry("T2", 8)]), counter=1)
     assert queues_after([before], tmp_path).read_queue_nums == 4
     (tmp_path / "again").mkdir()

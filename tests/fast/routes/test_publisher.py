@@ -1,4 +1,4 @@
-"""What reactors see while control publishes one change: each route before or after it, or control's answer."""
+"""While control publishes a change, reactors see each route before or after it, or let control answer."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def register(
 def test_nobody_sees_a_new_address_with_old_queues(
     world: PublishedWorld, change: Callable[[PublishedWorld], None]
 ) -> None:
-    """For lookups, a registration happens in one step."""
+    """To lookups, a registration is one step."""
     register(world, "10.0.0.1:1", 8, 1)
     world.publish()
     assert isinstance(world.slots, WatchedSlots)
@@ -85,7 +85,7 @@ def test_nobody_sees_a_new_address_with_old_queues(
 
 
 def test_a_slave_that_leaves_is_in_no_route_any_more(world: PublishedWorld) -> None:
-    """Its group and all topics stay, so nothing but the group's addresses changes."""
+    """Its group and all topics stay; only the group's addresses change."""
     register(world, "10.0.0.1:1", 8, 1)
     register(world, "10.0.0.2:1", 8, 1, broker_id=1)
     world.publish()

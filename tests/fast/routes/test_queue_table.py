@@ -17,7 +17,7 @@ Topics = dict[str, dict[str, QueueData]]
 
 names = st.sampled_from(["T1", "T2", "T3", "Ü", "\ud800"])
 brokers = st.sampled_from(["ba", "bb", ""])
-# Equal ones are one object, as nearly always, or two.
+# Equal ones are usually one object, and sometimes two.
 queues = st.builds(queue_data, st.integers(1, 2), st.just(8), st.just(6), st.just(0))
 queues |= st.builds(QueueData, st.integers(1, 2), st.just(8), st.just(6), st.just(0))
 tables = st.dictionaries(names, st.dictionaries(brokers, queues, min_size=1, max_size=3), max_size=4)

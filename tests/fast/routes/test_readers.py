@@ -1,4 +1,4 @@
-"""Nothing that a reactor reads of the routes changes while it reads: control holds the mutex of every reader."""
+"""Routes do not change while a reactor reads them: control holds the mutex of every reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.compiled.watcher import Watcher
 from tests.fast.clients import CLIENTS, look_up
 
 BROKERS = 8
-STEPS = 200  # that control takes under the eyes of a reader
+STEPS = 200  # of control while a reader reads
 TOPIC = "wide"
 
 Change = Callable[[RouteSlots, int], None]

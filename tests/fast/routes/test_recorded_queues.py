@@ -46,7 +46,7 @@ def test_what_the_journal_writes_is_read_or_declined_for_an_escape(queues: dict[
 @given(topics, st.data())
 @example({"T": queue_data(8, 4, 6, 0)}, None)
 def test_damaged_bytes_are_declined_or_mean_what_orjson_reads(queues: dict[str, QueueData], draw: Any) -> None:
-    """Every byte may be another one, and the end may be missing. Nothing is read beyond the end."""
+    """Any byte may be changed, and the end may be missing. Nothing is read beyond the end."""
     data = bytearray(line(queues))
     if draw is not None:
         for at in draw.draw(st.lists(st.integers(len(START), len(data) - 1), max_size=2)):

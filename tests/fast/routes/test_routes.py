@@ -1,4 +1,4 @@
-"""The slots agree with the tables about every topic, whatever brokers, tools, connections and time do."""
+"""The slots agree with the tables about every topic, after any actions of brokers, tools, connections and time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SlotMachine(RouteMachine):
 
     @rule(broker=brokers, queues=queues, count=st.integers(1, 200))
     def register_many(self, broker: Broker, queues: Any, count: int) -> None:
-        """More at once than the reactors are made to wait for."""
+        """More changes at once than control publishes while reactors wait."""
         table = {f"many{number}": TopicConfig(f"many{number}", queues) for number in range(count)}
         self.register(broker, table, {}, None)
 
@@ -101,7 +101,7 @@ SOME = [f"T{number}" for number in range(8)]
 def test_a_broker_is_found_in_every_topic_whatever_the_topic_before_it_has(
     steps: list[tuple[str, bool, list[str]]],
 ) -> None:
-    """The search in the next topic begins at the position of the last one. A topic may occur twice in a change."""
+    """The search for the next topic begins at the position of the previous one. A topic may occur twice in a change."""
     slots, holders = RouteSlots(element), {topic: set[str]() for topic in SOME}
     for name in NAMES:
         slots.put_broker(name, name.encode(), b"", False)
@@ -222,7 +222,7 @@ def test_topics_that_are_deleted_leave_no_fragment_behind() -> None:
 
 @pytest.mark.parametrize("topics_go_first", [True, False])
 def test_brokers_that_leave_for_ever_leave_nothing_behind(*, topics_go_first: bool) -> None:
-    """Their place is free for others, whether their topics or their group went first."""
+    """Their place is free for others, whether their topics or their group is removed first."""
     slots = RouteSlots(element)
 
     def come_and_go(name: str) -> int:

@@ -1,1 +1,1 @@
-"""Strangers who do everything at once that has ever hurt, and honest peers beside them whose waits are measured."""
+"""All known attacks at once, with honest peers beside them whose waits are measured."""

@@ -1,4 +1,4 @@
-"""``python -m tests.hostile.adversary``: the whole of it, some minutes, with reactors and without."""
+"""``python -m tests.hostile.adversary``: the full run of some minutes, with reactors and without."""
 
 from __future__ import annotations
 

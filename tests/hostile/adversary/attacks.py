@@ -1,4 +1,4 @@
-"""What each stranger sends: for ever, until its time is over. All load is on one port of this machine.
+"""The attacks: each sends in a loop until its time is over. All load goes to one port of this machine.
 
 ``python -m tests.hostile.adversary.attacks PORT SECONDS`` runs all of them, a thread each.
 """
@@ -23,7 +23,7 @@ from tests.support.tlsclient import TlsPeer
 
 MB = 1 << 20
 PAUSE_S = 0.01
-# Not that of the honest peers. Who shares a host with strangers waits for a turn of each of their connections.
+# Not the address of the honest peers: a peer with the same host would wait for a turn of each hostile connection.
 STRANGERS_HOST = "127.0.0.2"
 ROUTE = codes.GET_ROUTEINFO_BY_TOPIC
 Attack = Callable[[int], None]
@@ -54,7 +54,7 @@ def send_and_drain(port: int, data: bytes, times: int = 1, *, wait_s: float = 0.
 
 
 def proxied(port: int) -> None:
-    """PROXY headers of 64 KiB, of a host of its own each time: many extensions, and extensions within extensions."""
+    """PROXY headers of 64 KiB, each from another host: many extensions, and extensions within extensions."""
     source = addresses4(f"10.9.{time.monotonic_ns() % 250}.{time.monotonic_ns() // 250 % 250}", 1)
     for extensions in EXTENSIONS:
         header = v2(TCP4, source + extensions)
@@ -97,7 +97,7 @@ def empty_topics(port: int) -> None:
 
 
 def registering(port: int) -> None:
-    """The topics that others look up, with other queues each time; at last their broker is gone."""
+    """Registers the topics that others look up, with other queues each time. At the end their broker is removed."""
     with connection(port) as stranger:
         for body in CHANGING * 10:
             stamped = body.replace(b'"timestamp":0', b'"timestamp":%d' % time.time_ns())
@@ -112,20 +112,20 @@ def binary_registrations(port: int) -> None:
 
 
 def forging(port: int) -> None:
-    """Names that would be lines of the log, or commands to a terminal."""
+    """Names with forged log lines or terminal commands."""
     send_and_drain(port, registration(register_body([topic_config(FORGED)]), FORGED))
     send_and_drain(port, frame(json_header(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": FORGED})))
 
 
 def coming_and_going(port: int) -> None:
-    """Small frames of a connection that is gone at once."""
+    """Small frames, each on a connection that closes at once."""
     for _ in range(30):
         with connection(port) as stranger:
             stranger.sendall(frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 100)
 
 
 def never_reading(port: int) -> None:
-    """Many questions with large answers, none of which is read."""
+    """Many requests with large answers, none of which is read."""
     with connection(port) as stranger:
         stranger.settimeout(0.5)
         for _ in range(50):
@@ -151,13 +151,13 @@ def storing(port: int) -> None:
 
 
 def configuring(port: int) -> None:
-    """Properties that nobody should take over."""
+    """Properties that the server should refuse to change."""
     body = b"listenPort=70000\nproductEnvName=a\\nconfigBlackList=\n"
     send_and_drain(port, frame(json_header(codes.UPDATE_NAMESRV_CONFIG), body))
 
 
 def looking_up(port: int) -> None:
-    """Lookups as fast as they go."""
+    """Lookups as fast as possible."""
     send_and_drain(port, frame(json_header(ROUTE, {"topic": "T0"})) * 2_000)
 
 

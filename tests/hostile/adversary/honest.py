@@ -1,4 +1,4 @@
-"""Brokers and clients that want nothing special, and how long each of them waits."""
+"""Brokers and clients that behave normally, and how long each of them waits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Waits:
 
 
 class Honest:
-    """Until ``over`` is set: one broker and client that stay, and new brokers and clients."""
+    """Until ``over`` is set: one broker and one client that stay connected, and new brokers and clients."""
 
     def __init__(self, server: NameServer) -> None:
         self.waits = Waits(server)

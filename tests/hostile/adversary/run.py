@@ -1,4 +1,4 @@
-"""One server, every attack at once for a while, honest peers beside them; then what it was like, and what is left."""
+"""One server, all attacks at once for a while, honest peers beside them; then the waits, and what remains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROPERTIES: dict[str, object] = {
     "rocketns.incomingBytesMax": INCOMING_BYTES_MAX,
     "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
 }
-# What is being decoded, and what unfinished frames and unsent answers may hold.
+# Memory for frames being decoded, and for unfinished frames and unsent answers.
 GROWTH_MAX = 200 * MB + INCOMING_BYTES_MAX + OUTGOING_BYTES_MAX
 LEFT_MAX = 100 * MB
 WAIT_S_MAX = 1.0
@@ -30,7 +30,7 @@ NEW_WAIT_S_MAX_ON_ASYNCIO = 2.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """Bytes, and the waits of honest peers in seconds by what they asked."""
+    """Bytes, and the waits of honest peers in seconds by request."""
 
     growth: int
     left: int
@@ -46,7 +46,7 @@ class Outcome:
         return [f"memory: {self.growth / MB:.0f} MB more at the peak, {self.left / MB:.0f} MB afterwards", *shown]
 
     def faults(self) -> list[str]:
-        """What is beyond the stated bounds."""
+        """The figures beyond the stated bounds."""
         late = [
             f"{what} waited {max(waits):.2f} s, more than {most} s"
             for what, waits in self.waits.items()
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def run(server: NameServer, seconds: float) -> Outcome:
-    """AssertionError where an honest peer got a wrong answer, or none."""
+    """AssertionError if an honest peer got a wrong answer or none."""
     watch = Watch(server)
     attack = [sys.executable, "-m", "tests.hostile.adversary.attacks", str(server.port), str(seconds)]
     with subprocess.Popen(attack, cwd=ROOT) as strangers, Honest(server) as honest:

@@ -1,4 +1,4 @@
-"""The dearest frames that were found: each is as large as a frame may be, or as a limit in bounds.py lets it be."""
+"""The most expensive known frames: each is as large as a frame or a limit in bounds.py allows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def repeated(head: bytes, unit: bytes, tail: bytes, size: int = ROOM) -> bytes:
 
 
 def numbered(head: bytes, unit: bytes, tail: bytes, size: int = ROOM) -> bytes:
-    """``unit`` with %d as many times as fit."""
+    """``unit`` with %d, repeated as often as fits."""
     count = (size - len(head) - len(tail)) // (len(unit) + 6)
     return head + b"".join(unit.replace(b"%d", b"%d" % number) for number in range(count)) + tail
 

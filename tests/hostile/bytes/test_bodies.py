@@ -1,4 +1,4 @@
-"""Bodies and headers that are small on the wire and large, deep or slow behind it."""
+"""Bodies and headers that are small on the wire, and large, deep or slow once decoded."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.hostile.watch import MB, costs_at_most
 from tests.hostile.witness import Witness
 
 SMALL_GROWTH = 24 * MB
-INFLATING_GROWTH = 32 * MB  # what is inflated is given back at once, and nothing is inflated that is not read
-SLOWEST_CPU_S = 1.0  # the dearest frames take some 0.1 s, and several of them are sent
+INFLATING_GROWTH = 32 * MB  # inflated memory is freed at once, and only what is read is inflated
+SLOWEST_CPU_S = 1.0  # the most expensive frames take some 0.1 s, and several are sent
 COUNT_MAX = struct.pack(">i", 2**31 - 1)
 
 
@@ -49,7 +49,7 @@ def register(client: Client, body: bytes, **ext: object) -> Answer:
 
 
 def assert_refused(server: NameServer, body: bytes, growth_max: int, *, times: int = 2) -> None:
-    """The registration is refused each time, meanwhile others are served, and no more memory than allowed is used."""
+    """The registration is refused each time, others are served meanwhile, and memory stays within the limit."""
     with costs_at_most(server, growth_max), Witness(server, SLOWEST_CPU_S), Client(server.port, timeout_s=60) as client:
         for _ in range(times):
             assert_decode_failed(register(client, body, compressed="true"))
@@ -57,7 +57,7 @@ def assert_refused(server: NameServer, body: bytes, growth_max: int, *, times: i
 
 @pytest.mark.parametrize("name", HOSTILE_SECTIONS)
 def test_hostile_counts_in_a_compressed_body(shared_server: NameServer, name: str) -> None:
-    """B129: counts and lengths beyond what is there: code 1, nothing is made ready for them."""
+    """B129: counts and lengths beyond the body: code 1, and no memory is reserved for them."""
     assert_refused(shared_server, zlib.compress(HOSTILE_SECTIONS[name]), SMALL_GROWTH, times=20)
 
 
@@ -66,18 +66,18 @@ EMPTY = bytes(INFLATED_BYTES_MAX - 100)  # blocks of no bytes
 
 @pytest.mark.parametrize("before", [COUNT_MAX, NO_TOPICS + COUNT_MAX], ids=["topics", "mappings"])
 def test_a_compressed_body_of_millions_of_empty_blocks(server: NameServer, before: bytes) -> None:
-    """B129: no topic and no mapping is empty, so the first one refuses the body, and the rest costs nothing."""
+    """B129: no topic and no mapping may be empty, so the first one refuses the body and the rest costs nothing."""
     assert_refused(server, zlib.compress(VERSION + before + EMPTY), INFLATING_GROWTH)
 
 
 @pytest.mark.parametrize("inflated", [INFLATED_BYTES_MAX - MB, INFLATED_BYTES_MAX + MB, 256 * MB])
 def test_a_body_that_inflates_without_end(server: NameServer, inflated: int) -> None:
-    """B129: a thousand times its size, below the limit of inflated bytes and beyond it."""
+    """B129: a body that inflates to a thousand times its size, below and above the limit of inflated bytes."""
     assert_refused(server, zlib_bomb(inflated), INFLATING_GROWTH)
 
 
 def zlib_bomb(size: int) -> bytes:
-    """One block of blanks, whose length fits what is there."""
+    """One block of blanks with a correct length."""
     deflater = zlib.compressobj(1)
     parts = [deflater.compress(struct.pack(">i", size))]
     parts += [deflater.compress(b" " * MB) for _ in range(size // MB)]
@@ -104,14 +104,14 @@ def nested(kind: str, depth: int) -> bytes:
 @pytest.mark.parametrize("depth", [100, 200, 300, 1_025, 20_000])
 @pytest.mark.parametrize("kind", NESTED)
 def test_deep_nesting(shared_server: NameServer, kind: str, depth: int) -> None:
-    """B020, B134: nesting is refused by its type or its depth, by either parser, before any stack runs out."""
+    """B020, B134: both parsers refuse nesting by its type or its depth, before any stack runs out."""
     with costs_at_most(shared_server, SMALL_GROWTH), Witness(shared_server, rounds_min=1):
         send_nested(shared_server, nested(kind, depth))
 
 
 @pytest.mark.parametrize("kind", ["arrays", "objects"])
 def test_nesting_as_deep_as_the_parser_takes(server: NameServer, kind: str) -> None:
-    """B020, B134: one level less than the parser refuses, where Python's own stack is shorter."""
+    """B020, B134: one level less than the parser refuses. Python's own stack is shorter."""
     with costs_at_most(server, SMALL_GROWTH), Witness(server, rounds_min=1):
         for depth in (900, 980, 1_023):
             send_nested(server, nested(kind, depth))
@@ -120,7 +120,7 @@ def test_nesting_as_deep_as_the_parser_takes(server: NameServer, kind: str) -> N
 
 
 def send_nested(server: NameServer, value: bytes) -> None:
-    """As a body and in it, as a header and in it."""
+    """As a body and inside one, as a header and inside one."""
     with server.connect() as client:
         for place in BODY_PLACES:
             assert register(client, place % value, compressed="false").code in (codes.SUCCESS, codes.SYSTEM_ERROR)
@@ -151,7 +151,7 @@ SLOW_JSON = {
 
 @pytest.mark.parametrize("kind", SLOW_JSON)
 def test_slow_json_at_its_limit(shared_server: NameServer, kind: str) -> None:
-    """B134: text that only the lenient parser takes, as long as it may be: slow, and others are served between."""
+    """B134: the longest text that only the lenient parser accepts: slow, and others are served in between."""
     body = SLOW_JSON[kind]
     assert LENIENT_BYTES_MAX - 300 < len(body) <= LENIENT_BYTES_MAX
     with (
@@ -164,7 +164,7 @@ def test_slow_json_at_its_limit(shared_server: NameServer, kind: str) -> None:
 
 
 def test_slow_headers_on_many_connections(server: NameServer) -> None:
-    """B021: what one turn of reading costs does not grow with the number of peers that send slow headers."""
+    """B021: the cost of one turn of reading does not grow with the number of peers that send slow headers."""
     header = b'{"code":206,"opaque":1,\'a\':[' + b"1," * (LENIENT_BYTES_MAX // 2 - 100) + b"1]}"
     with Witness(server), ExitStack() as stack:
         clients = [stack.enter_context(Client(server.port, timeout_s=60)) for _ in range(10)]
@@ -174,14 +174,14 @@ def test_slow_headers_on_many_connections(server: NameServer) -> None:
 
 
 def test_slow_json_beyond_its_limit(server: NameServer) -> None:
-    """B134: 16 MB that only the lenient parser would take are refused without a try."""
+    """B134: 16 MB that only the lenient parser could read are refused without parsing."""
     body = b"{'a':[" + b"1," * (7 * MB) + b"1]}"
     with costs_at_most(server, 128 * MB), Witness(server, SLOWEST_CPU_S, rounds_min=2):
         assert register_topic(server, body).code == codes.SYSTEM_ERROR
 
 
 def test_the_largest_bodies_of_the_smallest_values(server: NameServer) -> None:
-    """B134: a frame of 16 MB that is five million empty lists is refused before any of them is made."""
+    """B134: a frame of 16 MB with five million empty lists is refused before any list is created."""
     body = b'{"queueDatas":0,"a":[' + b"[]," * (5 * MB) + b"[]]}"
     with costs_at_most(server, 80 * MB), Witness(server, SLOWEST_CPU_S, rounds_min=2):
         assert {register_topic(server, body).code for _ in range(2)} == {codes.SYSTEM_ERROR}
@@ -193,7 +193,7 @@ def register_topic(server: NameServer, body: bytes) -> Answer:
 
 
 def test_an_answer_that_does_not_fit_its_header(start_server: StartServer) -> None:
-    """A value of 3 MB that takes six bytes a character in an answer: code 1 for who asks, nothing for the others."""
+    """A value of 3 MB with six bytes a character in an answer: its reader gets code 1, others notice nothing."""
     server = start_server()
     fields = {"namespace": "ns", "key": "k"}
     with costs_at_most(server, 128 * MB), Witness(server, SLOWEST_CPU_S), Client(server.port, timeout_s=60) as client:

@@ -1,4 +1,4 @@
-"""No frame, whatever is in it, costs control more than some tens of milliseconds, or leaves anything behind."""
+"""No frame, whatever its content, costs control more than some tens of milliseconds, or leaves garbage behind."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rocketns.protocol.headers import RegisterBrokerRequestHeader, decode_header
 from tests.hostile.bytes import dear
 from tests.hostile.watch import MB, Watch
 
-# The aim is about 50 ms, and 150 ms where as many topics or values are made as the limits allow. A machine that does
-# other things as well takes more CPU time for the same.
+# The aim is about 50 ms, and 150 ms for as many topics or values as the limits allow. On a busy machine the same work
+# takes more CPU time.
 DECODING_CPU_S = 0.4
 GROWTH_MAX = 200 * MB
 LEFT_MAX = 24 * MB
@@ -29,12 +29,12 @@ FRAMES = [pytest.param(make, id=name) for name, make in dear.every()]
 
 
 class Buffer(bytearray):
-    """A frame of which can be seen whether it is gone."""
+    """A frame that can be referenced weakly, so a test sees when it is freed."""
 
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """The server's collector runs rarely and skips start-up objects. In a test process it would scan all tests."""
+    """As in the server, the collector skips existing objects. Here it would otherwise scan all tests."""
     gc.collect()
     gc.disable()
     try:
@@ -63,9 +63,10 @@ def test_no_frame_takes_long_to_decode(make: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("make", FRAMES)
 def test_no_frame_leaves_anything_behind(make: Callable[[], bytes]) -> None:
-    """Neither a reference to its bytes nor a cycle that waits for the garbage collector, accepted or refused."""
-    decode(memoryview(make()))  # what is imported and cached with the first
-    buffer = Buffer(make())
+    """Accepted or refused, a frame leaves no reference to its bytes and no cycle for the garbage collector."""
+    frame = make()
+    decode(memoryview(frame))  # imports and caches of the first decoding
+    buffer = Buffer(frame)
     gone = weakref.ref(buffer)
     with no_collection():
         decode(memoryview(buffer))
@@ -75,12 +76,12 @@ def test_no_frame_leaves_anything_behind(make: Callable[[], bytes]) -> None:
 
 
 def test_a_flood_of_deflated_registrations_takes_no_memory(server: NameServer) -> None:
-    """144 requests of 32 KB that inflate to 31 MB each: they took 4.5 GB, and kept it."""
+    """144 requests of 32 KB that inflate to 31 MB each: they once took 4.5 GB, and kept it."""
     assert_little_memory(server, dear.BODIES["31 MB of zeros"]())
 
 
 def test_a_flood_of_inflated_topics_takes_little_memory(server: NameServer) -> None:
-    """The same with 31 MB that must be read: refused for the last of its topics."""
+    """The same with 31 MB that must be read: only the last topic is the reason to refuse it."""
     lines = [b"T 1 1 1 SINGLE_TAG ".ljust(315)] * (dear.BLOCKS_MAX - 2) + [b"T" * 20]
     assert_little_memory(server, dear.compressed(lines), count=24)
 

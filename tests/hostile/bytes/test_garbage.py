@@ -1,4 +1,4 @@
-"""Bytes that are no frames, and frames that make no sense: closed or answered, and nobody else notices."""
+"""Bytes that are not frames, and frames without sense: the connection is closed or answered, others are unaffected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BINARY = binary_header(codes.GET_KV_CONFIG, {"namespace": "none", "key": "none"}
 
 
 def throw(server: NameServer, data: bytes, *, reset: bool = False) -> None:
-    """Send on a connection of its own and be gone, without looking at what comes back."""
+    """Send on a new connection and close it without reading answers."""
     with Client(server.port) as client:
         if reset:
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -39,13 +39,13 @@ def throw(server: NameServer, data: bytes, *, reset: bool = False) -> None:
 
 
 def noise(chance: random.Random) -> bytes:
-    """Random bytes, half of them behind a length field that fits them."""
+    """Random bytes, half of them with a correct length field."""
     data = chance.randbytes(chance.randrange(1, 400))
     return data if chance.random() < 0.5 else struct.pack(">i", len(data)) + data
 
 
 def test_random_bytes(shared_server: NameServer) -> None:
-    """B004, B043, B044, B045, B046, B052: whatever comes in, others are served and nothing is left behind."""
+    """B004, B043, B044, B045, B046, B052: for any input, others are served and nothing is left behind."""
     chance = random.Random(SEED)
     with costs_at_most(shared_server, GROWTH_MAX), Witness(shared_server):
         for n in range(CONNECTIONS):
@@ -54,7 +54,7 @@ def test_random_bytes(shared_server: NameServer) -> None:
 
 @pytest.mark.parametrize("damage", [False, True], ids=["whole", "damaged"])
 def test_random_requests(shared_server: NameServer, damage: bool) -> None:
-    """B079: every request code with random fields and damaged bodies: an answer or a close, and no error unforeseen."""
+    """B079: every request code with random fields and damaged bodies: an answer or a close, and no unexpected error."""
     frames = random_frames(SEED, FRAMES)
     if damage:
         frames = damaged(SEED, frames)
@@ -72,7 +72,7 @@ def batches(frames: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def send_and_drain(client: Client, data: bytes) -> None:
-    """Send, end the own direction and read until the server ends the other; it must do so soon."""
+    """Send, shut down the sending side, and read until the server closes, which it must do soon."""
     with contextlib.suppress(ConnectionError):
         client.send(data)
         client.socket.shutdown(socket.SHUT_WR)
@@ -92,7 +92,7 @@ def reset(client: Client) -> None:
 @pytest.mark.parametrize("end", [fin, reset])
 @pytest.mark.parametrize("data", [frame(HEADER, b"body"), frame(BINARY, b"body", ROCKETMQ)], ids=["json", "binary"])
 def test_a_frame_cut_at_every_byte(shared_server: NameServer, data: bytes, end: Callable[[Client], None]) -> None:
-    """B050: nothing is sent, the connection closes, and the next one starts from nothing."""
+    """B050: nothing is sent, the connection closes, and the next one starts fresh."""
     with costs_at_most(shared_server, GROWTH_MAX), Witness(shared_server):
         for cut in range(len(data)):
             with Client(shared_server.port) as client:
@@ -104,7 +104,7 @@ def test_a_frame_cut_at_every_byte(shared_server: NameServer, data: bytes, end: 
 
 
 def answered_then(client: Client, garbage: bytes) -> None:
-    """A whole frame is answered, then the garbage behind it closes."""
+    """A whole frame is answered, then the garbage after it closes the connection."""
     client.send(frame(HEADER))
     assert client.receive().code == codes.QUERY_NOT_FOUND
     client.send(garbage)
@@ -117,7 +117,7 @@ WORDS = [0, 1, 0xFF_FFFF, 0x0100_0000, 0x01FF_FFFF, 0x0200_0010, 0x7F00_0010, 0x
 
 @pytest.mark.parametrize("length", LENGTHS)
 def test_hostile_frame_lengths(shared_server: NameServer, length: int) -> None:
-    """B043, B044, B045: closed without waiting for what was announced, and without making room for it."""
+    """B043, B044, B045: closed without waiting for the announced bytes or reserving memory for them."""
     with costs_at_most(shared_server, 2 * MB), Witness(shared_server, rounds_min=1):
         for _ in range(20):
             with Client(shared_server.port) as client:
@@ -138,7 +138,7 @@ HUGE = (2**31 - 1, -(2**31), -1, 2**24, 255)
 
 @pytest.mark.parametrize("huge", HUGE)
 def test_hostile_lengths_in_a_binary_header(shared_server: NameServer, huge: int) -> None:
-    """B027, B029, B031: lengths of remark, ext fields, keys and values that reach beyond their section, or below 0."""
+    """B027, B029, B031: lengths of remark, ext fields, keys and values beyond their section, or below 0."""
     fixed = struct.pack(">hBhii", codes.GET_KV_CONFIG, 0, 513, 1, 0)
     key = max(-(2**15), min(huge, 2**15 - 1))
     headers = [
@@ -158,14 +158,14 @@ PREFACES = {"tls": b"\x16\x03\x01\x00\xf0\x01", "proxy v1": b"PROXY TCP4 ", "pro
 
 @pytest.mark.parametrize("preface", PREFACES)
 def test_garbage_behind_a_preface(server: NameServer, preface: str) -> None:
-    """B056: what begins like TLS or a PROXY header and goes on as neither is closed, or forgotten with its peer."""
+    """B056: bytes that begin like TLS or a PROXY header and are neither: the connection ends, now or with its peer."""
     chance = random.Random(SEED)
     with costs_at_most(server, GROWTH_MAX), Witness(server):
         for _ in range(500):
             throw(server, PREFACES[preface] + chance.randbytes(chance.randrange(1, 400)))
         with Client(server.port) as client, contextlib.suppress(ConnectionError):
             client.send(PREFACES[preface] + b"\r\n" * 4_000)
-            while client.socket.recv(65_536):  # TLS says what it did not like, then comes the end
+            while client.socket.recv(65_536):  # TLS sends an alert, then the end
                 pass
     assert server.stop() == 0
     assert_nothing_unforeseen(server)

@@ -1,4 +1,4 @@
-"""Names of peers in the log of a running server: nobody forges a line, or steers the terminal that shows it."""
+"""Names that peers send, in the log of a running server: they forge no line and send no terminal commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PRINTED = re.compile(r"load config properties file OK, .*|The Name Server boot s
 
 
 def test_hostile_names_are_escaped_in_every_line(server: NameServer) -> None:
-    """Topics, brokers, clusters, addresses, KV items, settings; nothing else than log lines is printed."""
+    """Topics, brokers, clusters, addresses, KV items, settings. Only log lines are printed."""
     with server.connect() as client:
         for addr in ("10.0.0.1:10911", "10.0.0.2:10911", FORGED):
             ext = register_ext(FORGED, FORGED, addr, 0) | {"haServerAddr": FORGED, "bodyCrc32": "0"}

@@ -1,4 +1,4 @@
-"""Errors that nobody foresaw, planted: each costs the connection or the answer that met it, and nothing else."""
+"""Planted unexpected errors: each costs only the connection or the answer in which it occurs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[TimedServer]:
-    """In this process, so that it can be broken."""
+    """In this process, so that tests can plant errors."""
     started = TimedServer(tmp_path, {"rocketns.inFlightMax": 1})
     yield started
     started.stop()
 
 
 def test_an_error_while_decoding_closes_the_connection(server: TimedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when the frame was read on in the middle of a turn, which goes on to answer the other connections."""
+    """Also if the frame was read in the middle of a turn, which then continues with the other connections."""
     decode = command.decode
 
     def break_on_opaque_two(data: bytes) -> RemotingCommand:

@@ -1,4 +1,4 @@
-"""Request 318 against the next start: whatever a stranger sets, the server starts again from its file and serves."""
+"""Request 318 and the next start: whatever a stranger sets, the server starts again from its file and serves."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NASTY = (
     "", "0", "-1", "1", "true", "false", "70000", "2147483647", "-2147483648", "9223372036854775807", "no.such.host",
     "255.255.255.255", "x" * 1_000, "\\u2028tls.server.mode\\=enforcing", "\\ud800", "# a", "a\\\\", "é日😀",
 )  # fmt: skip
-AT_ONCE = 6  # values for one server, each from the start that the one before allowed
+AT_ONCE = 6  # values for one server, each set after a restart with the value before
 
 
 def assert_serves(server: NameServer) -> None:
-    """Brokers, clients and tools are answered; clients after needWaitForService, which is a switch."""
+    """Brokers, clients and tools are answered. Clients are after needWaitForService, which may be on."""
     names = Names()
     with server.connect() as client:
         registered(client, names, names.topic())
@@ -43,7 +43,7 @@ def value_shown(client: Client, name: str) -> str:
 
 @pytest.mark.parametrize("first", range(0, len(NASTY), AT_ONCE))
 def test_no_value_of_any_property_keeps_the_next_start_from_serving(start_server: StartServer, first: int) -> None:
-    """All properties that the request may name are set at once, to one value after the other; the answer is Java's
+    """All properties that the request may name are set at once, to one value after another. The answer is Java's
     success."""
     server = start_server({"own": "1"})
     for value in NASTY[first : first + AT_ONCE]:
@@ -51,7 +51,7 @@ def test_no_value_of_any_property_keeps_the_next_start_from_serving(start_server
         with server.connect() as client:
             for name in (*NAMES, "own"):
                 assert update_settings(client, f"{name}={value}\n").code == codes.SUCCESS
-        server.kill()  # a graceful end may be one of the values
+        server.kill()  # one of the values may make the stop graceful and slow
         server.start()
         assert_serves(server)
 
@@ -67,7 +67,7 @@ def test_no_value_of_any_property_keeps_the_next_start_from_serving(start_server
 def test_a_value_is_shown_as_java_shows_it_whether_it_is_kept_or_not(
     start_server: StartServer, name: str, value: str
 ) -> None:
-    """B243: 319 has the new value until the server stops; the file only one that may stay, and the log says so."""
+    """B243: 319 shows the new value until the server stops. The file gets only lasting values, and the log says so."""
     server = start_server()
     with server.connect() as client:
         before = value_shown(client, name)
@@ -153,7 +153,7 @@ def test_the_operators_own_value_stops_the_start_with_a_sentence(
 
 @pytest.mark.parametrize("edge", ["low", "high"])
 def test_every_limit_serves_at_the_ends_of_its_range(start_server: StartServer, edge: str) -> None:
-    """A range is a promise: somebody is served with the least of all limits, and with the greatest."""
+    """The server serves requests with all limits at their minimum, and with all at their maximum."""
     bounds = {name: one.metadata["bounds"] for name, one in properties.declared(Limits).items() if name != "reactors"}
     server = start_server({PREFIX + name: low if edge == "low" else high for name, (low, high) in bounds.items()})
     assert eventually(lambda: _is_served(server))

@@ -1,4 +1,4 @@
-"""kill -9 while files are written: each is whole at the next start, and what was answered is in it."""
+"""kill -9 while files are written: at the next start each is whole and has every answered change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from interop.harness.wire import Client, eventually
 from tests.behaviour.calls import get_kv, put_kv, update_settings
 from tests.hostile.conftest import StartServer
 
-# ROCKETNS_KILLS=1000 for a long look.
+# ROCKETNS_KILLS=1000 for a long run.
 KILLS = int(os.environ.get("ROCKETNS_KILLS", "16"))
 KEYS = 4
 FILLER = {f"filler{number}": "f" * 1000 for number in range(1000)}
@@ -61,7 +61,7 @@ def set_property(client: Client, key: str, value: str) -> None:
 def killed_while_writing(
     server: NameServer, lasts: dict[str, int], properties: dict[str, int], after_s: float, journal: Path | None
 ) -> tuple[list[Putter], list[Putter]]:
-    """Those of KV items and those of properties. With a ``journal`` the time begins when each file was written."""
+    """The writers of KV items and of properties. With a ``journal`` the time begins when each file was written."""
     before = bytes_in(journal) if journal else 0
     putters = [Putter(server, put_item, key, last) for key, last in lasts.items()]
     setters = [Putter(server, set_property, key, last) for key, last in properties.items()]
@@ -77,7 +77,7 @@ def killed_while_writing(
 
 
 def bytes_in(journal: Path) -> int:
-    """Of all its files; one that is renamed meanwhile does not count."""
+    """The size of all its files; a file that is renamed meanwhile does not count."""
     total = 0
     for path in journal.rglob("*"):
         with contextlib.suppress(FileNotFoundError):
@@ -115,8 +115,8 @@ def take_last(putters: list[Putter], found: dict[str, str]) -> dict[str, int]:
 
 
 def test_a_killed_server_leaves_whole_files(start_server: StartServer, tmp_path: Path) -> None:
-    """B094, B108: after each kill, at a random moment, every KV item and property that was answered is there, or a
-    later one. In the journal no record is torn, missing within a boot, or there twice."""
+    """B094, B108: after each kill at a random moment, every answered KV item and property has its value or a later
+    one. In the journal no record is torn, missing within a boot, or repeated."""
     path, journal = tmp_path / "kv.json", tmp_path / "journal"
     path.write_text(json.dumps({"configTable": {"ns": FILLER}}), "utf-8")
     server = start_server({"kvConfigPath": path, "journalPath": journal, "own": 0, **JOURNAL})
@@ -125,7 +125,7 @@ def test_a_killed_server_leaves_whole_files(start_server: StartServer, tmp_path:
     lasts, properties = {f"k{number}": 0 for number in range(KEYS)}, {"own": 0}
     for number in range(KILLS):
         after_s = chance.uniform(0.0, UNTIL_KILL_S)
-        # Every second kill may come before anything was written.
+        # Every second kill may come before the first write.
         putters, setters = killed_while_writing(server, lasts, properties, after_s, None if number % 2 else journal)
         lasts = take_last(putters, whole(path))
         properties = take_last(setters, whole_properties(server.config_path, first))

@@ -1,4 +1,4 @@
-"""What signals do to a running process: none but SIGTERM and SIGINT ends it."""
+"""Signals to a running process: only SIGTERM and SIGINT end it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_signal_stops_nothing(server: NameServer, name: str) -> None:
 
 
 def test_sigquit_prints_the_stacks_of_all_threads_and_what_waits(server: NameServer) -> None:
-    """As a JVM does, to standard output."""
+    """To standard output, as a JVM does."""
     with server.connect() as client:
         client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
         server.process.signal(signal.SIGQUIT)
@@ -57,7 +57,7 @@ def test_sigquit_prints_the_stacks_of_all_threads_and_what_waits(server: NameSer
 
 
 def test_sighup_takes_what_is_felt_at_once_from_the_file(server: NameServer) -> None:
-    """What is felt at start stays as it was, and a file that cannot be read changes nothing."""
+    """Properties that take effect at the start stay unchanged, and so does everything if the file cannot be read."""
     text = server.config_path.read_text()
     with server.connect() as client:
         assert update_settings(client, "waitSecondsForService=2147483647\n").code == codes.SUCCESS
@@ -73,7 +73,7 @@ def test_sighup_takes_what_is_felt_at_once_from_the_file(server: NameServer) -> 
 
 
 def test_sighup_goes_on_in_a_new_log_file(start_server: StartServer, server_class: type[NameServer]) -> None:
-    """As logrotate wants: the file is renamed, the signal sent, and the old file is not written any more."""
+    """As logrotate does it: the file is renamed and the signal sent. After that the old file is not written."""
 
     class WithFiles(server_class):  # type: ignore[misc, valid-type]
         def command(self) -> list[str]:
@@ -96,7 +96,7 @@ def test_sighup_goes_on_in_a_new_log_file(start_server: StartServer, server_clas
 
 
 def test_a_file_beyond_the_limit_on_sizes_ends_nothing(server: NameServer) -> None:
-    """SIGXFSZ is what the kernel sends where `ulimit -f` is exceeded: the write fails, and is in the log."""
+    """The kernel sends SIGXFSZ when `ulimit -f` is exceeded: the write fails, and the log says so."""
     psutil.Process(server.pid).rlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     with server.connect() as client:
         client.request(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k", "value": "v" * (2 << 20)})
@@ -105,7 +105,7 @@ def test_a_file_beyond_the_limit_on_sizes_ends_nothing(server: NameServer) -> No
 
 
 def test_too_few_open_files_stop_the_start_with_a_sentence(server_class: type[NameServer], tmp_path: Path) -> None:
-    """Below 16 connections; from there on the log says how many there may be."""
+    """The start fails below 16 connections. From 16 on the log says how many there may be."""
     with pytest.raises(ProcessFailed) as failure:
         with_open_files(server_class, 64)(tmp_path / "64")
     assert failure.value.status == 255

@@ -1,4 +1,4 @@
-"""SIGSTOP for longer than the heartbeat time-out: no broker that goes on sending is lost."""
+"""SIGSTOP for longer than the heartbeat time-out: no broker that keeps sending is lost."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FIRST_SCAN_S = 5.0
 
 
 def send_heartbeat(connection: Client, names: Names) -> None:
-    """It waits in the socket until the server goes on."""
+    """The heartbeat waits in the socket until the server continues."""
     fields = {"clusterName": names.cluster, "brokerName": names.broker, "brokerAddr": names.addr()}
     connection.send(frame(json_header(codes.BROKER_HEARTBEAT, fields)))
 
 
 def test_a_server_that_was_stopped_keeps_its_brokers(start_server: StartServer) -> None:
-    """The first scan is due while the process is stopped. Real time has to pass for that."""
+    """The first scan is due while the process is stopped, so real time must pass."""
     server = start_server({"scanNotActiveBrokerInterval": SCAN_MS})
     started = time.monotonic()
     brokers = [Names() for _ in range(BROKERS)]

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT stop the server within 3 s and with exit status 0, whatever its peers do."""
+"""SIGTERM and SIGINT stop the server within 3 s with exit status 0, whatever its peers do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def nothing(_server: NameServer) -> Iterator[None]:
 
 @contextmanager
 def open_connections(server: NameServer) -> Iterator[None]:
-    """Idle ones, and one in the middle of a frame, with a broker on each."""
+    """Idle connections and one in the middle of a frame, with a broker on each."""
     with ExitStack() as stack:
         for _ in range(50):
             client = stack.enter_context(server.connect())
@@ -42,7 +42,7 @@ def open_connections(server: NameServer) -> Iterator[None]:
 
 @contextmanager
 def flood(server: NameServer) -> Iterator[None]:
-    """Two connections that ask as fast as they can and read what comes."""
+    """Two connections that send requests as fast as possible and read the answers."""
     requests = b"".join(frame(json_header(LIST, opaque=n)) for n in range(100))
     over = threading.Event()
 
@@ -66,7 +66,7 @@ def flood(server: NameServer) -> Iterator[None]:
 
 @contextmanager
 def slow_requests(server: NameServer) -> Iterator[None]:
-    """Seconds of work from many connections at once, which has only begun."""
+    """Seconds of work from many connections at once, of which little is done."""
     slow = frame(json_header(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t"}), SLOW_JSON)
     with ExitStack() as stack:
         clients = [stack.enter_context(server.connect()) for _ in range(40)]
@@ -78,7 +78,7 @@ def slow_requests(server: NameServer) -> Iterator[None]:
 
 @contextmanager
 def peers_that_do_not_read(server: NameServer) -> Iterator[None]:
-    """An answer of 12 MB, more than the sockets hold, waits for each of them, and further requests behind it."""
+    """For each connection an answer of 12 MB waits, more than the sockets hold, and further requests behind it."""
     with server.connect() as client, ExitStack() as stack:
         for number in range(12):
             put_kv(client, "ns", str(number), "v" * MB)
@@ -92,7 +92,7 @@ def peers_that_do_not_read(server: NameServer) -> Iterator[None]:
 
 @contextmanager
 def first_tls_hello(server: NameServer) -> Iterator[None]:
-    """A certificate is being made, in a thread."""
+    """A thread is making a certificate."""
     with server.connect() as client:
         client.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200))
         yield
@@ -110,19 +110,19 @@ def test_sigterm_stops_soon_and_cleanly(server: NameServer, situation: Situation
 
 @pytest.mark.parametrize("situation", [nothing, flood], ids=lambda situation: situation.__name__)
 def test_sigint_stops_soon_and_cleanly(server: NameServer, situation: Situation) -> None:
-    """As SIGTERM does."""
+    """SIGINT ends the server like SIGTERM."""
     assert_stops(server, situation, signal.SIGINT)
 
 
 def assert_stops(server: NameServer, situation: Situation, number: signal.Signals) -> None:
-    """It ends within STOP_S by the clock, not counting the time in which other programs had the cores."""
+    """It ends within STOP_S of wall time, without the time in which other programs had the cores."""
     with situation(server):
         assert seconds_to_stop(server.process.popen, number) < STOP_S
     assert_nothing_unforeseen(server)
 
 
 def test_connections_end_with_the_server(server: NameServer) -> None:
-    """Who is connected sees the end at once, and nobody can connect any more."""
+    """Connected peers see the end at once, and no new connection is accepted."""
     with server.connect() as client:
         assert client.request(LIST).code == codes.SUCCESS
         server.process.signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Under a supervisor that keeps the listening socket: a restart refuses no connection, and a hung server is noticed."""
+"""A supervisor keeps the listening socket: a restart refuses no connection, and a hung server is noticed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.hostile.conftest import StartServer
 WAITING = 50
 RESTARTS = 2
 QUESTION = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
-# Far more than three times the time between two messages, also on a busy machine.
+# Far more than three intervals between two messages, even on a busy machine.
 WATCHDOG_US = 300_000
 SILENCE_S = 1.5
 
@@ -51,7 +51,7 @@ def test_connections_made_while_it_is_down_wait_and_are_answered(
 
 
 class Knocking:
-    """Connects every few milliseconds and asks a question. ``seen`` counts answered, ended and refused connections."""
+    """Connects every few milliseconds and sends a request. ``seen`` counts answered, ended and refused connections."""
 
     def __init__(self, port: int) -> None:
         self.seen: Counter[str] = Counter()
@@ -81,7 +81,7 @@ class Knocking:
 
 
 def restarted(server: NameServer) -> Counter[str]:
-    """What clients see that connect all the time while the server is killed, and then stopped."""
+    """What constantly connecting clients see while the server is killed, and then stopped."""
     knocking = Knocking(server.port)
     try:
         for number in range(RESTARTS):
@@ -95,17 +95,17 @@ def restarted(server: NameServer) -> Counter[str]:
 
 
 def test_a_restart_refuses_no_connection(start_server: StartServer, supervisor: Supervisor) -> None:
-    """Without a supervisor it does: the same, with a port of its own."""
+    """The same without a supervisor, on a port of its own, does refuse connections."""
     kept = restarted(start_server(supervisor=supervisor))
     assert kept["refused"] == 0
-    assert kept["ended"] <= 2 * RESTARTS  # the one that the server had when it ended
+    assert kept["ended"] <= 2 * RESTARTS  # the connection the server had when it ended
     alone = start_server()
     alone.config_path.write_text(alone.config_path.read_text().replace("listenPort=0", f"listenPort={alone.port}"))
     assert restarted(alone)["refused"] > 0
 
 
 def test_it_says_when_it_is_ready_reloads_and_stops(start_server: StartServer, supervisor: Supervisor) -> None:
-    """Ready means that it answers."""
+    """When it reports ready, it answers."""
     server = start_server(supervisor=supervisor)
     ready = supervisor.wait_for("READY=1")
     assert f"STATUS=The Name Server boot success. serializeType=JSON, address 127.0.0.1:{supervisor.port}" in ready
@@ -117,7 +117,7 @@ def test_it_says_when_it_is_ready_reloads_and_stops(start_server: StartServer, s
 
 
 def test_the_socket_decides_the_address(start_server: StartServer, supervisor: Supervisor) -> None:
-    """The log names the properties that would give another one."""
+    """The log names the properties that ask for another address."""
     server = start_server({"listenPort": 9999}, supervisor=supervisor)
     with server.connect() as client:
         shown = settings(client)
@@ -134,9 +134,9 @@ def test_several_sockets_are_refused(start_server: StartServer, supervisor: Supe
 
 
 def test_a_hung_control_thread_is_noticed(start_server: StartServer, supervisor: Supervisor) -> None:
-    """It waits for a configuration file that is a pipe. The reactors go on, so a probe of the port sees nothing.
+    """Control waits for a configuration file that is a pipe. The reactors continue, so a probe of the port succeeds.
 
-    The supervisor then ends the process by SIGABRT, and the log has the stack that shows the reason.
+    The supervisor then ends the process with SIGABRT, and the stack in the log shows the reason.
     """
     server = start_server(supervisor=supervisor)
     supervisor.wait_for("WATCHDOG=1")

@@ -30,7 +30,7 @@ WAITING_CHARACTERS_MAX = 16 * MB  # log records that wait for their reader
 
 
 def test_a_kv_file_that_cannot_be_written(start_server: StartServer, tmp_path: Path) -> None:
-    """B094: put and delete are felt until the next start, and answered with the reason; the log has it too."""
+    """B094: put and delete take effect until the next start. The answer and the log have the reason."""
     server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
     (tmp_path / "folder").write_text("a file", "utf-8")
     with server.connect() as client:
@@ -50,7 +50,7 @@ def assert_not_written(answer: Answer, path: str, why: int) -> None:
 
 
 def test_a_file_that_can_be_written_again(start_server: StartServer, tmp_path: Path) -> None:
-    """B094: the next write holds what failed before."""
+    """B094: the next write includes the changes that failed before."""
     server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
     (tmp_path / "folder").write_text("a file", "utf-8")
     with server.connect() as client:
@@ -61,10 +61,10 @@ def test_a_file_that_can_be_written_again(start_server: StartServer, tmp_path: P
 
 
 def test_a_configuration_file_that_cannot_be_written(start_server: StartServer) -> None:
-    """B235: a changed setting is felt, and answered with the reason; the log has it too."""
+    """B235: a changed setting takes effect. The answer and the log have the reason."""
     server = start_server()
     server.config_path.unlink()
-    server.config_path.mkdir()  # what is to be replaced is a folder by now
+    server.config_path.mkdir()  # a folder in place of the file that is to be replaced
     with server.connect() as client:
         answer = update_settings(client, "enableTopicList=false\n")
         assert_not_written(answer, server.config_path.name, errno.EISDIR)
@@ -84,7 +84,7 @@ class Piped:
 
     @contextmanager
     def running(self, command: list[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-        """Started until it answers; killed in the end if it still runs."""
+        """Start it and wait until it answers; killed at the end if it still runs."""
         popen = subprocess.Popen(command or self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             eventually(lambda: self.answers() or popen.poll() is not None)
@@ -103,7 +103,7 @@ class Piped:
             return False
 
     def make_it_log(self, characters: int) -> None:
-        """New topics are logged by name, 100 of a registration, as long as a line may be."""
+        """New topics are logged by name, up to 100 of a registration and up to the length of a line."""
         with Client(self.port) as client:
             for number in range(-(-characters // (100 * LINE_CHARACTERS_MAX))):
                 topics = [topic_config(f"{number}-{n}-{'t' * LINE_CHARACTERS_MAX}") for n in range(100)]
@@ -127,7 +127,7 @@ def stops(popen: subprocess.Popen[bytes]) -> bool:
 
 
 def test_output_that_nobody_reads(piped: Piped) -> None:
-    """A full pipe holds up nothing: requests are answered, the log that waits is bounded, SIGTERM ends it in time."""
+    """A full pipe blocks nothing: requests are answered, the waiting log is bounded, SIGTERM ends it in time."""
     with piped.running() as popen:
         piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
         assert piped.answers()
@@ -135,7 +135,7 @@ def test_output_that_nobody_reads(piped: Piped) -> None:
 
 
 def test_output_that_is_read_late(piped: Piped) -> None:
-    """Once it is read the log goes on, and says how many records it lost."""
+    """Once the pipe is read, the log continues and says how many records it lost."""
     with piped.running() as popen:
         piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
         lines = iter(popen.stdout or ())
@@ -147,7 +147,7 @@ def test_output_that_is_read_late(piped: Piped) -> None:
 
 
 def test_output_whose_reader_is_gone(piped: Piped) -> None:
-    """A broken pipe ends the log and nothing else."""
+    """A broken pipe ends only the log."""
     with piped.running() as popen:
         assert popen.stdout is not None
         popen.stdout.close()
@@ -158,7 +158,7 @@ def test_output_whose_reader_is_gone(piped: Piped) -> None:
 
 
 def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
-    """As a daemon that was given no standard output at all: it starts, answers and stops."""
+    """A daemon without standard output starts, answers and stops."""
     with piped.running(["sh", "-c", 'exec "$@" >&-', "sh", *piped.command]) as popen:
         piped.make_it_log(2 * PIPE_BYTES)
         assert piped.answers()
@@ -166,7 +166,7 @@ def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
 
 
 def test_output_on_a_full_disk(piped: Piped) -> None:
-    """Standard output that takes nothing costs the log."""
+    """Standard output that accepts nothing costs only the log."""
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this system")
     with piped.running(["sh", "-c", 'exec "$@" >/dev/full', "sh", *piped.command]) as popen:
@@ -176,7 +176,7 @@ def test_output_on_a_full_disk(piped: Piped) -> None:
 
 
 def test_text_that_is_no_utf8_is_logged_escaped(start_server: StartServer) -> None:
-    """Half of a surrogate pair in a request is JSON, and no reason for a stack in the log."""
+    """Half of a surrogate pair is valid JSON in a request, and causes no stack in the log."""
     server = start_server()
     with server.connect() as client:
         fields = {"namespace": "ns", "key": "k\ud800", "value": "v"}
@@ -189,7 +189,7 @@ def test_text_that_is_no_utf8_is_logged_escaped(start_server: StartServer) -> No
 
 
 def test_two_servers_on_one_port(server: NameServer, start_server: StartServer) -> None:
-    """B244: the second exits with 255 and says why in one line; the first does not notice."""
+    """B244: the second server exits with 255 and gives the reason in one line. The first is unaffected."""
     with pytest.raises(ProcessFailed) as failure:
         start_server({"listenPort": server.port})
     assert failure.value.status == 255

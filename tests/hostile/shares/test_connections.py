@@ -1,4 +1,4 @@
-"""Connections in numbers: idle, too many, half closed, opened and reset at once."""
+"""Many connections: idle, too many, half closed, opened and reset at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.hostile.witness import Witness
 
 IDLE, IDLE_AT_LEAST = 10_000, 4_000
 SPARE_FILES = 200
-OPEN_FILES = 150  # for a server that is allowed few
+OPEN_FILES = 150  # of a server with a low limit
 QUEUED_MAX = 8 * MB  # of frames that reactors keep until control decodes them
 IDLE_BYTES_MAX = 10_000  # resident bytes that one idle connection may take
 LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
@@ -33,7 +33,7 @@ def answers(client: Client) -> bool:
 
 
 def test_ten_thousand_idle_connections(server: NameServer, open_files_max: int) -> None:
-    """As many connections as the limit on open files allows: all are kept, all are answered, all are forgotten."""
+    """As many connections as the limit of open files allows: all are kept, answered, and removed at their end."""
     count = min(IDLE, open_files_max - SPARE_FILES)
     assert count >= IDLE_AT_LEAST, f"`ulimit -Hn` {open_files_max} is too low for {IDLE_AT_LEAST} connections"
     if count < IDLE:
@@ -50,7 +50,7 @@ def test_ten_thousand_idle_connections(server: NameServer, open_files_max: int) 
 
 
 def test_connections_beyond_the_limit(start_server: StartServer) -> None:
-    """Beyond connectionsMax a connection is closed at once; those within stay, and one that goes makes room."""
+    """A connection beyond connectionsMax is closed at once. The others stay, and each that closes makes room."""
     server = start_server({"rocketns.connectionsMax": 50})
     with costs_at_most(server, 8 * MB), Witness(server), ExitStack() as stack:
         within = [stack.enter_context(server.connect()) for _ in range(49)]
@@ -72,10 +72,10 @@ def is_let_in(server: NameServer) -> bool:
 
 
 def test_more_connections_than_open_files(server_class: type[NameServer], tmp_path: Path) -> None:
-    """connectionsMax is fitted to `ulimit -n`, so that accepting never runs out of files, in bursts neither."""
+    """connectionsMax is lowered to fit `ulimit -n`, so accepting never runs out of files, not even in bursts."""
 
     class NarrowServer(server_class):  # type: ignore[misc, valid-type]
-        """One that its shell allows few open files."""
+        """A server with a low limit of open files."""
 
         def command(self) -> list[str]:
             return ["sh", "-c", f'ulimit -n {OPEN_FILES} && exec "$@"', "sh", *super().command()]
@@ -96,7 +96,7 @@ def test_more_connections_than_open_files(server_class: type[NameServer], tmp_pa
 
 
 def connecting(server: NameServer) -> socket.socket:
-    """A connection that is being opened; does not wait."""
+    """Begin to open a connection; does not wait."""
     one = socket.socket()
     one.setblocking(False)
     one.connect_ex(("127.0.0.1", server.port))
@@ -104,7 +104,7 @@ def connecting(server: NameServer) -> socket.socket:
 
 
 def test_no_more_open_files_for_a_while(server: NameServer) -> None:
-    """The operator's limit was lowered under the server: who is connected is served, who waits is served later."""
+    """The limit is lowered while the server runs: connected peers are served, waiting ones are served later."""
     process = psutil.Process(server.pid)
     with Witness(server), ExitStack() as stack:
         watch = Watch(server)
@@ -119,7 +119,7 @@ def test_no_more_open_files_for_a_while(server: NameServer) -> None:
 
 
 def test_half_closed_connections(server: NameServer) -> None:
-    """B050: a request with the end of its direction behind it: the connection closes, answered or not."""
+    """B050: the peer sends a request and shuts down its side: the connection closes, with or without an answer."""
     with costs_at_most(server, 16 * MB), Witness(server):
         for n in range(1_000):
             with server.connect() as client:

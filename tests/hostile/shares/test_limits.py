@@ -1,4 +1,4 @@
-"""Peers that send or ask for more than they may, or take less than they should: each meets its limit alone."""
+"""Peers that send or request too much, or read too little: only they are affected by the limit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sending(client: Client, data: bytes) -> Iterator[None]:
 
 
 def test_pipelining_more_than_may_be_in_flight(start_server: StartServer) -> None:
-    """Beyond inFlightMax reading pauses: every request is answered, once, and none is refused for a full queue."""
+    """Beyond inFlightMax reading pauses: every request is answered once, and none is refused for a full queue."""
     server = start_server({"rocketns.inFlightMax": 16, "defaultThreadPoolQueueCapacity": 20})
     with costs_at_most(server, SMALL_GROWTH), Witness(server), server.connect() as client:
         client.request(LIST)
@@ -53,7 +53,7 @@ def test_pipelining_more_than_may_be_in_flight(start_server: StartServer) -> Non
 
 
 def test_a_full_queue_is_full_for_who_filled_it(start_server: StartServer) -> None:
-    """B077: a flood is answered busy, and a connection with one request at a time never is."""
+    """B077: a flood gets SYSTEM_BUSY; a connection with one request at a time never does."""
     server = start_server({"defaultThreadPoolQueueCapacity": 10, "clientRequestThreadPoolQueueCapacity": 10})
     with Witness(server) as witness, server.connect() as client:
         client.request(LIST)
@@ -65,7 +65,7 @@ def test_a_full_queue_is_full_for_who_filled_it(start_server: StartServer) -> No
 
 
 def test_a_full_inbox_of_large_requests(start_server: StartServer) -> None:
-    """Requests of more than incomingBytesMax in all do not wait: they are answered busy, or their senders closed."""
+    """Requests beyond incomingBytesMax in total do not wait: they get SYSTEM_BUSY, or their connection closes."""
     limit = 32 * MB
     server = start_server({"rocketns.incomingBytesMax": limit, "rocketns.turnRequestsMax": 1})
     data = requests(LIST, 200, bytes(100_000))
@@ -89,7 +89,7 @@ def send_and_read(client: Client, data: bytes, count: int) -> None:
 
 
 def test_one_connection_does_not_keep_the_others_waiting(server: NameServer) -> None:
-    """B078: connections take turns: a pipeline of slow requests costs others one such request at a time."""
+    """B078: connections take turns: others wait for one request of a slow pipeline at a time."""
     slow = b"{'a':[" + b"1," * 30_000 + b"1]}"  # only the lenient parser takes it
     count = 400
     witness = Witness(server)
@@ -103,7 +103,7 @@ def test_one_connection_does_not_keep_the_others_waiting(server: NameServer) -> 
 
 
 def test_unfinished_frames_of_too_many_bytes(start_server: StartServer) -> None:
-    """Beyond incomingBytesMax in all, the connection that holds the most is closed, and memory stays bounded."""
+    """Beyond incomingBytesMax in total the connection that holds the most is closed, and memory stays bounded."""
     limit, each = 32 * MB, 4 * MB
     server = start_server({"rocketns.incomingBytesMax": limit})
     with costs_at_most(server, 2 * limit), Witness(server), ExitStack() as stack:
@@ -115,7 +115,7 @@ def test_unfinished_frames_of_too_many_bytes(start_server: StartServer) -> None:
 
 
 def test_a_broker_gets_through_while_others_hold_all_there_is(start_server: StartServer) -> None:
-    """A registration in many pieces, smaller than what hostile peers hold, is not what is given up."""
+    """A registration in many pieces is not closed, because hostile peers hold more bytes."""
     limit, each = 32 * MB, 4 * MB
     server = start_server({"rocketns.incomingBytesMax": limit})
     names = Names()
@@ -138,7 +138,7 @@ def try_to_send(client: Client, data: bytes) -> None:
 
 
 def test_readers_that_never_read(start_server: StartServer) -> None:
-    """A connection whose one answer is beyond outgoingBytesMax is closed."""
+    """A connection is closed if a single answer is larger than outgoingBytesMax."""
     limit, peers = 4 * MB, 4
     server = start_server({"rocketns.outgoingBytesMax": limit, "serverSocketSndBufSize": 65_536})
     with server.connect() as client:
@@ -167,7 +167,7 @@ def cannot_send(reader: Client) -> bool:
 
 
 def test_a_reader_within_the_limit_gets_everything(start_server: StartServer) -> None:
-    """B062: below outgoingBytesMax answers wait for as long as the peer likes, and none is lost."""
+    """B062: below outgoingBytesMax answers wait until the peer reads them, and none is lost."""
     server = start_server()
     with server.connect() as client:
         put_kv(client, "ns", "k", "v" * MB)

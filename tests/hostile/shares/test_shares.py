@@ -1,6 +1,6 @@
-"""Control's time is shared by cost: a peer that sends dear requests, or many, waits for itself and nobody else does.
+"""Control's time is shared by cost: a peer that sends expensive or many requests delays only itself.
 
-What others wait is measured in CPU seconds of the server: a busy machine does not change them.
+The waits of others are measured in CPU seconds of the server, which a busy machine does not change.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 # Milliseconds each: 1,020 fields in a header of 7 KB, and JSON that only the lenient parser reads.
 MANY_FIELDS = frame(binary_header(LIST, {f"k{n}": "" for n in range(1_020)}), b"", ROCKETMQ)
 LENIENT = frame(json_header(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t"}), b"{'a':[" + b"1," * 20_000 + b"1]}")
-# Small, and the answer names all topics.
+# A small request whose answer names all topics.
 SMALL = frame(json_header(LIST))
 TOPICS = 3_000
 
 
 def send_what_fits(peer: Client, data: bytes) -> None:
-    """As much as the sockets take at once."""
+    """Send as much as the sockets accept at once."""
     peer.socket.setblocking(False)
     try:
         while data:
@@ -44,7 +44,7 @@ def send_what_fits(peer: Client, data: bytes) -> None:
 
 @contextmanager
 def flood(server: NameServer, requests: bytes, peers: int, *, they_leave: bool = False) -> Iterator[None]:
-    """Seconds of work for control, which has begun with it. Nobody reads the answers."""
+    """Seconds of work for control, which it has begun. Nobody reads the answers."""
     started = cpu_seconds(server)
     with ExitStack() as stack:
         for _ in range(peers):
@@ -87,7 +87,7 @@ def work_until_registered(server: NameServer, connect: type[Client] = Client) ->
 
 @each_flood
 def test_a_broker_registers_while_others_flood(server: NameServer, flooded: Flood) -> None:
-    """Its registration waits for less than a second of the server's work."""
+    """The broker's registration waits for less than a second of the server's work."""
     with flooded(server):
         waited = work_until_registered(server)
     assert waited < LONGEST_WAIT_CPU_S
@@ -95,7 +95,7 @@ def test_a_broker_registers_while_others_flood(server: NameServer, flooded: Floo
 
 @each_flood
 def test_sigterm_stops_while_others_flood(server: NameServer, flooded: Flood) -> None:
-    """It ends after less than three seconds of work."""
+    """The server ends after less than three seconds of work."""
     with flooded(server):
         before, used = cpu_of_ended_children(), cpu_seconds(server)
         server.process.signal(signal.SIGTERM)

@@ -41,12 +41,12 @@ PEERS = 40
 HELLOS, SPARE_FILES = 4_000, 200
 SERVED = 475  # peers up to this version are served during a graceful shutdown
 GO_AWAY = 1500
-ATTACKERS_HOST = "127.0.0.2"  # one host's handshakes wait for each other
+ATTACKERS_HOST = "127.0.0.2"  # handshakes of one host wait for each other
 Flood = Callable[[NameServer], AbstractContextManager[None]]
 
 
 def send_what_fits(peer: TlsClient, data: bytes) -> None:
-    """As much as the sockets take at once, in records of 16 KB."""
+    """Send as much as the sockets accept at once, in records of 16 KB."""
     peer.tls.setblocking(False)
     with contextlib.suppress(ssl.SSLWantWriteError, BlockingIOError):
         while data:
@@ -69,7 +69,7 @@ def requests_over_tls(server: NameServer) -> Iterator[None]:
 def handshakes(server: NameServer, sent_before: int = 0) -> Iterator[None]:
     """Thousands of connections that ask for a handshake at the same moment: each costs an RSA signature.
 
-    So many bytes of each hello have come before.
+    ``sent_before`` bytes of each hello are sent first.
     """
     hello = TlsPeer().shake_hands()
     with TlsClient(server.port), ExitStack() as stack:  # the server has a certificate now
@@ -88,7 +88,7 @@ def handshakes(server: NameServer, sent_before: int = 0) -> Iterator[None]:
 
 
 def until_idle(server: NameServer) -> None:
-    """Until the server has done all that it can do of what was sent."""
+    """Wait until the server has done all work that is possible so far."""
     used = [-1.0]
 
     def is_idle() -> bool:
@@ -103,7 +103,7 @@ def connection_from(host: str, port: int) -> socket.socket:
 
 
 def rests_of_handshakes(server: NameServer) -> AbstractContextManager[None]:
-    """Their beginnings have been worked on."""
+    """The server has processed the beginnings of the handshakes."""
     return handshakes(server, sent_before=100)
 
 
@@ -121,7 +121,7 @@ def rests_of_handshakes(server: NameServer) -> AbstractContextManager[None]:
 def test_a_broker_registers_while_others_flood_over_tls(
     server: NameServer, flooded: Flood, connect: type[Client]
 ) -> None:
-    """Its registration, the handshake included, waits for less than a second of the server's work."""
+    """Handshake and registration together wait for less than a second of the server's work."""
     with flooded(server):
         waited = work_until_registered(server, connect)
     assert waited < LONGEST_WAIT_CPU_S
@@ -130,7 +130,7 @@ def test_a_broker_registers_while_others_flood_over_tls(
 @pytest.mark.usefixtures("open_files_max")
 @pytest.mark.parametrize("flooded", [requests_over_tls, handshakes], ids=lambda flooded: flooded.__name__)
 def test_sigterm_stops_while_others_flood_over_tls(server: NameServer, flooded: Flood) -> None:
-    """It ends after less than three seconds of work."""
+    """The server ends after less than three seconds of work."""
     with flooded(server):
         assert_stops(server)
 
@@ -146,7 +146,7 @@ def assert_stops(server: NameServer) -> None:
 
 @contextmanager
 def silent_name_server() -> Iterator[int]:
-    """Its port. Connections come about, and nobody reads or answers."""
+    """The port of a server that accepts connections, but neither reads nor answers."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening.getsockname()[1]
 
@@ -155,10 +155,10 @@ def in_test_mode(start_server: StartServer, product_port: int) -> NameServer:
     return start_server({"clusterTest": "true"}, options=[f"-Drocketmq.namesrv.addr=127.0.0.1:{product_port}"])
 
 
-# Where the product environment has no core for a while, LOOKUPS_MAX lookups wait for it, and the next one is not asked.
+# If the product environment has no core for a while, LOOKUPS_MAX lookups wait for it, and the next one is not sent.
 @pytest.mark.flaky(reruns=2)
 def test_a_client_is_answered_while_others_flood_in_the_cluster_test_mode(start_server: StartServer) -> None:
-    """Each of its lookups goes to the product environment's name server, as those of the others do."""
+    """Its lookups and those of the others go to the product environment's name server."""
     product, names = start_server(), Names()
     with product.connect() as broker:
         registered(broker, names)
@@ -173,7 +173,7 @@ def test_a_client_is_answered_while_others_flood_in_the_cluster_test_mode(start_
 
 
 def test_sigterm_stops_while_others_flood_in_the_cluster_test_mode(start_server: StartServer) -> None:
-    """A product environment that does not answer holds up nothing."""
+    """A product environment that does not answer delays nothing."""
     with silent_name_server() as port:
         server = in_test_mode(start_server, port)
         with flood(server, look_up(CLIENTS[0], "nobody's") * 2_000, PEERS):
@@ -182,7 +182,7 @@ def test_sigterm_stops_while_others_flood_in_the_cluster_test_mode(start_server:
 
 @contextmanager
 def going_away(start_server: StartServer, wait_s: int) -> Iterator[NameServer]:
-    """A server that was told to stop gracefully, with a flood of requests that it still answers."""
+    """A server that stops gracefully, with a flood of requests that it still answers."""
     server = start_server({"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": wait_s})
     with flood(server, MANY_FIELDS * 50, PEERS), server.connect() as client:
         server.process.signal(signal.SIGTERM)
@@ -191,7 +191,7 @@ def going_away(start_server: StartServer, wait_s: int) -> Iterator[NameServer]:
 
 
 def test_peers_are_sent_away_while_others_flood(start_server: StartServer) -> None:
-    """During a graceful shutdown an old broker registers, and a new one is told to leave, as soon as at other times."""
+    """During a graceful shutdown an old broker registers and a new one gets GO_AWAY, as quickly as at other times."""
     with going_away(start_server, 60) as server:
         before = cpu_seconds(server)
         with Client(server.port, timeout_s=120) as old, Client(server.port, timeout_s=120) as new:
@@ -205,6 +205,6 @@ def test_peers_are_sent_away_while_others_flood(start_server: StartServer) -> No
 
 
 def test_a_second_signal_ends_a_graceful_shutdown_while_others_flood(start_server: StartServer) -> None:
-    """It ends after less than three seconds of work, whatever is left of the wait."""
+    """The server ends after less than three seconds of work, however much of the wait is left."""
     with going_away(start_server, 300) as server:
         assert_stops(server)

@@ -1,4 +1,4 @@
-"""Bytes of all connections together: beyond a total the connection that holds the most is closed, wherever it is."""
+"""Bytes of all connections together: beyond the total the connection that holds the most is closed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.hostile.watch import MB, Watch, costs_at_most
 from tests.hostile.witness import Witness
 
 SMALL_BUFFER = 16 * 1024  # of a socket, so that answers wait in the server and not in the kernel
-KEPT_MIN, KEPT_MAX = 27, 37  # of peers with 1 MB each in 32 MB: some of it may lie in the kernel
+KEPT_MIN, KEPT_MAX = 27, 37  # of peers with 1 MB each in 32 MB; the kernel may hold some of it
 
 
 def connect_narrow(server: NameServer) -> Client:
-    """A connection whose peer takes few bytes while it does not read."""
+    """A connection whose peer has a small receive buffer and does not read."""
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
     raw.connect(("127.0.0.1", server.port))
@@ -55,7 +55,7 @@ def test_unsent_answers_of_all_connections(start_server: StartServer) -> None:
 
 
 def test_many_readers_that_never_read(start_server: StartServer) -> None:
-    """However many they are, their answers take no more than outgoingBytesTotalMax."""
+    """For any number of them, their answers take at most outgoingBytesTotalMax."""
     total, peers = 32 * MB, 100
     server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
     with server.connect() as client:
@@ -64,7 +64,7 @@ def test_many_readers_that_never_read(start_server: StartServer) -> None:
     growth_max = (4 if server.mode == "asyncio" else 2) * total
     with costs_at_most(server, growth_max) as watch, ExitStack() as stack:
         readers = [stack.enter_context(connect_narrow(server)) for _ in range(peers)]
-        eventually(lambda: watch.fds() >= watch.fds_before + peers - 1)  # the one that put may have been counted
+        eventually(lambda: watch.fds() >= watch.fds_before + peers - 1)  # the connection that put may be counted
         for reader in readers:
             ask(reader, "ns")
         with Witness(server, rounds_min=50):
@@ -73,7 +73,7 @@ def test_many_readers_that_never_read(start_server: StartServer) -> None:
 
 
 def test_tiny_requests_of_who_does_not_read(start_server: StartServer) -> None:
-    """Requests of a connection whose answers are not taken wait: it holds one answer, not one for each request."""
+    """Requests of a peer that reads no answers wait: it holds one answer, not one for each request."""
     peers, size = 8, MB
     server = start_server({"serverSocketSndBufSize": SMALL_BUFFER})
     with server.connect() as client:
@@ -88,7 +88,7 @@ def test_tiny_requests_of_who_does_not_read(start_server: StartServer) -> None:
 
 
 def test_the_largest_of_all_goes(start_server: StartServer) -> None:
-    """Who holds the most unfinished bytes is closed, and not one that happens to share a reactor with the last."""
+    """The connection with the most unfinished bytes is closed, not one that shares a reactor with the last sender."""
     limit, large, small, pairs = 32 * MB, 4 * MB, MB, 7
     server = start_server({"rocketns.incomingBytesMax": limit})
     with costs_at_most(server, 2 * limit), ExitStack() as stack:
@@ -110,7 +110,7 @@ def test_the_largest_of_all_goes(start_server: StartServer) -> None:
 
 
 def test_the_rest_of_a_frame_keeps_no_large_buffer(start_server: StartServer) -> None:
-    """After a burst of requests that ends within a frame, only the unfinished frame is kept."""
+    """After a burst of requests that ends in the middle of a frame, only the unfinished frame is kept."""
     server = start_server()
     burst, peers = requests(9999, 500), 300
     with costs_at_most(server, 16 * MB), ExitStack() as stack:

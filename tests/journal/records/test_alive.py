@@ -1,4 +1,4 @@
-"""The sign of life of a server where nothing happens: at most a record a minute, and none beside others."""
+"""The sign of life of an idle server: at most one record a minute, and none beside other records."""
 
 from __future__ import annotations
 

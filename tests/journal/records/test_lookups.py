@@ -1,4 +1,4 @@
-"""Counters of lookups by topic, by kind of client and, if wanted, by address; never more than the bound."""
+"""Counters of lookups by topic, by kind of client and optionally by address; never more than the limit."""
 
 from __future__ import annotations
 

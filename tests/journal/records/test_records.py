@@ -56,7 +56,7 @@ class Told:
         return self.of()
 
     def of(self, *_done: object) -> list[Record]:
-        """The records that the events since the last call became, without boot, seq and ts."""
+        """The records of the events since the last call, without boot, seq and ts."""
         self.journal.record(list(self.manager.events), self.manager.now_ms, BOOT_MS)
         self.manager.events.clear()
         self.journal.buffer.flush(BOOT_MS)

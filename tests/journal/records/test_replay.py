@@ -1,4 +1,4 @@
-"""The replayed journal equals the tables, after anything that brokers, tools, connections, time and restarts may do.
+"""The replayed journal equals the tables, after any actions of brokers, tools, connections, time and restarts.
 
 A failure prints the steps that lead to it and a line that replays it.
 """
@@ -54,7 +54,7 @@ class JournalMachine(RouteMachine):
 
     @rule()
     def begin_a_snapshot(self) -> None:
-        """An hour goes by; a reader begins with its first record."""
+        """An hour passes; a reader begins with its first record."""
         self.epoch_ms += journal.HOUR_MS
         run_work(self.journal)
         self.read()
@@ -71,7 +71,7 @@ class JournalMachine(RouteMachine):
 
     @rule()
     def restart(self) -> None:
-        """The next server begins with what the journal gives, and its journal goes on from there."""
+        """The next server begins with the routes of the journal, and its journal continues from there."""
         self.read()
         before, tables = self.manager.tables, RouteTables()
         routes = self.state.replay.routes
@@ -128,7 +128,7 @@ run = partial(run_machine, JournalMachine, "tests/journal/records/test_replay.py
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that much can happen between two pieces of a snapshot."""
+    """A small piece, so that much can happen between two pieces of a snapshot."""
     monkeypatch.setattr(snapshot, "PIECE_ENTRIES", 1)
     monkeypatch.setattr(snapshot, "BLOCK_ENTRIES", 3)
     monkeypatch.setattr(snapshot, "TOPICS_IN_RECORD_MAX", 1)

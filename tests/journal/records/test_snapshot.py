@@ -113,7 +113,7 @@ def test_there_is_one_in_each_hour_even_of_nothing() -> None:
 
 
 def snapshots(journal: Journal, writer: MemoryWriter) -> int:
-    """How many were begun since the last call, at the next tick of the same hour."""
+    """How many snapshots were begun since the last call, at the next tick of the same hour."""
     journal.tick(BOOT_MS)
     run_work(journal)
     journal.buffer.flush(BOOT_MS)
@@ -121,7 +121,7 @@ def snapshots(journal: Journal, writer: MemoryWriter) -> int:
 
 
 def test_there_is_one_after_many_bytes_of_records() -> None:
-    """A start reads them all: heartbeats of acting masters come each second."""
+    """A start reads all records, and heartbeats of acting masters come every second."""
     manager = Manager()
     journal, writer = memory_journal(manager.tables, journal_snapshot_bytes=50_000)
     manager.register(MASTER, table_of(*TOPICS))
@@ -232,17 +232,17 @@ def test_a_loss_is_followed_by_a_snapshot_from_which_readers_know_the_state_agai
 
 
 def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
-    """However many topics there are, control goes on with something else after a piece."""
+    """For any number of topics, control continues with other work after each piece."""
     manager = Manager()
     manager.register(MASTER, table_of(*(f"t{number}" for number in range(20_000))))
     journal, _ = memory_journal(manager.tables)
     pieces = list(Snapshot(manager.tables, journal._effects.members, {}, journal.buffer))
-    assert sum(pieces) > 30_000  # each topic is work twice: when its name is noted and when it is written
+    assert sum(pieces) > 30_000  # each topic is work twice: its name is noted first, and written later
     assert max(pieces) <= 1_000
 
 
 def test_what_a_server_restored_is_told_before_it_serves() -> None:
-    """A broker whose address refuses connections is gone a moment later, and was seen to be there."""
+    """A broker whose address refuses connections is removed a moment later. The journal shows that it was there."""
     manager = filled(2, 100)
     _, writer = memory_journal(manager.tables, filled=Reason.RESTORED)
     state = State(lenient=True)

@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_lost_and_counted(writer: MemoryWriter, caplog: pyt
 
 @pytest.mark.parametrize("is_late", [False, True])
 def test_there_is_room_for_the_last_record_though_the_buffer_is_full(writer: MemoryWriter, is_late: bool) -> None:
-    """Without it a stopped server looks like one that was killed. A file whose time is over has to begin before it."""
+    """Without a stop record a stopped server looks like a killed one. A file that is due begins before that record."""
     buffer = buffer_of(writer, 10_000)
     writer.stuck = True
     put(buffer, 1_000)
@@ -179,7 +179,7 @@ def test_endless_losses_are_logged_once_a_minute(writer: MemoryWriter, caplog: p
 
 
 def test_a_loss_that_lasts_to_the_end_is_stated_in_the_last_file(writer: MemoryWriter) -> None:
-    """The writer catches up only after the last record, so closing is the last chance to write a ``drop``."""
+    """The writer catches up only after the last record, so only the close can still write a ``drop``."""
     buffer = buffer_of(writer, 1 << 12)
     writer.stuck = True
     put(buffer, 1_000)

@@ -18,7 +18,7 @@ from tests.journal.files import closed_files, open_files, records_of
 from tests.journal.replay import Record, check_columns, check_sequence
 
 WRITE_MS = 20
-# The time by which an answer may be ahead of the disk: the interval, and some more on a busy machine.
+# How long an answer may be ahead of the disk: the interval, and more on a busy machine.
 SYNCED_AFTER_S = 1.0
 WITHIN_S = 60
 
@@ -56,11 +56,11 @@ def values(records: list[Record]) -> list[str]:
 def test_a_kill_while_it_writes_takes_the_last_moment_only(
     start: Callable[..., RocketnsServer], tmp_path: Path, torn: bytes
 ) -> None:
-    """And the next start repairs the file; ``torn`` stands for a line of which a part reached the disk."""
+    """The next start repairs the file. ``torn`` is a line that reached the disk only in part."""
     server = start(journalRotationBytes=20_000)
     with server.connect() as client:
         times = answered_puts(client, 2 * SYNCED_AFTER_S)
-        eventually(lambda: open_files(tmp_path / "j"), every_s=0.001)  # there is no open file while one is being closed
+        eventually(lambda: open_files(tmp_path / "j"), every_s=0.001)  # none is open while one is being closed
         killed = time.monotonic()
         server.kill()
     (left,) = open_files(tmp_path / "j")
@@ -97,7 +97,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "journal-test", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no right to mount a small file system here")
+        pytest.skip("no permission to mount a small file system here")
     (folder / "ballast").write_bytes(b"x" * 384 * 1024)
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -45,7 +45,7 @@ def test_the_journals_open_file_is_there_with_its_synced_records(disk: Disk) -> 
 
 
 def test_folders_that_a_killed_process_left_without_a_sync_are_synced(disk: Disk) -> None:
-    """As folders are whose sync failed: the next attempt finds them."""
+    """Folders whose sync failed look the same: the next attempt finds them."""
     store = Store(HOME / "a" / "journal", "n1")
     store.folder(SEGMENT.day).mkdir(parents=True)
     file = OpenFile(store, SEGMENT)
@@ -92,7 +92,7 @@ def test_a_replaced_file_is_there_with_its_new_folder(disk: Disk) -> None:
 
 @pytest.mark.parametrize("breaks", [False, True])
 def test_a_repaired_file_has_no_torn_line_whichever_of_its_changes_the_disk_kept(disk: Disk, breaks: bool) -> None:
-    """Its name may reach the disk before its new end. Also where the first attempt to repair it failed."""
+    """Its name may reach the disk before its repaired end, also if the first attempt to repair it failed."""
     store = Store(HOME / "journal", "n1")
     file = OpenFile(store, SEGMENT)
     file.append(bytearray(b'{"seq":1}\n{"se'))

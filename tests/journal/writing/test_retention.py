@@ -1,4 +1,4 @@
-"""Which closed files are deleted: by age and by size, and never another program's."""
+"""Which closed files are deleted: by age and by size, and never files of other programs."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_a_folder_that_cannot_be_made_is_tried_again(
 def test_a_failed_write_is_repeated_from_its_beginning(
     journalled: Journalled, monkeypatch: pytest.MonkeyPatch, after_bytes: int
 ) -> None:
-    """Part of the chunk may stand in the file by then, and it must not stand there twice."""
+    """Part of the chunk may be in the file by then, and must not be there twice."""
     journalled.push(line(1))
     real = os.pwrite
 
@@ -164,7 +164,7 @@ def test_a_failed_write_is_repeated_from_its_beginning(
 
 
 def test_a_failed_sync_is_repeated_with_its_bytes(journalled: Journalled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel may have thrown away pages that it could not write: they are written again."""
+    """The kernel may have dropped pages that it could not write, so they are written again."""
     written: list[int] = []
     real = os.pwrite
     monkeypatch.setattr(writer_module.os, "pwrite", lambda fd, d, at: (written.append(at), real(fd, d, at))[1])
@@ -203,7 +203,7 @@ def test_a_file_that_was_taken_away_is_said_and_the_next_one_is_written(
 def test_one_process_writes_for_one_id(
     tmp_path: Path, started: list[Journalled], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A second one must not take the first one's open file for a crash's."""
+    """A second server must not take the first one's open file for the remains of a crash."""
     first, second, other = Journalled(tmp_path), Journalled(tmp_path), Journalled(tmp_path, ns="n2")
     started.extend((first, second, other))
     first.push(line(1))
@@ -217,12 +217,12 @@ def test_one_process_writes_for_one_id(
 
 
 def test_a_full_file_system_loses_nothing_once_there_is_room_again(tmp_path: Path) -> None:
-    """On a real one of 256 KiB; needs the right to mount."""
+    """On a real file system of 256 KiB; needs the permission to mount."""
     small = tmp_path / "small"
     small.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "journal-test", str(small)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no right to mount a small file system here")
+        pytest.skip("no permission to mount a small file system here")
     try:
         ballast = small / "ballast"
         ballast.write_bytes(b"x" * 200_000)

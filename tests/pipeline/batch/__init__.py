@@ -1,1 +1,1 @@
-"""Whole runs: what they come to, a second night, a live fleet, a cluster, and each job beside its twin in SQL."""
+"""Whole runs: their results, a second night, a live fleet, a cluster, and each job beside its twin in SQL."""

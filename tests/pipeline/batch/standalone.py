@@ -18,6 +18,8 @@ ENVIRONMENT = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SC
 START_TIMEOUT_S = 120.0
 DEPLOY = "org.apache.spark.deploy"
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+# The daemons run for minutes: another compiler and a collector with threads of its own cost more than they save.
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Cluster:
     workers: list[Process] = field(default_factory=list)
 
     def add_worker(self) -> Process:
-        """One more, with one core and 1 GiB. It registers by itself."""
+        """Add a worker with one core and 1 GiB. It registers by itself."""
         name = f"worker-{len(self.workers)}"
         words = ("--cores", "1", "--memory", "1g", "-d", str(self.folder / f"work-{name}"), self.url)
         worker = _start(self.folder, name, f"{DEPLOY}.worker.Worker", *words)
@@ -39,7 +41,7 @@ class Cluster:
         return worker
 
     def kill_worker(self, number: int) -> list[int]:
-        """SIGKILL to a worker and to all that it started, as when a machine is lost; the ids of its executors."""
+        """SIGKILL to a worker and its processes, as when a machine is lost; returns the ids of its executors."""
         worker = psutil.Process(self.workers[number].pid)
         lost = [*worker.children(recursive=True), worker]
         executors = [process.pid for process in lost if EXECUTOR in process.cmdline()]
@@ -51,7 +53,7 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Everything that was started is stopped at the end."""
+    """A cluster, stopped at the end of the block."""
     started: list[Process] = []
     try:
         started.append(_start(folder, "master", f"{DEPLOY}.master.Master"))
@@ -67,6 +69,6 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
 def _start(folder: Path, name: str, main: str, *words: str) -> Process:
     java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else "java"
-    command = [str(java), "-Xmx256m", "-cp", f"{HOME}/jars/*", main, "--host", "127.0.0.1", "--port", "0",
+    command = [str(java), "-Xmx256m", *SHORT_LIVED, "-cp", f"{HOME}/jars/*", main, "--host", "127.0.0.1", "--port", "0",
                "--webui-port", "0", *words]  # fmt: skip
     return Process(command, folder / f"{name}.log", env=ENVIRONMENT, cwd=folder)

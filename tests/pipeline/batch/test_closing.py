@@ -1,4 +1,4 @@
-"""Which days a run closes, and which folder of closed days it goes on from. Plain values."""
+"""Which days a run closes, and from which folder of closed days it continues. Plain values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOON = DAY_START + 3 * DAY_US + DAY_US // 2
 
 
 def day(number: int, *, after_end: int | None = None, is_open: bool = False) -> DayEnd:
-    """A day of January whose last record is at midnight, or so long after the end of the observation."""
+    """A day of January whose last record is at midnight, or this long after the end of the observation."""
     last = DAY_START + number * DAY_US if after_end is None else NOON + after_end
     return DayEnd(last, is_open)
 

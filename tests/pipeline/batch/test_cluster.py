@@ -1,4 +1,4 @@
-"""The audit on a Spark standalone cluster: the same results as in one process, though workers are lost."""
+"""The audit on a Spark standalone cluster: the same results as in one process, even if workers are lost."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def local(journal: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one process finds."""
+    """The results of one process."""
     folder = tmp_path_factory.mktemp("local")
     return finished(started(journal, folder, "local[2]"), folder)
 

@@ -1,4 +1,4 @@
-"""What a run comes to: its verdict, exit status and words. No Spark."""
+"""The outcome of a run: its verdict, exit status and words. No Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run takes over of closed days, by the marks of the run before and of this one."""
+"""What a run takes over from closed days, by the marks of the previous run and of this one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that goes on where earlier ones stopped has the tables of one over everything."""
+"""A run that continues where earlier runs stopped has the same tables as a run over everything."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Nights:
         self.said: list[str] = []
 
     def run(self, files: list[Path], jobs: Sequence[Job], *, out: str = "nightly", **asked: Any) -> Tables:
-        """The tables of these jobs after these files came too. ``asked``: further fields of the request."""
+        """The tables of these jobs once these files are there as well. ``asked``: further fields of the request."""
         self._only.setattr(run, "JOBS", jobs)
         journal, place = self._folder / "journal", self._folder / out
         for file in files:
@@ -55,7 +55,7 @@ class Nights:
 
     @property
     def known(self) -> list[str]:
-        """From which day on each run went on."""
+        """The day from which each run continued."""
         return [text.split()[3].rstrip(":") for text in self.said if text.startswith("going on")]
 
 
@@ -66,8 +66,8 @@ def rows_of(path: Path) -> list[Any]:
 def test_a_second_night_has_the_tables_of_one_run_over_everything(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten hours around midnight, cut at random after it. What follows from tables alone follows from the same tables;
-    the first night needs no more of them than what is kept of a closed day."""
+    """Ten hours around midnight, cut at random times after it. Jobs that read only tables get the same tables, so they
+    are left out; the first night needs only the tables that are kept of a closed day."""
     chance = random.Random(SEED)
     journals = random_journals(SEED, start_us=MIDNIGHT - 2 * HOUR, seconds=10 * 3600)
     files = write_files(journals, tmp_path / "all")

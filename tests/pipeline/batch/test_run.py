@@ -37,7 +37,7 @@ class Odd(NamedTuple):
 
 @pytest.fixture(scope="module")
 def words(spark: SparkSession) -> Iterator[tuple[str, ...]]:
-    """Settings of a small run, which the other tests of the session get back as they were."""
+    """Settings of a small run. Afterwards the session has its former settings again."""
     before = {name: spark.conf.get(name) for name in ("spark.sql.shuffle.partitions", "spark.sql.codegen.wholeStage")}
     yield SMALL
     for name, value in before.items():
@@ -46,7 +46,7 @@ def words(spark: SparkSession) -> Iterator[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def folder(words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The worked example's journal and what an audit of it left below out/."""
+    """The worked example's journal, and the output of its audit below out/."""
     folder = tmp_path_factory.mktemp("example")
     write_files(worked_example(), folder / "journal")
     period = ("--from", "1970-01-01", "--to", "1970-01-01T00:06:40")
@@ -86,7 +86,7 @@ def test_a_window_lasts_from_the_expiry_until_the_return(folder: Path) -> None:
 
 
 def test_impact(folder: Path) -> None:
-    """Orphaned mean and max, twice mean and max: of 8 queues, for each size of group by each strategy."""
+    """Mean and maximum of orphaned queues and of queues consumed twice, of 8, for each group size and strategy."""
     found = table(folder, "impact", "c", "strategy", "queues", "orphaned_mean", "orphaned_max", "dup_mean", "dup_max")
     assert [(*row[:3], *map(pytest.approx, row[3:])) for row in found] == [
         (2, "averagely", 8, 3, 4, 1, 2),
@@ -172,8 +172,8 @@ def test_a_route_of_the_past_is_explained(
 
 @pytest.fixture(scope="module")
 def odd(words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Odd:
-    """A run on one name server that did nothing wrong. Its journal has a line that does not parse, a file that is still
-    being written, and a file of another version."""
+    """A run on one healthy name server. Its journal has a line that does not parse, an open file, and a file of another
+    version."""
     folder = tmp_path_factory.mktemp("odd")
     journal = Journal(0)
     journal.register(1 * SECOND, Broker("broker-a", A), [topic("T")])
@@ -213,7 +213,7 @@ def test_a_file_that_is_still_being_written_is_read_up_to_its_last_whole_line(od
 
 
 def test_a_file_that_was_closed_takes_the_place_of_what_was_read_of_it(odd: Odd, spark: SparkSession) -> None:
-    """Its text is taken before the ingest, which then finds it closed."""
+    """The open file is read before the ingest, which then finds it closed."""
     journal, out = str(odd.folder / "journal"), str(odd.folder / "again")
     texts = open_texts(spark, [journal])
     path = Path(texts[0].file.path.removeprefix("file:"))

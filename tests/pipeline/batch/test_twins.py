@@ -1,4 +1,4 @@
-"""Every job of the catalogue against its twin in SQL, on what one run makes of random journals."""
+"""Every job of the catalogue against its twin in SQL, on the tables of one run over random journals."""
 
 from __future__ import annotations
 

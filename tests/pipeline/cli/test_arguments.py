@@ -1,4 +1,4 @@
-"""The words of `rocketns audit`: what they mean, and what is said to those it does not understand. No Spark."""
+"""The arguments of `rocketns audit`: their meaning, and the message for invalid ones. No Spark."""
 
 from __future__ import annotations
 

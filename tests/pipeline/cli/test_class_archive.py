@@ -1,4 +1,4 @@
-"""The archive of Java's classes: where it is, that Java takes it, and that nothing depends on it."""
+"""The archive of Java classes: where it is, that Java uses it, and that everything works without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is below --out as tables of Delta Lake: every record once, whatever happens in between."""
+"""The content of --out as tables of Delta Lake: every record once, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_after_an_end_in_the_middle_the_rest_is_written_once(
 def test_records_that_are_stored_in_other_files_later_are_not_inserted_again(
     spark: SparkSession, journal: Path, out: str, to: str
 ) -> None:
-    """As after many small files were written again as few."""
+    """As if many small files had been rewritten as few."""
     write_files(random_journals(24), journal)
     count = len(ingested(spark, journal, out))
     publish(out, to, silent)
@@ -131,7 +131,7 @@ def test_a_table_of_another_journal_is_refused(
 
 
 def test_two_at_once_insert_nothing_twice(spark: SparkSession, journal: Path, out: str, to: str) -> None:
-    """One of them fails and says so: what the other one does in the middle of it is a whole call."""
+    """One of them fails with a message, because the other one makes a whole call in the middle of it."""
     write_files(random_journals(27), journal)
     records = ingested(spark, journal, out)
     others: list[int] = []

@@ -1,1 +1,1 @@
-"""The routes of one moment."""
+"""`explain`: the routes of one moment."""

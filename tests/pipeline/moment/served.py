@@ -1,4 +1,4 @@
-"""A name server's own tables under random work, its journal of it, and what it answered for each topic at each time."""
+"""A name server's tables under random requests, its journal of them, and its answer for each topic at each time."""
 
 from __future__ import annotations
 

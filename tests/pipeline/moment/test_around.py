@@ -1,4 +1,4 @@
-"""The route of a moment from as few records as show it: from ingested events, or from the files around the moment.
+"""The route of a moment from the fewest records that show it: ingested events, or files around the moment.
 
 Two name servers for 30 hours, with a file every ten minutes and a snapshot every hour, but none at n2 between 10 h and
 25 h. The clock of n2 is 47 s ahead. At 20 h both get more queues of T.
@@ -28,7 +28,7 @@ ROTATE_US = 600 * SECOND
 
 
 class Fleet(NamedTuple):
-    """Folders: the whole journal, and what was ingested of all of it and of its first ten hours."""
+    """Folders: the whole journal, the events ingested from all of it, and those from its first ten hours."""
 
     journal: Path
     out: Path
@@ -80,7 +80,7 @@ def test_before_the_first_record_there_is_no_file(fleet: Fleet) -> None:
 
 @pytest.fixture(scope="module")
 def of_journal(fleet: Fleet) -> list[str]:
-    """Just after the change. What was ingested ends before."""
+    """Just after the change. The ingested events end before it."""
     return explained_route(None, str(fleet.journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
 
 

@@ -26,7 +26,7 @@ from tests.pipeline.moment.served import TOPICS, Answer, served
 
 @pytest.mark.parametrize("asked", TOPICS)
 def test_the_answer_is_what_the_name_server_answered_then(asked: str) -> None:
-    """The tables of a name server under random work. Each moment that is asked for is a journal of its own, shifted so
+    """The tables of a name server under random requests. Each queried moment is a journal of its own, shifted so
     that it comes at the same time; every second one begins in the middle, with a snapshot still to come."""
     chance, at = random.Random(asked), 2_000_000_000 * SECOND
     history = served(seed=3, steps=300)

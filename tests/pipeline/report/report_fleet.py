@@ -1,4 +1,4 @@
-"""Hand-made rows of the tables about the fleet: what operators asked for beside the disagreements."""
+"""Hand-made rows of the tables about the fleet, beside those about disagreements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as a page: its structure, that names cannot break out of it, that it stays small and needs nothing."""
+"""The report as a page: its structure, escaped names, its size, and that it loads nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 class Receiver(HTTPServer):
-    """Answers with the statuses of a list, 200 after them, and keeps what it was sent."""
+    """Answers with the statuses of a list, then with 200, and keeps the bodies that it gets."""
 
     def __init__(self, statuses: list[int]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

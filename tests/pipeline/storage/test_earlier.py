@@ -1,4 +1,4 @@
-"""Which folders of closed days a run may go on from. They hold no frames here."""
+"""From which folders of closed days a run may continue. The folders hold no frames here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ META_OF = {"t0": 1, "last": 2, "stray_from": None, "clocks": None, "mark": ""}
 
 @pytest.fixture
 def out(tmp_path: Path) -> Folder:
-    """A folder with what a run left that closed both days."""
+    """A folder with the output of a run that closed both days."""
     folder = Folder(None, str(tmp_path))
     write(folder, {}, day="2026-01-02", days=DAYS, **META_OF)
     return folder

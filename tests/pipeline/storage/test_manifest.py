@@ -1,4 +1,4 @@
-"""What counts as ingested: published in one step, by one journal, without reading the records again."""
+"""Which files count as ingested: published in one step, from one journal, without reading the records again."""
 
 from __future__ import annotations
 

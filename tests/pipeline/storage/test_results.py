@@ -41,7 +41,7 @@ def test_a_run_that_crashes_leaves_the_results_of_the_run_before(spark: SparkSes
 def test_two_runs_at_once_show_the_page_of_the_one_that_counts(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second one finishes between the summary and the page of the first."""
+    """The second run finishes between the summary and the page of the first run."""
     first, second = run_of(spark, tmp_path, "1"), run_of(spark, tmp_path, "2")
     show = storing.show_pages
 
@@ -63,7 +63,7 @@ def test_old_runs_are_removed(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_going_on_is_not_removed(spark: SparkSession, tmp_path: Path) -> None:
-    """A crash's remains are, after a day; the identifiers of the tests are old."""
+    """The remains of a crash are removed after a day. The run ids of these tests are old."""
     going = Results(spark, Folder(spark, str(tmp_path)))
     going.keep("skew", spark.range(1))
     run_of(spark, tmp_path, "1")

@@ -27,7 +27,7 @@ MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 
 
 def followed(spark: SparkSession, folder: Path, clocks: str | None = None) -> list[dict[str, Any]]:
-    """Work through what is there, as a process that was started anew would; every line so far."""
+    """Process the present files like a restarted process; returns every line so far."""
     journal, out = str(folder / "journal"), str(folder / "out")
     following = Following(journal, out, None, None, 1_000_000, Limits(), once=True, clocks=clocks)
     follow(spark, following, lambda _: None)
@@ -89,8 +89,8 @@ DEAF_DAYS = range(0, DAYS, 3)
 
 
 def test_a_month_leaves_no_more_behind_than_its_first_days(spark: SparkSession, tmp_path: Path) -> None:
-    """On each third day n2 does not hear the broker for two hours, which one batch holds from beginning to end: it says
-    so all the same."""
+    """On each third day n2 does not hear the broker for two hours. One batch has the whole time, and still reports
+    it."""
     kept = []
     for day in range(0, DAYS, DAYS_A_BATCH):
         for journal in a_month():

@@ -28,7 +28,7 @@ names = st.text(st.characters(exclude_characters=" ", exclude_categories=["Cs"])
 
 
 def decode(body: bytes, version: int = V5_0_0) -> RegisterBrokerBody:
-    """By the definition. The compiled parser, which reads what brokers usually write, must return the same."""
+    """Decode by the definition. The compiled parser, which reads the usual form, must return the same."""
     read = decode_by_definition(body, compressed=True, version=version, now_ms=NOW)
     assert decode_register_broker_body(body, compressed=True, version=version, now_ms=NOW) == read
     return read
@@ -164,7 +164,7 @@ def test_what_follows_the_last_section_is_not_looked_at() -> None:
 
 
 def test_what_inflates_to_more_than_the_limit_is_refused() -> None:
-    """A request of 100 KB that would take more memory than all routes."""
+    """A request of 100 KB that would take more memory than all the routes."""
     line = b"T 1 1 1 MULTI_TAG ".ljust(1 << 20)
     body = stream(*[line] * (INFLATED_BYTES_MAX // len(line) + 1))
     with pytest.raises(BodyDecodeError, match="inflates to more"):
@@ -172,7 +172,7 @@ def test_what_inflates_to_more_than_the_limit_is_refused() -> None:
 
 
 def test_what_follows_the_last_section_is_not_inflated() -> None:
-    """As in Java: a request of 32 KB that inflates to 31 MB of zeros costs as much as it says."""
+    """As in Java. Of a request of 32 KB that inflates to 31 MB of zeros, only the beginning is inflated."""
     inflated = inflating.inflate(zlib.compress(b"\0" * (31 << 20)), True)
     assert len(inflated) <= inflating.INFLATED_AT_FIRST_BYTES
 
@@ -185,7 +185,7 @@ def test_a_block_has_a_limit_of_bytes() -> None:
 
 
 def test_lenient_mappings_share_one_allowance() -> None:
-    """Small blocks that only the lenient parser takes do not add up beyond the allowance of one frame."""
+    """Small blocks that only the lenient parser reads may together not exceed the allowance of one frame."""
     one = block(b"{'topic':'M'}".ljust(2000))
     fits = LENIENT_BYTES_MAX // 2000
     decode(stream(mappings=struct.pack(">i", fits) + one * fits))

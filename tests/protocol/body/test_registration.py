@@ -37,7 +37,7 @@ from tests.protocol.strategies import any_bytes, ints, json_texts, json_values, 
 
 
 def decode(body: str | bytes | None, **more: Any) -> RegisterBrokerBody:
-    """By the definition. The compiled parser, which reads what brokers usually write, must return the same."""
+    """Decode by the definition. The compiled parser, which reads the usual form, must return the same."""
     data = body.encode() if isinstance(body, str) else body
     how = {"compressed": False, "version": V5_5_0, "now_ms": NOW} | more
     read = decode_by_definition(data, **how)

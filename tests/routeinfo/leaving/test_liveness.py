@@ -109,7 +109,7 @@ def test_an_old_connection_has_no_say_any_more(manager: Manager) -> None:
 
 
 class Looked(dict[Any, Any]):
-    """Counts the entries that are looked at one after the other."""
+    """Counts the entries that are visited."""
 
     looked = 0
 
@@ -126,7 +126,7 @@ class Looked(dict[Any, Any]):
 
 
 def test_a_closed_connection_looks_at_no_other_brokers(manager: Manager) -> None:
-    """Nobody is charged for it, so many brokers must not make it dear."""
+    """This work is charged to no peer, so it must stay cheap with many brokers."""
     for number in range(100):
         manager.register(Broker(name=f"broker-{number}", addr=f"10.0.0.{number}:1"), TWO)
     live = manager.tables.broker_live_table = Looked(manager.tables.broker_live_table)
@@ -139,7 +139,7 @@ def test_a_closed_connection_looks_at_no_other_brokers(manager: Manager) -> None
 
 
 def test_filter_servers_change_only_the_groups_of_their_broker(manager: Manager) -> None:
-    """Each changed group is compared with what is published, and one broker's statement must not compare all."""
+    """Each changed group is compared with the published one, so one broker's registration must not mark all groups."""
     for number in range(100):
         manager.register(Broker(name=f"broker-{number}", addr=f"10.0.0.{number}:1"), TWO)
     manager.tables.take_changed_groups()
@@ -153,7 +153,7 @@ def test_filter_servers_change_only_the_groups_of_their_broker(manager: Manager)
 
 
 def test_a_close_that_is_handled_late_does_not_touch_the_next_registration(manager: Manager) -> None:
-    """The request waits in its queue while the broker comes back."""
+    """The request waits in its queue while the broker registers again."""
     manager.register(MASTER, TWO)
     closed = liveness.closed_connection(manager.tables, MASTER.channel, Cause.CHANNEL_CLOSE)
     manager.now_ms += 120_001

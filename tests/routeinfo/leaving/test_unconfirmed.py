@@ -1,4 +1,4 @@
-"""Brokers that are kept without a sign of life: what confirms them, what removes them, who takes their place."""
+"""Brokers kept without a sign of life: what confirms them, what removes them, and who replaces them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_stall_moves_its_deadline(manager: Manager) -> None:
 
 @pytest.mark.parametrize(("reason", "gap_ms"), [(Reason.RESTORED, None), (Reason.SILENT_TOGETHER, 7)])
 def test_a_heartbeat_confirms_it(manager: Manager, reason: Reason, gap_ms: int | None) -> None:
-    """Its own timeout counts from then on. The gap is known only of a broker that this process had heard."""
+    """Its own timeout counts from then on. The gap is known only for a broker that this process has heard."""
     doubt = doubted(manager, MASTER.but(timeout_ms=10), reason)
     manager.now_ms += 7
     assert manager.tables.refresh(CLUSTER, ADDR, manager.now_ms) == [BrokerHeartbeat(CLUSTER, ADDR, gap_ms, doubt)]
@@ -95,7 +95,7 @@ def test_a_registration_confirms_it(manager: Manager) -> None:
 
 
 def test_the_connection_of_its_first_heartbeat_is_kept(manager: Manager) -> None:
-    """A broker that registers only after changes may send nothing but data version questions for days."""
+    """A broker that registers only after changes may send only version queries for days."""
     doubted(manager)
     first, later = object(), object()
     manager.tables.refresh(CLUSTER, ADDR, manager.now_ms, first)

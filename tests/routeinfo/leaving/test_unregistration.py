@@ -96,14 +96,14 @@ def test_an_unknown_broker_changes_nothing(manager: Manager) -> None:
 
 @pytest.mark.parametrize("changes", [{"cluster": None}, {"addr": None}], ids=str)
 def test_a_request_without_identity_does_not_spoil_its_batch(manager: Manager, changes: dict[str, object]) -> None:
-    """Java drops the rest of the batch and the clean-up of topics."""
+    """In Java it drops the rest of the batch and the clean-up of topics."""
     manager.register(MASTER, TWO)
     manager.unregister(leaving(**changes), leaving(broker_name=None, addr="x"), MASTER)
     assert manager.tables == RouteTables()
 
 
 def test_a_group_without_addresses_goes_with_any_request_for_it(manager: Manager) -> None:
-    """A registration of one topic had made it."""
+    """A refused registration of a single topic created the group."""
     manager.register(MASTER, table_of("T1"))
     manager.unregister(leaving(broker_id=None))
     assert manager.tables == RouteTables()

@@ -47,7 +47,7 @@ def test_1_a_group_may_be_listed_by_two_clusters(manager: Manager) -> None:
 def test_3_the_last_registration_decides_zone_and_acting_master(
     manager: Manager, acting: bool | None, enabled: bool
 ) -> None:
-    """B157: also those of a broker whose registration then goes no further."""
+    """B157: also those of a broker whose registration is then rejected."""
     manager.register(MASTER.but(zone="z1", acting=not enabled), TWO)
     manager.register(SLAVE.but(acting=acting), table_of("T1"))
     group = manager.tables.broker_addr_table[BROKER]
@@ -111,7 +111,7 @@ def test_6_a_holder_that_is_not_live_in_the_same_cluster_does_not_count(manager:
 def test_6_without_a_version_nothing_can_be_compared(
     manager: Manager, holder: int | None, newcomer: DataVersion | None
 ) -> None:
-    """Java stops with a NullPointerException there, and answers a success."""
+    """Java stops with a NullPointerException at this point, and answers a success."""
     holder_of(manager, holder)
     before = dict(manager.tables.broker_live_table)
     result = manager.register(MASTER.but(addr=OTHER_ADDR, version=newcomer), TWO)
@@ -240,7 +240,7 @@ def test_16_a_slave_is_told_its_live_master(manager: Manager) -> None:
 
 
 def test_a_topic_without_a_name_is_left_out(manager: Manager) -> None:
-    """Java stops there with a NullPointerException, and never makes the broker live."""
+    """Java stops with a NullPointerException at this point, and the broker never becomes live."""
     manager.register(MASTER, {"T1": TopicConfig(None, NORMAL), "T2": TopicConfig("T2", NORMAL)})
     assert manager.tables.topic_queue_table == {"T2": {BROKER: NORMAL}}
     assert manager.live(MASTER) is not None

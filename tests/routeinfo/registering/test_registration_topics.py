@@ -1,4 +1,4 @@
-"""What a registration does to topics: which are written, with which permission, and which changes are told."""
+"""Topics of a registration: which are written, with which permission, and which changes are in the events."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_11_a_heartbeat_without_a_version_writes_all_at_the_next_one(manager: Ma
 
 @pytest.mark.parametrize(("perm", "written"), [(7, 5), (6, 4), (4, 4), (3, 1), (2, 0)])
 def test_12_an_acting_master_registers_without_the_write_bit(manager: Manager, perm: int, written: int) -> None:
-    """B151: what the registration says itself stays as it is."""
+    """B151: the registration's own data is not changed."""
     table = table_of(T1=queue_data(8, 8, perm, 3), T2=queue_data(8, 8, perm, 3))
     manager.register(SLAVE, table)
     assert manager.tables.topic_queue_table["T1"][BROKER] == queue_data(8, 8, written, 3)

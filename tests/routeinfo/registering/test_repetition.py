@@ -99,7 +99,7 @@ def test_a_wiped_permission_stays_until_the_version_changes(manager: Remembering
 
 
 def test_a_slave_that_becomes_the_smallest_brings_its_topics(manager: Remembering) -> None:
-    """B150: with the body that was ignored as long as there was a master."""
+    """B150: with the same body that was ignored while there was a master."""
     mine = Body(MASTER.version, table_of("T1", "T2", "T3"))
     slave = SLAVE.but(acting=False)
     for _ in range(2):
@@ -119,7 +119,7 @@ def test_an_address_that_takes_another_id_or_name_is_read(manager: Remembering) 
 
 
 def test_missing_topics_are_removed_where_that_is_configured(manager: Remembering) -> None:
-    """B159: also those that came by another way than the registration."""
+    """B159: also topics that were created by other requests than the registration."""
     manager.register_topic("T9", (BROKER, queue_data(1, 1, 6, 0)))
     manager.config.delete_topic_with_broker_registration = True
     manager.register_body(MASTER, TWO)
@@ -233,7 +233,7 @@ def test_a_server_that_remembers_bodies_does_what_one_does_that_reads_all() -> N
 
 
 def test_the_comparison_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Removed queue data that nobody counts: B146 is broken then."""
+    """Removes queue data without counting it, which breaks B146."""
     remove = RouteTables.remove_queue_data
 
     def uncounted(tables: RouteTables, topic: str, broker_name: str) -> bool:

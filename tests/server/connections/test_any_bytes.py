@@ -41,7 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
 
 @given(st.one_of(mutated(st.sampled_from(BEGINNINGS)), st.binary(max_size=80)), st.integers(1, 80))
 def test_any_bytes(server: TimedServer, data: bytes, size: int) -> None:
-    """B056, B064: however a connection begins and ends, it leaves nothing behind, and the next one is served."""
+    """B056, B064: a connection with any beginning and end leaves nothing behind, and the next one is served."""
     with server.connect() as client, contextlib.suppress(ConnectionError):  # it may be closed already
         for at in range(0, len(data), size):
             client.send(data[at : at + size])

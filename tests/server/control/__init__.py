@@ -1,1 +1,1 @@
-"""Control's turns, and what the log says of slow ones."""
+"""Control's turns, and log lines about slow ones."""

@@ -1,7 +1,7 @@
 """A registration on its way from socket to slot: how often an inner layer calls an outer one.
 
-Each layer may call those below it. A call from below, through a function that was handed down, is a call back: whoever
-reads the way has to leave the layer that he is in.
+Each layer may call the layers below it. A call from below, through a function that was handed down, is a call back:
+a reader of the code must then leave the current layer.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[TimedServ
 
 
 def traced(server: TimedServer) -> Trace:
-    """What control does for the first registration of a broker."""
+    """Control's work for the first registration of a broker."""
     trace = Trace()
     with server.connect() as client:
         server.call(lambda: sys.setprofile(trace))

@@ -1,4 +1,4 @@
-"""Control's turns without a socket: whose time is whose."""
+"""Control's turns without a socket: which connection is charged for which time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FRAME = bytes(range(40))
 
 
 class Time(Clock):
-    """Passes only as far as work is said to take."""
+    """A clock that moves only by the cost of the work."""
 
     def __init__(self) -> None:
         self.ns = 0
@@ -33,7 +33,7 @@ class Time(Clock):
 
 
 class Peer:
-    """A connection; ``is_full`` as a test says."""
+    """A connection. A test sets ``is_full``."""
 
     def __init__(self, host: str) -> None:
         self.address, self.host = f"{host}:1", host
@@ -56,7 +56,7 @@ class Peer:
 
 
 class Served:
-    """In place of answers: whose frame was served, in a millisecond; a bad frame raises."""
+    """Notes whose frame was served, at a cost of one millisecond. A bad frame raises."""
 
     def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
         self.time, self.order, self.good = time, cast(list[str], []), good
@@ -94,7 +94,7 @@ async def turns() -> None:
 def test_parked_requests_that_come_back_are_charged_to_their_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who does not take its answers makes work when it does, and waits for it itself."""
+    """A peer that does not read its answers causes work later, and waits for that work itself."""
     served = Served(Time())
     put_back = Inbox.put_back
 
@@ -146,7 +146,7 @@ SMALL = frame(json_header(codes.UNREGISTER_BROKER))
 def test_large_requests_of_who_is_gone_leave_their_room_to_others(
     tmp_path: Path, waiting: int, served_of_it: int
 ) -> None:
-    """They would have an effect. Small ones, such as unregistrations, are processed all the same."""
+    """Requests that have an effect. Small ones, such as unregistrations, are still processed."""
     served = Served(Time(), (LARGE, SMALL))
 
     async def play() -> Peer:

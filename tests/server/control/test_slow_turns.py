@@ -1,4 +1,4 @@
-"""What the log says of a slow turn of control, and of a slow job."""
+"""Log lines about a slow turn of control, and about a slow job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing this name server with its peers: what counts, what does not, and what no peer may do."""
+"""Comparing this name server with its peers: what counts, what is ignored, and limits for peers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_peers_with_the_same_routes_agree() -> None:
 def test_a_difference_is_named_with_its_sides_and_once_as_an_event(
     brokers: dict[str, str], topics: dict[str, Any], found: tuple[Kind, str]
 ) -> None:
-    """The second peer says the same as this one, the first does not."""
+    """The second peer agrees with this one, the first does not."""
     sides: list[tuple[str, ...]] = []
 
     async def test(world: World, addrs: list[str]) -> None:
@@ -141,7 +141,7 @@ def test_what_is_over_is_an_event_too() -> None:
 
 
 def test_what_this_name_server_says_alike_by_now_is_no_disagreement() -> None:
-    """A peer said it first. Its last reading is older than this name server's own value."""
+    """A peer had the value first. Its last reading is older than this name server's own value."""
 
     async def test(world: World, _addrs: list[str]) -> None:
         await world.until(lambda: world.found)

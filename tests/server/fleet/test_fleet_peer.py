@@ -1,4 +1,4 @@
-"""One reading of a peer whose every topic is another."""
+"""One reading of a peer in which every topic differs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOPICS_OF_BUCKET = 40
 
 
 class Other:
-    """A rocketns whose digests are all other than those of `Own`."""
+    """A rocketns whose digests all differ from those of `Own`."""
 
     addr = "10.0.0.9:1"
 
@@ -47,7 +47,7 @@ class Own:
 def test_the_topics_that_are_judged_are_as_few_as_may_be_suspected(
     readings: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of 10,000 were, each against all suspects: 120 ms on control's thread. The same ones are judged again."""
+    """All 10,000 were once compared with all suspects: 120 ms on control's thread. The same topics are judged again."""
     judged: list[str] = []
     judge = Suspects.judge
 

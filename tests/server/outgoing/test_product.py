@@ -29,7 +29,7 @@ async def ask(
 
 
 def answering(make: Callable[[int], bytes]) -> Serve:
-    """Answers every JSON request with what is made of its number."""
+    """Answers every JSON request with a frame made from its opaque."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while size := await reader.read(4):
@@ -66,7 +66,7 @@ def test_what_is_not_found_is_not_asked_for_again(code: int) -> None:
 
 
 def test_a_name_server_that_is_not_there() -> None:
-    """B248: the next is asked."""
+    """B248: the next address is asked."""
 
     async def test(client: RemotingClient) -> None:
         async with peer(answering(route)) as one:
@@ -142,7 +142,7 @@ def test_without_a_topic() -> None:
 
 
 def test_the_question_in_binary() -> None:
-    """B033, B248: if that is the serialize type; the answer may have either encoding."""
+    """B033, B248: if ROCKETMQ is the serialize type. The answer may have either encoding."""
 
     async def test(client: RemotingClient) -> None:
         questions = []

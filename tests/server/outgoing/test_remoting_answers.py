@@ -70,7 +70,7 @@ def test_what_is_no_answer_is_left_alone() -> None:
     ids=["length", "header", "empty", "type"],
 )
 def test_garbage_ends_the_connection(garbage: bytes) -> None:
-    """B248: and with it everything that waits for an answer."""
+    """B248: the connection closes, and every request that waits on it fails."""
 
     async def test(client: RemotingClient) -> None:
         for found in await ask(client, 2, lambda _: garbage):
@@ -107,7 +107,7 @@ def test_nobody_to_answer(addr: str) -> None:
 
 
 def test_a_peer_that_ends() -> None:
-    """B248: nothing waits for an answer any more."""
+    """B248: no request waits for an answer any more."""
 
     async def test(client: RemotingClient) -> None:
         async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -107,7 +107,7 @@ def test_what_a_peer_does_not_read_is_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B192: further addresses get nothing until there is room."""
+    """B192: frames to further addresses are dropped until there is room."""
     monkeypatch.setattr(remoting_client, "CONNECTIONS_MAX", 2)
 
     async def test(client: RemotingClient) -> None:
@@ -124,7 +124,7 @@ def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_silent_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B192: as Java closes it after 120 s."""
+    """B192: Java closes it after 120 s, too."""
     assert remoting_client.IDLE_S == 120
     monkeypatch.setattr(remoting_client, "IDLE_S", 0.05)
 
@@ -139,7 +139,7 @@ def test_a_silent_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_after_the_end() -> None:
-    """B193: nothing is opened any more."""
+    """B193: no connection is opened any more."""
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:

@@ -30,7 +30,7 @@ def fail(*_: object) -> None:
 def test_a_change_that_cannot_be_published_is_answered_by_control(
     server: TimedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From then on control answers all lookups, from the tables."""
+    """After the error control answers all lookups from the tables."""
     names, later = Names(), Names()
     with server.connect() as client:
         client.socket.settimeout(60)

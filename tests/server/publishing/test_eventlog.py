@@ -1,4 +1,4 @@
-"""Events as log lines with the words that people search for in Java's log."""
+"""Events as log lines, with the words that operators search for in Java's log."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_reactors_whose_cores_others_took_are_gathered() -> None:
 
 
 def test_work_just_too_much_for_one_is_tried_less_and_less_often() -> None:
-    """One reactor needs 0.95 of a core for it, two need 0.5 each: neither way would last."""
+    """One reactor needs 0.95 of a core for this load, two need 0.5 each, so the number would keep changing."""
     made, changes = balance(2, 2), []
     for window in range(2000):
         before = made.active

@@ -67,7 +67,7 @@ def test_one_connection_is_served_in_its_order() -> None:
 
 @pytest.mark.parametrize("hosts", [("a", "b"), ("a1", "a2")], ids=["two hosts", "one host"])
 def test_who_costs_much_is_served_less(hosts: tuple[str, str]) -> None:
-    """Two of one size; the frames of one cost ten times as much, so ten of the other go first."""
+    """Two frames of one size: one peer's cost ten times as much, so ten of the other peer go first."""
     dear, cheap = hosts
     waiting = inbox()
     for _ in range(30):
@@ -79,7 +79,7 @@ def test_who_costs_much_is_served_less(hosts: tuple[str, str]) -> None:
 
 
 def test_a_newcomer_waits_for_one_frame() -> None:
-    """It starts at the present: it owes nothing for the past, and others that have used more wait."""
+    """Its account starts at the present level: it owes nothing for the past, and peers that have used more wait."""
     waiting = inbox()
     for _ in range(50):
         waiting.submit("old", frame())
@@ -134,7 +134,7 @@ def test_a_small_frame_goes_before_large_ones() -> None:
 
 
 def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
-    """Also if others were served meanwhile, each at a higher cost than its size suggested."""
+    """Also if other peers were served meanwhile, at a higher cost than their size suggested."""
     waiting = inbox()
     for number in range(50):
         waiting.submit(f"host{number}", frame(body=7_000))
@@ -203,7 +203,7 @@ def test_frames_that_were_put_back_go_before_later_ones_in_their_order() -> None
 
 
 def test_a_large_debt_outlives_many_small_ones() -> None:
-    """Paid debts are forgotten; otherwise they would displace unpaid ones."""
+    """Paid debts are removed; otherwise they would displace unpaid ones."""
     shares: Shares[object] = Shares()
     shares.want("always", 10**15)
     shares.want("greedy", 1_000)
@@ -252,7 +252,7 @@ steps = st.lists(
 
 @given(steps, st.integers(0, 5), st.integers(0, 5))
 def test_whatever_comes_is_served_once_and_in_order(steps: list[Any], client: int, default: int) -> None:
-    """Of each connection, unless it is dropped; and no limit is exceeded by more than a request of each connection."""
+    """Per connection, unless it is dropped. No limit is exceeded by more than one request of each connection."""
     waiting = inbox(client, default, bytes_max=1_000)
     sent: dict[str, list[tuple[int, bool]]] = {"a1": [], "a2": [], "b": []}
 

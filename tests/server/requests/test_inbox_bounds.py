@@ -1,6 +1,6 @@
-"""What a large first registration waits for: other hosts together as one each, connections of its own host one each.
+"""What a large first registration waits for: one share for each other host, and for each connection of its own host.
 
-And whose frames are refused where all together hold too many bytes.
+Also whose frames are refused when all connections together hold too many bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OTHERS = 20
 
 
 def flooded(names: list[str]) -> Inbox[str]:
-    """Each of these connections has more waiting than is served while anyone else waits."""
+    """Each of these connections has more frames waiting than are served while others wait."""
     waiting = inbox(client=100_000, default=100_000)
     for _ in range(500):
         for name in names:
@@ -30,7 +30,7 @@ def flooded(names: list[str]) -> Inbox[str]:
 
 
 def waits_ns(waiting: Inbox[str], key: str) -> int:
-    """What others cost before its frame is taken."""
+    """The cost of others' frames before its frame is served."""
     waited = 0
     while waiting.take()[0] != key:
         waiting.charge(SMALL_NS)
@@ -49,7 +49,7 @@ def waits_ns(waiting: Inbox[str], key: str) -> int:
 def test_a_large_frame_of_a_newcomer_waits_for_a_share_of_each(names: list[str], shares: int) -> None:
     """A share is what its frame is expected to cost, or the quantum that a connection is served for."""
     waiting = flooded(names)
-    for _ in range(50):  # they have been served for a while
+    for _ in range(50):  # all were served for a while
         waiting.take()
         waiting.charge(SMALL_NS)
     waiting.submit("host99", frame(body=BODY))
@@ -58,7 +58,7 @@ def test_a_large_frame_of_a_newcomer_waits_for_a_share_of_each(names: list[str],
 
 
 def test_strangers_who_hold_all_bytes_are_refused_and_not_who_comes_with_little() -> None:
-    """The largest goes first, and only as many as must."""
+    """The largest frame is refused first, and only as many as necessary."""
     waiting = inbox(bytes_max=10 * LARGE_BYTES)
     for name, share in (("a", 3), ("b", 5), ("c", 2)):
         assert waiting.submit(name, frame(body=share * LARGE_BYTES - HEAD))

@@ -68,7 +68,7 @@ values = st.recursive(
 
 @given(st.lists(st.tuples(names, values), max_size=4), st.sampled_from(["", " "]))
 def test_a_guess_is_the_decoders(pairs: list[tuple[str, str]], space: str) -> None:
-    """Or the header has no code at all, or cannot be decoded."""
+    """The header has no code, or cannot be decoded."""
     whole = frame(("{" + ",".join(f'{space}"{name}":{value}' for name, value in pairs) + "}").encode())
     assert next_frame(whole, 0, 1 << 24) == len(whole)
     try:

@@ -1,4 +1,4 @@
-"""TLS handshakes take turns: no turn is long, and a host with many of them waits for itself."""
+"""TLS handshakes take turns: no turn is long, and a host with many handshakes delays only itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MS = 1_000_000
 
 @dataclass
 class Room:
-    """A clock that only handshakes move, and who has been served."""
+    """A clock that only handshakes move, and a list of the served hosts."""
 
     now_ns: int = 0
     served: list[str] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Room:
 
 @dataclass(eq=False)
 class Peer:
-    """Whose handshake takes ``cost_ns``; one that ``fails`` raises what nobody foresaw."""
+    """A connection whose handshake takes ``cost_ns``. If it ``fails``, it raises an unexpected error."""
 
     room: Room
     host: str
@@ -52,7 +52,7 @@ def test_a_turn_ends_with_the_handshake_that_exceeds_it() -> None:
 
 
 def test_another_host_goes_before_those_of_a_host_with_many() -> None:
-    """Hosts are charged what their handshakes cost: the second one has as many in the same time."""
+    """Hosts are charged the cost of their handshakes: both hosts get the same number in the same time."""
     room = Room()
     many, few = [Peer(room, "a") for _ in range(50)], [Peer(room, "b") for _ in range(5)]
     asyncio.run(room.serve(*many, *few))

@@ -92,7 +92,7 @@ def test_an_end_before_the_handshake(context: Context) -> None:
 
 @pytest.mark.parametrize("garbage", [b"garbage" * 10, b"\x16\x03\x01\x00\x05hello", b"\x17\x03\x03\xff\xff" + bytes(9)])
 def test_garbage(context: Context, garbage: bytes) -> None:
-    """B064: before and after the handshake; an alert tells why, and nothing can be sent any more."""
+    """B064: before and after the handshake. An alert gives the reason, and nothing can be sent afterwards."""
     for stream in (TlsStream(context), connected(context)[0]):
         stream.outgoing()
         assert stream.receive(garbage) == b""
@@ -111,7 +111,7 @@ def test_good_records_before_garbage(context: Context) -> None:
 
 
 def test_a_refused_peer_hears_why(ours: Identity, files: Files, tmp_path: Path) -> None:
-    """B075: in an alert, where its certificate is missing or not trusted."""
+    """B075: an alert gives the reason if its certificate is missing or not trusted."""
     trust = tmp_path / "trust.pem"
     trust.write_bytes(ours.certificate_pem())
     more = {"need.client.auth": "require", "authClient": "true", "trustCertPath": str(trust)}

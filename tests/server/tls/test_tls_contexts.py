@@ -177,7 +177,7 @@ def test_nonsense_stops_the_start(files: Files, mode: str) -> None:
 
 
 def test_disabled_mode_reads_no_file(files: Files) -> None:
-    """B063: whatever they hold."""
+    """B063: whatever the files contain."""
     files.key.write_text("nonsense")
     contexts = TlsContexts(lambda: files_config(files, {"tls.server.mode": "disabled"}))
     asyncio.run(contexts.start())
@@ -186,7 +186,7 @@ def test_disabled_mode_reads_no_file(files: Files) -> None:
 
 
 def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B064: for however many connections that come at the same time; a server without TLS peers makes none."""
+    """B064: one certificate for any number of connections at the same time. A server without TLS peers makes none."""
     made: list[Context] = []
     build = tls_server.build_server_context
 

@@ -1,4 +1,4 @@
-"""The server's TLS context: what its files may hold, and which client certificates it takes."""
+"""The server's TLS context: what its files may contain, and which client certificates it accepts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_key_of_another_certificate(files: Files) -> None:
 
 
 def test_a_key_that_is_too_short(ours: Identity, tmp_path: Path) -> None:
-    """B074: for OpenSSL, whatever Java would take; the error says which certificate it is and why."""
+    """B074: OpenSSL decides, whatever Java accepts. The error names the certificate and the reason."""
     files = Files.write(tmp_path, ours.issue("server", rsa_bits=1024))
     with pytest.raises(TlsError, match=r"certificate\.pem cannot be used: ee key too small"):
         build_server_context(files_config(files))
@@ -102,7 +102,7 @@ def test_files_that_hold_nonsense(files: Files, name: str, content: str | None) 
 
 @pytest.mark.parametrize(("encrypted_with", "given"), [("right", "wrong"), ("right", ""), ("", "needless")])
 def test_a_wrong_password(ours: Identity, tmp_path: Path, encrypted_with: str, given: str) -> None:
-    """B074: or a missing one, or one for a key that has none; nobody is asked for it on a terminal."""
+    """B074: or a missing one, or one for a key without password. No terminal is asked for it."""
     files = Files.write(tmp_path, ours.issue("server"), password=encrypted_with)
     with pytest.raises(TlsContentError, match=r"key\.pem"):
         build_server_context(files_config(files, keyPassword=given))

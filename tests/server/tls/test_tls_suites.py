@@ -49,7 +49,7 @@ def agreed(context: Context, version: ssl.TLSVersion) -> str | None:
     ],
 )
 def test_what_is_agreed_on(protocols: str, ciphers: str, tls12: str | None, tls13: str | None) -> None:
-    """B064: only what is named, in the server's order."""
+    """B064: only the named suites, in the server's order."""
     context = build_server_context(config(tls_protocols=protocols, tls_ciphers=ciphers))
     assert (agreed(context, TLS12), agreed(context, TLS13)) == (tls12, tls13)
 
@@ -71,7 +71,7 @@ def test_what_is_agreed_on(protocols: str, ciphers: str, tls12: str | None, tls1
     ],
 )
 def test_what_leaves_no_tls(protocols: str, ciphers: str, reason: str) -> None:
-    """B064: one unknown name does, as in Java; both sides say which one."""
+    """B064: one unknown name is enough, as in Java. The contexts of both sides name it."""
     given = config(tls_protocols=protocols, tls_ciphers=ciphers)
     with pytest.raises(TlsError, match=reason):
         build_server_context(given)

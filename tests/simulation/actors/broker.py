@@ -55,7 +55,7 @@ ASKING = Kind("5.5 asking", 513, searches=True, asks_first=True)
 
 
 class Ended(NamedTuple):
-    """A process of a broker that is over. ``is_silent``: its connections were not closed, and its host is down."""
+    """An ended process of a broker. ``is_silent``: its connections were not closed, and its host is down."""
 
     started_us: int
     ended_us: int
@@ -75,7 +75,7 @@ class Said:
 
 @dataclass
 class Standing:
-    """What a broker said to one name server. ``accepted`` is the last answered registration."""
+    """What a broker sent to one name server. ``accepted`` is the last answered registration."""
 
     sent: list[Said] = field(default_factory=list)
     accepted: Said | None = None
@@ -115,7 +115,7 @@ class Group:
 class Broker:
     """``ends`` is, for each host that it had, when it ended there last, and whether the host lost its power.
 
-    ``has_left``: it said so at least once.
+    ``has_left``: it unregistered at least once.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ class Broker:
         return Ended(self.started_us, self.world.now_us, is_silent=True)
 
     def stop(self) -> None:
-        """Say so to each name server (104), wait for each answer up to 3 s, and end."""
+        """Unregister at each name server (104), wait for each answer up to 3 s, and end."""
         process = self.process
         if process is None or not process.is_alive or process.is_stopped or process.is_leaving:
             return

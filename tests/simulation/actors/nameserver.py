@@ -28,7 +28,7 @@ WORK_NS = 20_000
 
 
 class HostClock(Clock):
-    """Both clocks of a host. ``wall_ms`` is what somebody has moved the wall clock by."""
+    """Both clocks of a host. ``wall_ms`` is by how much the wall clock was moved."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -140,7 +140,7 @@ class NameServerProcess(Process):
         opened: asyncio.Future[Socket] = loop.create_future()
 
         def take(socket: Socket) -> None:
-            if opened.done():  # nobody waits any more
+            if opened.done():  # the caller has given up
                 socket.close()
             else:
                 opened.set_result(socket)

@@ -32,7 +32,7 @@ class SyncWork(Syncer):
         self._process.after(self._delay_us(), self._sync)
 
     def wait(self) -> None:
-        """What is asked for is done now."""
+        """The requested sync happens now."""
         self._sync()
 
     def _sync(self) -> None:
@@ -106,7 +106,7 @@ class FileWork(FileWriter):
     def __init__(self, working: Working, **limits: Any) -> None:
         super().__init__(**limits)
         self._process, self._delay_us = working
-        self._thread = threading.current_thread()  # so that none is started
+        self._thread = threading.current_thread()  # so that no thread is started
         self._is_due = False
 
     def submit(self, file: WrittenFile, change: Any, size: int, done: Done) -> None:
@@ -123,7 +123,7 @@ class FileWork(FileWriter):
             self._process.after(self._delay_us(), self._work)
 
     def _work(self) -> None:
-        """One file, as the thread does: what comes meanwhile is the next write."""
+        """Write one file, as the thread does: changes that come meanwhile are in the next write."""
         self._is_due = False
         if self._waiting:
             file, group = next(iter(self._waiting.items()))

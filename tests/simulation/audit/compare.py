@@ -65,7 +65,7 @@ def _wrong_boot(run: Run, row: Row) -> Iterator[str]:
 
 
 def _stalls(truth: Truth, known: Iterable[Known], found: Found) -> Iterator[str]:
-    """One record for each stop that is long enough; a shorter one may have one."""
+    """Each stop that is long enough has one record; a shorter stop may have one."""
     rows = list(found["stalls"])
     reached = {(one.run.ns, one.run.boot): one.t2 for one in known}
     for run in truth.runs:
@@ -138,7 +138,7 @@ def _windows(wanted: list[Window], found: Found, *, is_exact: bool) -> Iterator[
     if is_exact:
         yield from _apart("windows", wanted, sorted(shown, key=repr))
         return
-    for one in shown:  # records were lost: what is certain is true
+    for one in shown:  # records were lost: only certain statements must be true
         if not any(one.key == real.key and real.t1 <= one.t1 and one.t2 <= real.t2 for real in wanted):
             yield f"windows: invented, though it is called certain: {one}"
 

@@ -1,4 +1,4 @@
-"""Departures and outages: what the audit says of brokers that went and of name servers, against what was done."""
+"""Departures and outages: the audit's statements about brokers and name servers, compared with the faults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def departures_differ(
 ) -> Iterator[str]:
     """Every removal is in a departure, and every departure has removals, a fault and the right kind.
 
-    Who came and went in one ms, or went in the first ms of a restored server, is not seen by any audit.
+    No audit sees a broker that came and went in one ms, or went in the first ms of a restored server.
     """
     downs = [(one.run.ns, down) for one in known for down in one.run.downs if _is_seen(down, one)]
     downs = [(ns, down) for ns, down in downs if down.cause in (*FAILURES, *GRACEFUL)]
@@ -80,7 +80,7 @@ def _is_kept(row: Row, known: Sequence[Known]) -> str:
 
 
 def _unlike(row: Row, deployment: Deployment, faults: Sequence[Fault]) -> Iterator[str]:
-    """Something was done that explains the departure. If it was one thing, the kind is that of this."""
+    """A fault explains the departure. If it is the only fault, the departure has its kind."""
     causes = [fault for fault in faults if _concerns(fault, row, deployment)]
     if not causes:
         yield f"departures: nothing was done: {row}"

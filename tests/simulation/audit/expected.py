@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A run, and from when until when its journal says what it had, and how it ended."""
+    """A run, the time for which its journal shows its state, and how it ended."""
 
     run: Run
     t1: int
@@ -81,7 +81,7 @@ class Window(NamedTuple):
 
 
 def windows(known: Iterable[Known], rows: Iterable[Span], shortest_us: int) -> list[Window]:
-    """All of them that last so long."""
+    """All windows that last at least this long."""
     known = list(known)
     edges = {one.t1 for one in known} | {one.t2 for one in known}
     of_key: defaultdict[Hashable, list[Span]] = defaultdict(list)

@@ -98,7 +98,7 @@ class Truth:
             ]
 
     def note(self) -> None:
-        """After every fault: who was stopped, or goes on."""
+        """After every fault: note which processes are stopped or running."""
         for process, run in self._open.items():
             now_us = epoch_us(process.world.now_us)
             if process.is_stopped:
@@ -107,7 +107,7 @@ class Truth:
                 run.stops.append((self._stopped_us.pop(process), now_us))
 
     def ended(self, process: NameServerProcess) -> None:
-        """It is gone."""
+        """The process is gone."""
         run = self._open.pop(process, None)
         if run is not None:
             journal = process.controller.journal
@@ -122,7 +122,7 @@ class Truth:
 
 
 def view_of(tables: RouteTables, now_us: int) -> View:
-    """What tables show."""
+    """The content of the tables."""
     members = frozenset(
         (group.cluster, name, broker_id, addr)
         for name, group in tables.broker_addr_table.items()

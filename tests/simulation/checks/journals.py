@@ -1,4 +1,4 @@
-"""Invariants (d) and (e): the journal replays to the tables, and what a crash leaves of it is what was written."""
+"""Invariants (d) and (e): the journal replays to the tables, and a crash leaves only records that were written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.simulation.world.errors import Violation
 
 
 class Reader:
-    """Reads what a journal is given, as somebody who reads its files, and compares that with the tables.
+    """Reads the records that a journal gets, like a reader of its files, and compares the result with the tables.
 
     After a loss the state is unknown until the next whole snapshot.
     """
@@ -68,7 +68,7 @@ class Reader:
             self._end_snapshot(self._late)
 
     def _end_snapshot(self, late: State) -> None:
-        """Who began with the snapshot has the state of who read everything."""
+        """A reader that began with the snapshot has the same state as one that read everything."""
         self._late = None
         if self._state is None:
             self._state = late
@@ -76,7 +76,7 @@ class Reader:
             raise Violation(f"(d) a snapshot of {self._process.name} has {shown}, the journal has {expected}")
 
     def check(self) -> None:
-        """(d) The state that was read is that of the tables."""
+        """(d) The state that was read equals the tables."""
         self.read()
         controller = self._process.controller
         assert controller.journal is not None
@@ -97,7 +97,7 @@ class Reader:
 
 
 def _comparable(state: State) -> tuple[object, ...]:
-    """Without what a reader keeps of groups that are gone."""
+    """Without data that a reader keeps of removed groups."""
     members = {key: one.addr for key, one in state.members.items()}
     groups = state.replay.routes.groups
     switches = {name: (groups[name].zone_name, groups[name].enable_acting_master) for name, _ in members}
@@ -124,7 +124,7 @@ def lines_of(server: NameServer, boot: int) -> list[bytes]:
 
 
 def check_closed_files(server: NameServer) -> None:
-    """(e) A closed file has whole lines only, whatever its process ended by."""
+    """(e) A closed file has only whole lines, however its process ended."""
     for name, file in _files(server.disk.folder, with_open=False):
         if not file.data.endswith(b"\n"):
             raise Violation(f"(e) the closed file {name} of {server.name} ends in the middle of a line")

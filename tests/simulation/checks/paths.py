@@ -10,7 +10,7 @@ from tests.simulation.world.network import AGAIN_WITHIN_US, Network
 from tests.simulation.world.scheduler import World
 
 Pair = tuple[str, str]
-# What was on its way when a link was mended or went fast again has arrived after this.
+# After this time everything has arrived that was on its way when a link was mended or became fast again.
 DRAINED_US = AGAIN_WITHIN_US + 100_000
 NEVER = 1 << 60
 
@@ -58,7 +58,7 @@ class Paths:
                 self._runs[pair] = runs
 
     def _note_drain(self, pair: Pair, broker: Broker, server: NameServer) -> None:
-        """Every host that the broker ever had may still have something on its way."""
+        """Data of every former host of the broker may still be on its way."""
         self._hosts[pair].add(broker.host)
         links = [self._network.link(host, server.host) for host in self._hosts[pair]]
         carries = not any(link.is_cut or link.slow_us for link in links)

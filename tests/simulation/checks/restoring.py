@@ -1,4 +1,4 @@
-"""Invariant (e), of routes: what a start restores equals what was there, less what the disk did not keep.
+"""Invariant (e) for routes: a start restores the former routes, except for records that the disk lost.
 
 The tables after each change are remembered with the number of its last record. A start must give those of the last
 record that is on the disk. This does not read a record's content, so it shares nothing with the code that restores.
@@ -111,5 +111,5 @@ class History:
 
 
 def _has_snapshot(server: NameServer, boot: int) -> bool:
-    """Whether the disk has a whole one of that process. Without it a part of what was seeded is not believed."""
+    """Whether the disk has a whole snapshot of that process. Without one, partly seeded routes are not restored."""
     return any(b'"end":true' in line for line in lines_of(server, boot))

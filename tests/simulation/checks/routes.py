@@ -27,11 +27,11 @@ LEAVES_AFTER_STALL_US = 20 * SECOND_US
 SETTLED_AFTER_US = 11 * SECOND_US
 # (b) A restored broker is asked at the start and then every 5 s, until it is heard.
 ASKED_WITHIN_US = 8 * SECOND_US
-# (b) Any other is gone when its time-out is over, the scan's interval, and this: the wait after a stall, and slack.
+# (b) Any other is gone after its time-out, the interval of the scan, and this: the wait after a stall, and slack.
 AFTER_TIMEOUT_US = 13 * SECOND_US
 # (c) An expiry may come this much early, because times are cut to ms.
 EARLY_US = 5_000
-# A shorter stop is no stall. A longer one need not be: a job is late by a second, half a second after the one before.
+# A shorter stop is no stall, a longer one may be: jobs run every half second, and one that is a second late is a stall.
 STALL_US = 900_000
 NO_STALL_US = 1_500_000
 # What waited in the sockets at the end of a stall is read within this.
@@ -97,7 +97,7 @@ class Routes:
             raise Violation(f"(c) {where}, but it never said that it leaves")
 
     def _ended_in_stall(self, process: NameServerProcess, broker: Broker) -> bool:
-        """Whether a stall ended just now, through which the broker went on running."""
+        """Whether a stall has just ended during which the broker kept running."""
         stop = self.run_time(process).last_stop(NO_STALL_US)
         return stop is not None and broker.started_us < stop[0] and self._world.now_us - stop[1] < READ_WITHIN_US
 
@@ -168,7 +168,7 @@ class Routes:
             self._expect_topics(server, broker, said)
 
     def _expect_topics(self, server: NameServer, broker: Broker, said: Said) -> None:
-        """What it said, or something that it said later and that is not answered yet."""
+        """The last answered registration, or a later one that is not answered yet."""
         assert server.process is not None
         controller = server.process.controller
         table, config = controller.context.tables.topic_queue_table, controller.configuration.namesrv

@@ -199,7 +199,7 @@ class Disk:
         """The number of bytes written: sometimes not all, and on a disk that fills up a part."""
         self.check_alive()
         size = len(data)
-        if self.crash_in == 1 and size:  # the kernel has some of it
+        if self.crash_in == 1 and size:  # the kernel has written a part of it
             file.write(data[: self._random.randint(0, size)], at)
         elif self.is_full and size > 1 and self._random.random() < 0.3:
             size = self._random.randint(1, size - 1)

@@ -89,7 +89,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return await self._process.open_connection(factory, host, port, self)  # type: ignore[attr-defined]
 
     async def sock_connect(self, _sock: Any, address: Any) -> None:
-        """Only whether it is accepted: the connection is closed at once."""
+        """Checks only whether the connection is accepted; it is closed at once."""
         socket = await self._process.connect(*address[:2])  # type: ignore[attr-defined]
         socket.close()
 
@@ -141,7 +141,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         world.after_step(process)
 
     def _count_round(self) -> None:
-        """A loop that never rests would answer, but burn a core."""
+        """A loop that never waits would still answer, but use a whole core."""
         second = self._world.now_us // 1_000_000
         self._rounds = self._rounds + 1 if second == self._second else 0
         self._second = second

@@ -25,7 +25,7 @@ class Part(bytes):
 
 
 class Receiver(Protocol):
-    """Who is told what happens at a socket. Called by the kernel: the process may be stopped."""
+    """Gets notified of what happens at a socket. The kernel calls it, so the process may be stopped."""
 
     def readable(self) -> None:
         """Bytes, or an end, wait at the socket."""

@@ -12,7 +12,7 @@ from tests.simulation.world.errors import Crash, Violation
 Action = Callable[[], None]
 
 START_EPOCH_MS = 1_700_000_000_000
-# More things at one instant than any real load causes: somebody goes round in a circle.
+# More events at one instant than any real load causes: something loops endlessly.
 AT_ONE_INSTANT_MAX = 200_000
 
 
@@ -31,7 +31,7 @@ class World:
         self._at_this_instant = 0
 
     def random_of(self, name: str) -> random.Random:
-        """A stream of its own: what one part draws changes nothing for the others."""
+        """A random stream of its own, so that one part's draws do not affect other parts."""
         return random.Random(f"{self.seed}:{name}")
 
     @property

@@ -1,4 +1,4 @@
-"""What is done to a server: stopped for longer than a heartbeat time-out, a full disk, a changed clock, a kill."""
+"""Disturbances of a server: a stop for longer than a heartbeat time-out, a full disk, a changed clock, a kill."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def fill_disk(service: Service, disk: Path, over: threading.Event) -> None:
 
 
 def kill(service: Service) -> None:
-    """SIGKILL, and a new start with the same files and port, which has nothing to complain of."""
+    """SIGKILL, and a new start with the same files and port, which must log no error."""
     with service.timeline.during(KILLED):
         service.server.kill()
         service.server.start()

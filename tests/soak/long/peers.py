@@ -41,7 +41,7 @@ class Service:
 
 
 class Peer(ABC):
-    """Asks over one connection. Only where the server was killed may it lose the connection; then it connects anew."""
+    """Asks over one connection. It may lose the connection only to a kill of the server, and then reconnects."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -50,7 +50,7 @@ class Peer(ABC):
 
     @abstractmethod
     def act(self) -> None:
-        """Ask once; `Fault` where an answer is wrong."""
+        """Ask once; `Fault` if an answer is wrong."""
 
     def ask(self, question: Asked) -> bool:
         """False where a kill took the answer away."""
@@ -103,7 +103,7 @@ class Broker(Peer):
 
 
 class Reader(Peer):
-    """Looks topics up. Each has all brokers in its route at any time: they live, whatever was done to the server.
+    """Looks topics up. Each route always has all brokers: they live, whatever disturbs the server.
 
     Only a server that was killed and restores for more than a second may say so instead of giving the route.
     """
@@ -128,7 +128,7 @@ class Reader(Peer):
 
 
 class Putter(Peer):
-    """Puts and reads KV items. What was answered with success is there, also after a kill."""
+    """Puts and reads KV items. An item whose put was answered with success is there, also after a kill."""
 
     def __init__(self, service: Service, number: int) -> None:
         super().__init__(service)

@@ -1,4 +1,4 @@
-"""What a long soak says at its end: sentences, and a picture of the samples."""
+"""The report of a long soak: sentences, and a picture of the samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One long soak: two servers, the peers of each, what is done to them, and what comes of it.
+"""One long soak: two servers, the peers of each, the disturbances, and the result.
 
 The first server lives as long as the soak: it shows what grows. It is stopped now and then, and its disk becomes full.
 The second one is killed again and again, and its wall clock jumps: it shows what is lost.

@@ -1,4 +1,4 @@
-"""What was done to a server, and when: so that a peer knows which failures it may see."""
+"""The disturbances of a server with their times, so that a peer knows which failures are expected."""
 
 from __future__ import annotations
 

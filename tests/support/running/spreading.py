@@ -39,7 +39,7 @@ SECOND_HALF = "test_j"
 EACH_ALONE = ("tests/sanitize/test_share.py",)
 # Of the workers so many at the most run scenarios with brokers, which wait for most of their time.
 WAITING_MAX = 2
-# What waits most comes first, so that the rest fills the gaps; and nothing long is left for the end.
+# Groups that wait most come first, so that others fill the gaps and nothing long is left for the end.
 ORDER = (
     *("tests/pipeline", DOCKER, "tests/sanitize"),
     *("interop/operating/test_audit", "interop/messages/test_clients_grpc", "interop/messages/test_clients_acting"),
@@ -91,7 +91,7 @@ def _rank(group: str) -> tuple[int, str, str]:
 
 
 def sendable(value: object) -> object:
-    """The same with every text in it as UTF-8 can hold it."""
+    """A copy in which every text can be encoded as UTF-8."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What a run says at its end: its slowest tests, what each folder cost, and what was left out and why."""
+"""The summary of a run: its slowest tests, the cost of each folder, and what was left out and why."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What time does to brokers: expiry, many at once, doubt, returning, late ends of connections."""
+"""Effects of time on brokers: expiry, many at once, doubt, returning, late ends of connections."""

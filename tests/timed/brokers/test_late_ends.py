@@ -22,7 +22,7 @@ from tests.timed.steps import SECOND, connection_of, pass_time, wait_for_connect
 
 @pytest.fixture
 def reactors() -> int:
-    """What happens in one turn of the loop is the matter here, and its connections are the loop's own."""
+    """These tests are about one turn of the loop, so the loop itself carries the connections."""
     return 0
 
 

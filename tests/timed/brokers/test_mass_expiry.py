@@ -1,4 +1,4 @@
-"""Many brokers that fall silent together are kept, and asked for proof; the others expire as ever."""
+"""Many brokers that fall silent together are kept, and asked for proof; the others expire as usual."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Fleet:
     def __init__(
         self, server: TimedServer, stack: ExitStack, listening: socket.socket, *, refusing: int | None = None
     ) -> None:
-        """``refusing`` is the port of the first broker, if it shall be another one."""
+        """``refusing``: another port for the first broker."""
         self.server = server
         self.names = [Names() for _ in range(BROKERS)]
         self.connections = [stack.enter_context(server.connect()) for _ in range(BROKERS)]
@@ -71,7 +71,7 @@ class Fleet:
         return self.server.call(lambda: len(self.server.controller.context.tables.unconfirmed))
 
     def pass_time(self, ms: int, hearing: range = range(0)) -> None:
-        """Time passes, in which only these brokers send heartbeats, each five seconds."""
+        """Let time pass; only these brokers send heartbeats, every five seconds."""
         for _ in range(ms // (5 * SECOND)):
             pass_time(self.server, 5 * SECOND)
             self.heartbeat(hearing)
@@ -100,7 +100,7 @@ def test_as_in_java_all_expire_without_the_property(
 def test_all_at_once_are_kept_until_they_are_heard(
     timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """They stay while they are silent. Who is heard is live again; the log tells once, and whose fault it may be."""
+    """They stay while they are silent. A broker that is heard is live again. One log line names likely causes."""
     fleet = Fleet(timed_server(**HALF), stack, listening)
     fleet.pass_time(TIMEOUT + 2 * SCAN)
     assert fleet.known == list(range(BROKERS))
@@ -155,7 +155,7 @@ def test_the_first_to_be_overdue_is_kept_as_well(
 def test_the_last_to_be_overdue_is_kept_as_well(
     timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
 ) -> None:
-    """It was heard after the others. When it is overdue they are kept already, and still count as silent."""
+    """It was heard after the others. When it is overdue, the others are already kept and still count as silent."""
     fleet = Fleet(timed_server(**HALF), stack, listening)
     pass_time(fleet.server, 10 * SECOND)
     fleet.heartbeat(range(1))
@@ -180,7 +180,7 @@ def test_a_refused_connection_is_proof_at_once(
 
 
 def test_who_leaves_is_not_silent(timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket) -> None:
-    """Unregistrations and closed connections are as ever, also of brokers that are kept."""
+    """Unregistrations and closed connections remove kept brokers as usual."""
     fleet = Fleet(timed_server(**HALF), stack, listening)
     fleet.pass_time(TIMEOUT + 2 * SCAN)
     names = fleet.names[0]

@@ -14,7 +14,7 @@ from tests.timed.conftest import TimedServerFactory
 def test_a_broker_that_leaves_and_returns_in_one_batch_has_its_topics(
     timed_server: TimedServerFactory, names: Names
 ) -> None:
-    """What the slots still show of it when its registration is read is what it is about to lose."""
+    """When its registration is read, the slots still show topics that it is about to lose."""
     body = register_body(configs(names, ["T", "U"]), data_version())
     fields = register_ext(names.cluster, names.broker, names.addr(1), 0, body)
     registers = frame(json_header(codes.REGISTER_BROKER, fields, version=513), body)

@@ -18,7 +18,7 @@ CONFIRM_S = 30
 
 
 def everything(client: Client, names: Names) -> dict[str, object]:
-    """What a lookup can ask: the bytes of each route, the groups, the topics."""
+    """All answers to lookups: the bytes of each route, the groups, the topics."""
     topics = sorted(topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER))
     assert names.topic("T") in topics
     ext = {"acceptStandardJsonOnly": "true"}
@@ -31,7 +31,7 @@ def unconfirmed(server: TimedServer) -> int:
 
 
 def started_from(timed_server: TimedServerFactory, seed: TimedServer, **more: object) -> TimedServer:
-    """Its own list of seeds has one that is down and itself, too."""
+    """Its list of seeds also has a server that is down, and itself."""
     port = free_port()
     seeds = f"127.0.0.1:{port};127.0.0.1:1;127.0.0.1:{seed.port}"
     settings = {"listenPort": port, "rocketns.seedServers": seeds, "rocketns.confirmSeconds": CONFIRM_S}

@@ -1,1 +1,1 @@
-"""What time does to connections: before their first frame, and without a byte."""
+"""Effects of time on connections: before their first frame, and without a byte."""

@@ -28,7 +28,7 @@ PROXY = v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443)
 
 @pytest.fixture
 def tls_server(timed_server: TimedServerFactory, tmp_path: Path) -> TimedServer:
-    """With a certificate from files, which takes less time than to make one."""
+    """With a certificate from files, which is faster than making one."""
     files = Files.write(tmp_path / "tls", authority("tests").issue("server"))
     return timed_server(**tls_properties(files))
 
@@ -54,7 +54,7 @@ def test_a_peer_that_stalls(tls_server: TimedServer, start: bytes) -> None:
 
 
 def test_a_peer_that_stalls_in_the_middle_of_the_handshake(tls_server: TimedServer) -> None:
-    """B060, B064: having heard the server's part of it."""
+    """B060, B064: after it has received the server's part of the handshake."""
     peer = TlsPeer()
     with tls_server.connect() as client:
         client.send(peer.shake_hands())

@@ -1,4 +1,4 @@
-"""serverChannelMaxIdleTimeSeconds: a connection without a byte for so long is closed."""
+"""serverChannelMaxIdleTimeSeconds: a connection without a byte for this long is closed."""
 
 from __future__ import annotations
 

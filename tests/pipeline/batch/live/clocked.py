@@ -1,6 +1,6 @@
 """``python -m tests.pipeline.batch.live.clocked HOME EPOCH_MS KEY=VALUE…``: a name server in a process of its own.
 
-Its clock moves only when a line on standard input says by how many ms. It prints its port, and a line after each move.
+Its clock moves only when a line on standard input gives a number of ms. It prints its port, and a line after each move.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ HEARTBEAT_S = 30
 STEP_S = 2
 # Real seconds for a step: 20 times real time.
 PACE_S = 0.1
-# A broker gets another topic so often. Its data version shows how far the clocks differ.
+# How often a broker gets another topic. Its data version shows how far the clocks differ.
 CHANGE_S = 120
 
 
@@ -62,7 +62,7 @@ class NameServer:
 
 
 class Broker:
-    """A broker with a connection to each name server. ``deaf``: those that do not get its heartbeats."""
+    """A broker with a connection to each name server. ``deaf``: name servers that do not get its heartbeats."""
 
     def __init__(self, number: int, servers: Sequence[NameServer]) -> None:
         self.name, self.addr, self.phase = f"broker-{number}", f"10.0.0.{number}:10911", number * 7
@@ -107,7 +107,7 @@ class Fleet:
         self._thread = threading.Thread(target=self._live, daemon=True)
 
     def live(self, seconds: int) -> None:
-        """Go on for so long."""
+        """Let this much time pass."""
         for _ in range(0, seconds, STEP_S):
             self._step()
 
@@ -123,7 +123,7 @@ class Fleet:
             self.seconds += STEP_S
 
     def start(self) -> None:
-        """Go on in a thread until `stop`."""
+        """Let time pass in a thread until `stop`."""
         self._thread.start()
 
     def _live(self) -> None:
@@ -134,18 +134,18 @@ class Fleet:
             self._failure = error
 
     def check(self) -> None:
-        """Raise what ended the thread."""
+        """Raise the error that ended the thread."""
         if self._failure is not None:
             raise self._failure
 
     def cut(self, broker: int, ns: str) -> int:
-        """The broker's heartbeats do not reach the name server from now on; the second from which on."""
+        """From now on the broker's heartbeats do not reach the name server; returns the second."""
         with self._turn:
             self.brokers[broker].deaf.add(ns)
             return self.seconds
 
     def kill(self, ns: str) -> int:
-        """End a name server without a stop record; the second at which."""
+        """End a name server without a stop record; returns the second."""
         with self._turn:
             next(server for server in self.servers if server.ns == ns).kill()
             return self.seconds

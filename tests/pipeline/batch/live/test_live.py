@@ -1,4 +1,4 @@
-"""`rocketns audit run` on the journals of three real name servers that go on writing, with the default rotation."""
+"""`rocketns audit run` on the journals of three real name servers that keep writing, with the default rotation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fleets(tmp_path: Path) -> Iterator[Callable[..., Fleet]]:
 
 @pytest.fixture
 def audited(spark: SparkSession) -> Audit:
-    """A whole run over what is there, into the folder of the runs before."""
+    """A whole run over the present files, into the folder of the earlier runs."""
 
     def run_now(fleet: Fleet) -> Outcome:
         fleet.check()
@@ -61,13 +61,13 @@ def request_of(fleet: Fleet) -> Request:
     return Request(str(fleet.journal), str(fleet.journal.parent / "out"))
 
 
-# What decides whether a run is clean. The other tables take most of its time.
+# The tables that decide whether a run is clean. The others take most of the time.
 DECIDING = ("clock_offsets", "key_windows", "quality")
 
 
 @pytest.fixture
 def faults_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[Fleet], list[object]]:
-    """The windows and the faults of the input that a run over what is there finds."""
+    """The windows and the faults of the input that a run over the present files finds."""
 
     def run_now(fleet: Fleet) -> list[object]:
         fleet.check()
@@ -96,7 +96,7 @@ def test_a_healthy_fleet_is_clean_at_any_moment(
 
 
 def test_a_cut_that_is_made_while_it_runs_is_found(fleets: Callable[..., Fleet], audited: Audit) -> None:
-    """All of it is in files that are not closed yet; the name server drops the broker after 120 s."""
+    """All records of it are in files that are not closed yet. The name server drops the broker after 120 s."""
     fleet = fleets()
     fleet.live(60)
     fleet.start()
