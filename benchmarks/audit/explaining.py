@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.audit.nightly import written
+from benchmarks.audit.nightly import fleet, written
 from benchmarks.audit.watched import Watched
 from rocketns.pipeline.contract.times import DAY_US, exact_text
 
@@ -32,7 +32,7 @@ def main() -> None:
 
 def measured(folder: Path, days: int) -> None:
     """The ingest first, unless the folder has its events."""
-    spec = written(folder, days)
+    spec = written(folder, fleet(days), days)
     at = exact_text(spec.start_ms * 1000 + days * DAY_US // 2)
     journal, out = ("--journal", str(folder / "all")), ("--out", str(folder / "month"))
     if not (folder / "month" / "events").exists():

@@ -19,7 +19,7 @@ from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.storage.events.listing import JournalFile, Listing, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, State, new_id
 from rocketns.pipeline.storage.events.repeats import Overlap, overlap, without_repeats
-from rocketns.pipeline.storage.events.staging import PLACES, Held, Place, Staging, read_parts
+from rocketns.pipeline.storage.events.staging import PARTITIONS, PLACES, Held, Place, Staging, read_parts
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.session import tasks_at_once
 
@@ -141,30 +141,54 @@ class _Ingest:
         return [*kept, *self._staging.parts(written, once)], once
 
     def _compact(self) -> None:
-        """Write folders with many small files again."""
+        """Write folders with many small files again. Folders that become a file each take one query for all of them:
+        a query for each would use one core of a cluster, for hours where the journal has thousands of folders."""
         by_folder: dict[tuple[str, str], list[Part]] = {}
         for part in self._state.parts:
             by_folder.setdefault((part.dt, part.ns), []).append(part)
-        for same in by_folder.values():
-            files, size = sum(part.files for part in same), sum(part.size for part in same)
-            if files > SMALL_FILES_MAX and size < files * SMALL_BYTES:
-                self._merge(same, max(1, round(size / LARGE_BYTES)))
+        many = [same for same in by_folder.values() if _are_small(same)]
+        single = [same for same in many if _files_of(same) == 1]
+        for begin in range(0, len(single), STEP_FOLDERS):
+            self._merge(single[begin : begin + STEP_FOLDERS])
+        for same in many:
+            if _files_of(same) > 1:
+                self._merge([same])
 
-    def _merge(self, same: Sequence[Part], tasks: int) -> None:
-        paths = [part.path for part in same]
-        written = self._staging.write(read_parts(self._spark, self._manifest.folder, paths), tasks)
-        (merged,) = self._staging.parts(written, {})
-        first = min((part.first for part in same if part.first is not None), default=None)
-        last = max((part.last for part in same if part.last is not None), default=None)
-        kept = [part for part in self._state.parts if part not in same]
+    def _merge(self, folders: Sequence[Sequence[Part]]) -> None:
+        """``folders``: the parts of each."""
+        paths = [part.path for same in folders for part in same]
+        told = read_parts(self._spark, self._manifest.folder, paths)
+        if len(folders) > 1:
+            written = self._staging.write(told.repartition(len(folders), *PARTITIONS))
+        else:
+            written = self._staging.write(told, _files_of(folders[0]))
+        times = {(same[0].dt, same[0].ns): _times_of(same) for same in folders}
+        new = self._staging.parts(written, {})
+        merged = [part._replace(first=first, last=last) for part in new for first, last in [times[part.dt, part.ns]]]
+        kept = [part for part in self._state.parts if part.path not in {*paths}]
         unused = {**self._state.unused, **dict.fromkeys(paths, new_id())}
-        self._publish(replace(self._state, parts=[*kept, merged._replace(first=first, last=last)], unused=unused))
+        self._publish(replace(self._state, parts=[*kept, *merged], unused=unused))
 
     def _publish(self, state: State) -> None:
         after = self._manifest.publish(state)
         if after is None:
             raise TakenByAnother
         self._state = after
+
+
+def _are_small(same: Sequence[Part]) -> bool:
+    files, size = sum(part.files for part in same), sum(part.size for part in same)
+    return files > SMALL_FILES_MAX and size < files * SMALL_BYTES
+
+
+def _files_of(same: Sequence[Part]) -> int:
+    """How many files the parts of a folder become."""
+    return max(1, round(sum(part.size for part in same) / LARGE_BYTES))
+
+
+def _times_of(same: Sequence[Part]) -> tuple[int | None, int | None]:
+    first = min((part.first for part in same if part.first is not None), default=None)
+    return first, max((part.last for part in same if part.last is not None), default=None)
 
 
 def _check_owner(state: State, owner: Sequence[str], folder: str) -> None:

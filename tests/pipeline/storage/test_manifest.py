@@ -18,8 +18,8 @@ from tests.pipeline.frames import rows
 LINE = '{"boot":5,"seq":%d,"ts":%d,"ev":"open"}\n'
 
 
-def written(journal: Path, number: int, version: int = 1) -> None:
-    path = journal / f"v={version}" / "dt=2026-01-01" / "ns=n1" / f"5-{number:06}.jsonl"
+def written(journal: Path, number: int, version: int = 1, ns: str = "n1") -> None:
+    path = journal / f"v={version}" / "dt=2026-01-01" / f"ns={ns}" / f"5-{number:06}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(LINE % (number, number), "utf-8")
 
@@ -115,3 +115,19 @@ def test_small_files_are_written_again_as_one(
     (merged, last) = sorted(Manifest(spark, out).state().parts, key=lambda part: part.first)
     assert (merged.files, merged.first, merged.last, last.first) == (1, 1, 3, 4)
     assert seqs(spark, out) == [1, 2, 3, 4]
+
+
+def test_small_files_of_many_folders_are_written_again_by_one_query(
+    spark: SparkSession, places: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, out = places
+    monkeypatch.setattr(ingesting, "SMALL_FILES_MAX", 1)
+    servers = ("n1", "n2", "n3")
+    for number in (1, 2):
+        for ns in servers:
+            written(journal, number, ns=ns)
+        ingest(spark, str(journal), out)
+    state = Manifest(spark, out).state()
+    assert [(part.ns, part.files, part.first, part.last) for part in state.parts] == [(ns, 1, 1, 2) for ns in servers]
+    assert len({part.path.split("/")[1] for part in state.parts}) == 1, "all folders are of one query"
+    assert seqs(spark, out) == [1, 1, 1, 2, 2, 2]

@@ -8,6 +8,10 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.jobs.history.holes import BOOT, STRETCH
+
+PIECE = (*BOOT, "stretch")
+
 Suspects = Mapping[tuple[str, int], int]
 
 
@@ -34,20 +38,42 @@ def suspects(events: DataFrame, end: int) -> Suspects:
 
 
 def steadied(events: DataFrame, found: Suspects, end: int) -> DataFrame:
-    """The events, where each stray record has the time of the record before it in the order of seq."""
+    """The events, where each stray record has the time of the record before it in the order of seq.
+
+    A boot may have any number of records, so they are sorted in stretches. What is nearest outside of its stretch, a
+    record gets from the stretches' first and last right times."""
     if not found:
         return events
     last = reduce(_or_else, (_last_of(ns, boot, seq) for (ns, boot), seq in sorted(found.items())))
     marked = events.withColumn("last_before", last)
-    suspected = marked.where("last_before is not null")
-    in_order = Window.partitionBy("ns", "boot").orderBy("seq")
-    right = F.when(F.col("ts") < end, F.col("ts"))
-    before = F.last(right, ignorenulls=True).over(in_order.rowsBetween(Window.unboundedPreceding, 0))
-    after = F.first(right, ignorenulls=True).over(in_order.rowsBetween(0, Window.unboundedFollowing))
+    told = marked.where("last_before is not null").withColumns(
+        {"stretch": F.expr(f"seq div {STRETCH}"), "right": F.when(F.col("ts") < end, F.col("ts"))}
+    )
+    before = _nearest("right", PIECE, F.col("seq"), 0)
+    after = _nearest("right", PIECE, F.col("seq").desc(), 0)
+    nearest = F.coalesce(before, "earlier", after, "later")
     is_stray = (F.col("ts") >= end) & (F.col("seq") < F.col("last_before"))
-    repaired = suspected.withColumn("ts", F.when(is_stray, F.coalesce(before, after)).otherwise(F.col("ts")))
-    others = marked.where("last_before is null")
-    return others.unionByName(repaired).select(*events.columns)
+    repaired = told.join(F.broadcast(_outside(told)), [*PIECE], "left").withColumn(
+        "ts", F.when(is_stray, nearest).otherwise(F.col("ts"))
+    )
+    others = marked.where("last_before is null").select(*events.columns)
+    return others.unionByName(repaired.select(*events.columns))
+
+
+def _outside(told: DataFrame) -> DataFrame:
+    """PIECE, earlier, later: of each stretch the last right time before it and the first one after it."""
+    place = F.when(F.col("right").isNotNull(), F.col("seq"))
+    ends = told.groupBy(*PIECE).agg(F.min_by("right", place).alias("first"), F.max_by("right", place).alias("last"))
+    earlier = _nearest("last", BOOT, F.col("stretch"), -1)
+    later = _nearest("first", BOOT, F.col("stretch").desc(), -1)
+    return ends.select(*PIECE, earlier.alias("earlier"), later.alias("later"))
+
+
+def _nearest(column: str, by: tuple[str, ...], order: Column, last: int) -> Column:
+    """The last value of the column before a row in this order. Spark recomputes a window that looks forward for each
+    row, so what follows is looked for in the opposite order."""
+    before = Window.partitionBy(*by).orderBy(order).rowsBetween(Window.unboundedPreceding, last)
+    return F.last(column, ignorenulls=True).over(before)
 
 
 def _last_of(ns: str, boot: int, seq: int) -> Column:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.schema import CLOCK_DAYS, FILES
+from rocketns.pipeline.contract.schema import CLOCK_DAYS, EVENTS, FILES
+from rocketns.pipeline.jobs.history.holes import STRETCH
 from rocketns.pipeline.jobs.history.reach import EXTENTS, REACHES, extents, reaches
 from rocketns.pipeline.jobs.history.strays import late_days, steadied, suspects
 from tests.pipeline.frames import cut, rows
@@ -121,3 +123,27 @@ def test_a_boot_that_begins_with_stray_records_has_the_time_of_the_first_right_o
     events = cut(events_frame(spark, {"n1": journal.records}))
     fixed = steadied(events, suspects(events, 40 * SECOND), 40 * SECOND)
     assert [ts // SECOND for (ts,) in fixed.orderBy("seq").select("ts").collect()] == [10, 10, 10, 20]
+
+
+def test_one_stray_record_does_not_make_a_single_task_sort_the_whole_boot(spark: SparkSession) -> None:
+    """Stretches without a right time take it from those before."""
+    count, end = 10 * STRETCH, 1_000 * SECOND
+    stray = f"id = 5 or id between {2 * STRETCH - 7} and {4 * STRETCH + 7}"
+    told = spark.range(1, count).selectExpr(
+        "'n1' ns", "0L boot", "id seq", f"if({stray}, {end}, 0) + id ts", "'alive' ev"
+    )
+    events = cut(told.select(*[_column(told, name) for name in EVENTS.names]))
+    fixed = steadied(events, suspects(events, end), end)
+    late = fixed.where("ts <> seq").orderBy("seq").select("seq", "ts").collect()
+    long = [(seq, 2 * STRETCH - 8) for seq in range(2 * STRETCH - 7, 4 * STRETCH + 8)]
+    assert [tuple(row) for row in late] == [(5, 4), *long]
+    assert fixed.count() == count - 1
+    in_tasks = {
+        row["task"]: row["count"] for row in fixed.groupBy(F.spark_partition_id().alias("task")).count().collect()
+    }
+    assert max(in_tasks.values()) < count - 1, in_tasks
+
+
+def _column(told: DataFrame, name: str) -> Column:
+    kind = EVENTS[name].dataType
+    return (F.col(name) if name in told.columns else F.lit(None)).cast(kind).alias(name)
