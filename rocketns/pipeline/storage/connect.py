@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pyspark
 from grpc import ChannelConnectivity  # type: ignore[import-untyped]
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.client.retries import DefaultPolicy
@@ -87,7 +87,7 @@ def check_seen(spark: SparkSession, root: str) -> None:
 def _check_sees(spark: SparkSession, folder: str, path: str) -> None:
     try:
         spark.read.text(path).isEmpty()
-    except AnalysisException as error:
+    except PySparkException as error:
         raise BadInput(
             f"the Spark Connect server does not see the files that are in {folder} here: {first_line(error)} Name a "
             "folder that both share under the same path, or one in S3."

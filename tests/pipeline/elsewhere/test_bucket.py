@@ -9,16 +9,14 @@ import pytest
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.files import bucket
 from rocketns.pipeline.storage.files.bucket import Bucket
-from tests.pipeline.elsewhere.s3 import KEY, REGION, SECRET, Store, s3_store
+from tests.pipeline.elsewhere.s3 import Store, in_environment, s3_store
 
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
     with s3_store() as running, pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AWS_ENDPOINT_URL", running.url)
-        environment.setenv("AWS_ACCESS_KEY_ID", KEY)
-        environment.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-        environment.setenv("AWS_DEFAULT_REGION", REGION)
+        for name, value in in_environment(running).items():
+            environment.setenv(name, value)
         bucket._store.cache_clear()
         yield running
         bucket._store.cache_clear()

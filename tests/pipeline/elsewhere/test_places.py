@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
@@ -15,9 +16,10 @@ from pyspark.sql import SparkSession
 from interop.harness.process import Process
 from interop.harness.rocketmq.maven import missing_tools
 from rocketns.pipeline.cli.audit import main
+from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
-from tests.pipeline.elsewhere.s3 import BUCKET, s3_store, settings
+from tests.pipeline.elsewhere.s3 import BUCKET, Store, in_environment, s3_store, settings
 from tests.pipeline.elsewhere.server import connect_server
 
 RUN_TIMEOUT_S = 900.0
@@ -25,14 +27,20 @@ FINDINGS, USAGE = 1, 2
 DIGITS = 9  # sums of fractions differ after these, by the order of their parts
 SPEC = FleetSpec(brokers=4, topics=6, seconds=3600, rotate_s=600, seed=5, faults=NO_FAULTS._replace(partitions=1))
 OF_SESSION = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
-OF_PROCESS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+# Plans of small tables: planning them twice and compiling them takes longer than running them.
+OF_PROCESS = SMALL_BATCHES | {
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 pytestmark = pytest.mark.timeout(2 * RUN_TIMEOUT_S)
+needs_connector = pytest.mark.skipif(bool(missing_tools()), reason=f"not found: {', '.join(missing_tools())}")
 
 
 class Here(NamedTuple):
-    """A journal in a folder, and what an audit of it found."""
+    """A journal in a folder, what an audit of it left, and what it found."""
 
     journal: Path
+    out: Path
     found: Mapping[str, Any]
 
 
@@ -44,25 +52,31 @@ def here(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Here:
     assert main(run_words(str(folder / "journal"), str(folder / "out"), OF_SESSION)[1:]) == FINDINGS
     for name, value in before.items():
         spark.conf.set(name, value)
-    return Here(folder / "journal", found(folder / "out"))
+    return Here(folder / "journal", folder / "out", found(folder / "out"))
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with connect_server(tmp_path_factory.mktemp("server"), OF_PROCESS) as address:
+def store(here: Here) -> Iterator[Store]:
+    with s3_store() as running:
+        running.put(here.journal, "journal")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    conf = OF_PROCESS if missing_tools() else OF_PROCESS | settings(store)
+    with connect_server(tmp_path_factory.mktemp("server"), conf) as address:
         yield address
 
 
-@pytest.mark.skipif(bool(missing_tools()), reason=f"not found: {', '.join(missing_tools())}")
-def test_an_audit_in_s3_has_the_tables_of_one_in_folders(here: Here, tmp_path: Path) -> None:
+@needs_connector
+def test_an_audit_in_s3_has_the_tables_of_one_in_folders(here: Here, store: Store, tmp_path: Path) -> None:
     """What it left in the bucket is what the other left in its folder; nothing temporary stays."""
-    with s3_store() as store:
-        store.put(here.journal, "journal")
-        conf = OF_SESSION | OF_PROCESS | settings(store)
-        status, said = called(tmp_path, *run_words(f"s3a://{BUCKET}/journal", f"s3a://{BUCKET}/audit", conf))
-        assert status == FINDINGS, said
-        assert [key for key in store.keys("audit") if "_temporary" in key] == []
-        store.get("audit", tmp_path / "there")
+    conf = OF_PROCESS | OF_SESSION | settings(store)
+    status, said = called(tmp_path, *run_words(f"s3a://{BUCKET}/journal", f"s3a://{BUCKET}/audit", conf))
+    assert status == FINDINGS, said
+    assert [key for key in store.keys("audit") if "_temporary" in key] == []
+    store.get("audit", tmp_path / "there")
     assert found(tmp_path / "there") == here.found
 
 
@@ -72,13 +86,24 @@ def test_an_audit_through_spark_connect_has_the_tables_of_one_with_its_own_spark
     """The client finds no Java."""
     out = tmp_path / "out"
     words = run_words(str(here.journal), out.name, OF_SESSION)  # a relative path: the server works in another folder
-    status, said = called(tmp_path, *words, "--remote", server, java=False)
+    status, said = called(tmp_path, *words, "--remote", server, environment=without_java(tmp_path))
     assert status == FINDINGS, said
     assert f"at {server}" in said
     assert found(out) == here.found
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert summary["options"]["master"] == "local[2] through Spark Connect"
     assert sorted(path.name for path in out.iterdir() if path.name.startswith("shared")) == []
+
+
+@needs_connector
+def test_a_client_of_spark_connect_ingests_from_s3_to_s3(here: Here, store: Store, server: str, tmp_path: Path) -> None:
+    """The client lists and writes small files itself. The second time it finds what the first wrote."""
+    ingest = ["audit", "ingest", "--journal", f"s3a://{BUCKET}/journal", "--out", f"s3a://{BUCKET}/ingested"]
+    for told in ("read 18 files with 0.2 MB; 0 were there already", "read 0 files with 0.0 MB; 18 were there already"):
+        status, said = called(tmp_path, *ingest, "--remote", server, environment=in_environment(store))
+        assert (status, told in said) == (0, True), said
+    store.get("ingested", tmp_path / "there")
+    assert records(tmp_path / "there") == records(here.out)
 
 
 @pytest.mark.parametrize(
@@ -93,18 +118,29 @@ def test_what_cannot_work_through_the_server_is_said(
     here: Here, server: str, tmp_path: Path, words: list[str], said: str
 ) -> None:
     ingest = ["audit", "ingest", "--journal", str(here.journal), "--out", "out", *words, "--remote", server]
-    status, shown = called(tmp_path, *ingest, java=False)
+    status, shown = called(tmp_path, *ingest, environment=without_java(tmp_path))
     assert (status, said in shown) == (USAGE, True), shown
 
 
-def called(folder: Path, *words: str, java: bool = True) -> tuple[int, str]:
+def called(folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> tuple[int, str]:
     """Exit status and output of a command of rocketns, in a process of its own that works in the folder."""
-    without = {} if java else {"JAVA_HOME": str(folder), "PATH": str(folder)}
-    run = Process([sys.executable, "-m", "rocketns", *words], folder / "audit.log", env=without, cwd=folder)
+    command = [sys.executable, "-m", "rocketns", *words]
+    run = Process(command, folder / "audit.log", env=dict(environment or {}), cwd=folder)
     try:
         return run.wait(RUN_TIMEOUT_S), run.text()
     finally:
         run.stop()
+
+
+def without_java(folder: Path) -> dict[str, str]:
+    """An environment that names no Java."""
+    return {"JAVA_HOME": str(folder), "PATH": str(folder)}
+
+
+def records(out: Path) -> list[tuple[Any, ...]]:
+    """The keys of the ingested records."""
+    table = pyarrow.dataset.dataset(out / "events" / "data").to_table(columns=["boot", "seq", "segment"])
+    return sorted(tuple(row.values()) for row in table.to_pylist())
 
 
 def run_words(journal: str, out: str, conf: Mapping[str, str]) -> list[str]:
