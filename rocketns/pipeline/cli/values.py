@@ -72,6 +72,7 @@ def remote(text: str) -> str:
 
 
 def no_remote(text: str) -> NoReturn:
+    """--remote of a command that cannot use it."""
     raise argparse.ArgumentTypeError(
         f"this command starts its own Spark and cannot use {_address(text)}. --remote is an option of {REMOTE}"
     )

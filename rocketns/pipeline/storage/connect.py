@@ -21,8 +21,9 @@ from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.session import RUN_SETTINGS
 
 ANSWERS_WITHIN_S = 20.0
-# Tries of a request while the server does not answer: about a minute. pyspark's own number makes ten.
-TRIES = 6
+# Tries of a request while the server does not answer, with pauses up to this: 24 s. pyspark's own numbers make ten
+# minutes, but a server that was started again does not know the session.
+TRIES, PAUSE_MS_MAX = 6, 10_000
 # Sessions of a client have them too. The other settings of a session with its own Java are those of that process.
 SETTINGS = RUN_SETTINGS | {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 
@@ -39,7 +40,7 @@ def connected(remote: str, settings: Mapping[str, str], local: Mapping[str, str]
         raise BadInput(f"{address} gave no session: {first_line(error)}") from error
     check_version(address, version, pyspark.__version__)
     warnings.filterwarnings("ignore", message="WARN WindowExpression")  # sums over a whole small table
-    session.client.set_retry_policies([DefaultPolicy(max_retries=TRIES)])
+    session.client.set_retry_policies([DefaultPolicy(max_retries=TRIES, max_backoff=PAUSE_MS_MAX)])
     for name, value in SETTINGS.items():
         if session.conf.isModifiable(name):
             session.conf.set(name, value)
