@@ -111,9 +111,7 @@ class _Ingest:
     def _store(self, files: Sequence[JournalFile]) -> list[Read]:
         """Stage and publish them."""
         by_place = {self._staging.place(file): file for file in files}
-        folder = self._staging.stage(files)
-        held = self._staging.held(folder)
-        parts = self._staging.parts(folder, held)
+        held, parts = self._staging.staged(files)
         found = overlap(held, self._manifest, self._state)
         added = {place: one.records for place, one in held.items()}
         if found.files:

@@ -108,6 +108,11 @@ def master_of(session: SparkSession) -> str:
     return str(session.sparkContext.master)
 
 
+def runs_here(session: SparkSession) -> bool:
+    """Whether its tasks run in the Java process of this one, and not on other machines."""
+    return not is_remote() and str(session.sparkContext.master).startswith("local")
+
+
 def tasks_at_once(session: SparkSession) -> int:
     """How many tasks Spark runs by default. A client of Spark Connect sees it by the tasks that a job has."""
     if is_remote():

@@ -14,10 +14,13 @@ from pyspark.sql.types import BooleanType, IntegerType, StringType, StructType
 
 from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.storage.events.arrow import take
 from rocketns.pipeline.storage.events.lines import judged, records
 from rocketns.pipeline.storage.events.listing import JournalFile
 from rocketns.pipeline.storage.events.manifest import DATA, Part, Range, new_id
+from rocketns.pipeline.storage.files.places import is_on_this_machine
 from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.session import runs_here
 
 PARTITIONS = ("dt", "ns")
 BATCH = "batch"
@@ -97,10 +100,27 @@ class Staging:
     def place(self, file: JournalFile) -> Place:
         return self.bases.index(file.base), file.dt, file.ns, file.segment
 
-    def stage(self, files: Sequence[JournalFile]) -> str:
-        """Write all lines of the files to a new folder; returns it."""
-        with settings(self._spark, self._settings):
-            return self.write(judged(self._lines(files), "segment", "base"))
+    def staged(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Held], list[Part]]:
+        """Write all lines of the files to new folders; what each file holds, and the folders."""
+        held, parts = self._taken(files)
+        left = [file for file in files if self.place(file) not in held]
+        if left:
+            with settings(self._spark, self._settings):
+                folder = self.write(judged(self._lines(left), "segment", "base"))
+            by_spark = self.held(folder)
+            held |= by_spark
+            parts += self.parts(folder, by_spark)
+        return held, parts
+
+    def _taken(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Held], list[Part]]:
+        """The same for files that need no Spark."""
+        folder = f"{DATA}/{BATCH}={new_id()}"
+        if self._folder.local() is None or not runs_here(self._spark):
+            return {}, []
+        here = [file for file in files if is_on_this_machine(file.path)]
+        taken = take(here, self.bases, self._folder.local_path(folder))
+        held = {self.place(one.file): _held(one.boots, one.repeats) for one in taken}
+        return held, self.parts(folder, held) if held else []
 
     def write(self, told: DataFrame, tasks: int | None = None) -> str:
         """Write rows of STORED to a new folder, by so many tasks; returns it."""
