@@ -2,17 +2,20 @@
 Spark's CPU.
 
 A file is taken only if Spark would read the same rows from it: UTF-8, one object a line, each value of the type that
-RECORD says, and nothing missing. All others are left to Spark, which judges each line.
+RECORD says, and nothing missing. Torn lines, which no reader of JSON takes, are counted. A file with a line of any
+other kind is left to Spark, which judges each line.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
+from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -43,9 +46,21 @@ _OF_BOOT = {
 }  # fmt: skip
 
 
+# Python's reader takes whatever Jackson takes, and more, but for these: quotes of the other kind and names of infinity.
+_LENIENT = JSONDecoder(strict=False, parse_int=str, parse_float=str)
+_ONLY_JACKSON = re.compile(rb"'|INF")
+
+
+class Rows(NamedTuple):
+    """What a file's text holds. ``torn``: how many lines are none of JSON."""
+
+    records: pa.Table
+    torn: int
+
+
 class Taken(NamedTuple):
     """``boots``: for each boot its number of records (``lines``), the lowest, highest and sum of seq, the first and
-    last ts; ``repeats``: whether a record is in the file twice."""
+    last ts; one more for torn lines, whose boot is None. ``repeats``: whether a record is in the file twice."""
 
     file: JournalFile
     boots: Sequence[Mapping[str, Any]]
@@ -66,27 +81,38 @@ def _take_folder(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -
     taken = []
     with _Writer(place) as writer:
         for file in files:
-            table = read(file)
-            if table is not None:
-                writer.add(table, file.segment, bases.index(file.base))
-                taken.append(Taken(file, _boots(table), _repeats(table)))
+            rows = read(file)
+            if rows is not None:
+                writer.add(rows, file.segment, bases.index(file.base))
+                taken.append(Taken(file, _boots(rows), _repeats(rows.records)))
     return taken
 
 
-def read(file: JournalFile) -> pa.Table | None:
-    """Its records, or None if it is for Spark."""
+def read(file: JournalFile) -> Rows | None:
+    """What it holds, or None if it is for Spark."""
     if not 0 < file.size <= FILE_BYTES_MAX:
         return None
     with suppress(OSError), Path(file.path.removeprefix("file:")).open("rb") as text:
-        return parsed(text.read(file.size))
+        return rows_of(text.read(file.size))
     return None
 
 
-def parsed(data: bytes) -> pa.Table | None:
-    """The records of a file's bytes, or None if they are for Spark."""
-    lines = data.count(b"\n")
-    if lines > FILE_ROWS_MAX:
+def rows_of(data: bytes) -> Rows | None:
+    """What the bytes of a file hold, or None if it is for Spark."""
+    if data.count(b"\n") >= FILE_ROWS_MAX:
         return None
+    records = _parsed(data)
+    if records is not None:
+        return Rows(records, 0)
+    lines = [line for line in data.split(b"\n") if line]
+    whole = [line + b"\n" for line in lines if not _is_torn(line)]
+    records = _parsed(b"".join(whole)) if whole else _LINE.empty_table()
+    return None if records is None else Rows(records, len(lines) - len(whole))
+
+
+def _parsed(data: bytes) -> pa.Table | None:
+    """The records if every line has one, as Spark would read it."""
+    lines = data.count(b"\n")
     # Then an object cannot go beyond its line: after the } of a value inside it a comma would have to come.
     if not (data[:1] == b"{" and data[-2:] == b"}\n" and data.count(b"}\n") == lines == data.count(b"\n{") + 1):
         return None
@@ -98,12 +124,26 @@ def parsed(data: bytes) -> pa.Table | None:
     return None
 
 
-def _boots(table: pa.Table) -> list[dict[str, Any]]:
-    found = table.group_by("boot").aggregate(list(_OF_BOOT.values())).to_pylist()
-    return [
+def _is_torn(line: bytes) -> bool:
+    """Whether Spark, too, cannot read it as JSON; False if that is not certain."""
+    if line[:1] != b"{" or _ONLY_JACKSON.search(line):
+        return False
+    with suppress(UnicodeDecodeError, RecursionError):
+        text = line.decode()
+        try:
+            _LENIENT.raw_decode(text)
+        except JSONDecodeError:
+            return True
+    return False
+
+
+def _boots(rows: Rows) -> list[dict[str, Any]]:
+    found = rows.records.group_by("boot").aggregate(list(_OF_BOOT.values())).to_pylist()
+    boots = [
         {"boot": row["boot"], "corrupt": 0} | {name: row["_".join(each)] for name, each in _OF_BOOT.items()}
         for row in found
     ]
+    return [*boots, {"boot": None, "lines": rows.torn, "corrupt": rows.torn}] if rows.torn else boots
 
 
 def _repeats(table: pa.Table) -> bool:
@@ -127,13 +167,13 @@ class _Writer:
         if self._file is not None:
             self._file.close()
 
-    def add(self, records: pa.Table, segment: str, base: int) -> None:
+    def add(self, rows: Rows, segment: str, base: int) -> None:
         """``segment`` and ``base``: as in STORED."""
-        rows = records.num_rows
-        same = {"corrupt": (False, pa.bool_()), "segment": (segment, pa.string()), "base": (base, pa.int32())}
-        for name, (value, kind) in same.items():
-            records = records.append_column(name, pa.repeat(pa.scalar(value, kind), rows))
-        self._waiting.append(records)
+        for table, corrupt in ((rows.records, False), (_nothing(rows.torn), True)):
+            same = {"corrupt": (corrupt, pa.bool_()), "segment": (segment, pa.string()), "base": (base, pa.int32())}
+            for name, (value, kind) in same.items():
+                table = table.append_column(name, pa.repeat(pa.scalar(value, kind), table.num_rows))
+            self._waiting.append(table)
         if sum(table.num_rows for table in self._waiting) >= GROUP_ROWS:
             self._write()
 
@@ -144,3 +184,8 @@ class _Writer:
             self._file = pq.ParquetWriter(self._place / FILE_NAME, rows.schema)
         self._file.write_table(rows, GROUP_ROWS)
         self._waiting = []
+
+
+def _nothing(rows: int) -> pa.Table:
+    """So many rows of nulls."""
+    return pa.table([pa.nulls(rows, field.type) for field in _LINE], _LINE)
