@@ -25,7 +25,7 @@ from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
 from rocketns.pipeline.storage.events.manifest import new_id
-from rocketns.pipeline.storage.held import held
+from rocketns.pipeline.storage.held import held, held_file
 from rocketns.pipeline.storage.paths import Folder
 
 RESULTS = "results"
@@ -71,7 +71,7 @@ class Results:
         return cls(spark, out, current(out)["run"])
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
-        """Write a table; returns the frame that reads it."""
+        """Write a table; returns the frame that reads it, or that has its rows if they are few."""
         kept = self._kept[name] = self._written(f"{self.place}/{name}", frame)
         if self._csv:
             flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
@@ -79,7 +79,8 @@ class Results:
         return kept
 
     def cut(self, frame: DataFrame) -> DataFrame:
-        """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it."""
+        """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it, or that has
+        its rows if they are few."""
         return self._written(f"{WORK}/{self.run}/{next(self._numbers)}", frame)
 
     def hold(self, frame: DataFrame) -> DataFrame:
@@ -132,7 +133,9 @@ class Results:
     def _written(self, place: str, frame: DataFrame) -> DataFrame:
         path = self._out.path(place)
         frame.write.mode("overwrite").parquet(path)
-        return self._spark.read.schema(frame.schema).parquet(path)
+        here = self._out.local()
+        small = None if here is None else held_file(self._spark, here / place, frame.schema)
+        return self._spark.read.schema(frame.schema).parquet(path) if small is None else small
 
 
 def current(out: Folder) -> dict[str, Any]:
