@@ -130,11 +130,10 @@ def _cause() -> Column:
 
 def counted(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """The events that count: before the end; of snapshots only those at which state begins."""
-    counted = events.where(F.col("ts") < observation.t1)
-    snaps = counted.where("ev = 'snap'").join(
-        F.broadcast(base.snapshots.select("ns", "boot", "snap")), ["ns", "boot", "snap"], "left_semi"
-    )
-    return counted.where(F.col("ev").isin(*ACTIVITY)).unionByName(snaps)
+    begins = base.snapshots.select("ns", "boot", "snap", F.lit(True).alias("begins")).distinct()
+    told = events.where((F.col("ts") < observation.t1) & F.col("ev").isin(*ACTIVITY, "snap"))
+    counts = (F.col("ev") != "snap") | F.col("begins")
+    return told.join(F.broadcast(begins), ["ns", "boot", "snap"], "left").where(counts).drop("begins")
 
 
 def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation, silent_after_us: int) -> DataFrame:
