@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import LongType, StringType, StructType
 
-from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
+from rocketns.pipeline.contract.frames import Keep, as_it_is, conform, frame_of
 from rocketns.pipeline.contract.schema import EVENTS, FILES
 from rocketns.pipeline.storage.events.lines import judged, records_of
 from rocketns.pipeline.storage.events.listing import JournalFile, journal_files
@@ -58,6 +58,8 @@ def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
 
 def tail_of(spark: SparkSession, texts: Sequence[OpenText], keep: Keep = as_it_is) -> Tail:
     """The texts as frames. ``keep`` is called on a frame that both are made from."""
+    if not texts:
+        return Tail(frame_of(spark, [], EVENTS), frame_of(spark, [], FILES))
     table = pa.Table.from_batches(list(_batches(texts)), _ARROW)
     lines = spark.createDataFrame(table, _LINES)
     told = keep(judged(records_of(lines), "segment", "bytes"))
