@@ -67,18 +67,22 @@ def test_each_sanitizer_is_a_group_of_its_own_and_comparing_with_java_keeps_the_
     assert not waits(group_of("interop/parity/test_sequences.py::test_both_servers_stay_alike[1]"))
 
 
-def test_the_audit_is_two_groups_that_come_first_and_its_cluster_is_one_of_its_own() -> None:
-    files = ("stream/test_alerting", "storage/test_ingest", "test_journals", "batch/test_twins", "batch/test_cluster")
+def test_the_audit_is_two_groups_that_come_first() -> None:
+    files = ("stream/test_alerting", "storage/test_ingest", "test_journals", "batch/test_twins")
     groups = [group_of(f"tests/pipeline/{name}.py::test_one") for name in files]
     assert groups[0] == groups[1] != groups[2] == groups[3]
-    assert groups[4] not in groups[:4]
     others = {group_of(test) for test in (*BROKERS, *OTHERS)}
-    assert set(sorted([*groups, *others], key=_rank)[:5]) == set(groups)
+    assert set(sorted([*groups, *others], key=_rank)[:4]) == set(groups)
+
+
+def test_tests_that_share_a_run_of_the_audit_are_of_one_group() -> None:
+    shared = ("batch/test_nightly", "batch/test_twins")
+    assert len({group_of(f"tests/pipeline/{name}.py::test_one") for name in shared}) == 1
 
 
 @pytest.mark.parametrize(
     "start",
-    [*spreading.ORDER, *spreading.WITH_PROCESSES, *spreading.WITH_A_CLUSTER, *spreading.EACH_ALONE, LAST_OF_ALL],
+    [*spreading.ORDER, *spreading.WITH_PROCESSES, *spreading.EACH_ALONE, LAST_OF_ALL],
 )
 def test_what_the_order_names_is_there(start: str) -> None:
     assert any(ROOT.glob(f"{start.rstrip('/')}*")), f"{start} is not there: change tests/support/running/spreading.py"

@@ -10,9 +10,12 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from pyspark.sql import SparkSession
 
 from interop.harness.process import Process
 from interop.harness.wire import eventually
+from rocketns.pipeline.batch.run import Request, audit
+from rocketns.pipeline.contract.exits import EXIT_FINDINGS
 from rocketns.pipeline.storage.session import has_java
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
@@ -53,10 +56,11 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def local(journal: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The results of one process."""
+def local(spark: SparkSession, journal: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The results of one process, the one of the session."""
     folder = tmp_path_factory.mktemp("local")
-    return finished(started(journal, folder, "local[2]"), folder)
+    assert audit(spark, Request(str(journal), str(folder / "out")), print).exit_status == EXIT_FINDINGS
+    return results_in(folder)
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +79,16 @@ def started(journal: Path, folder: Path, master: str) -> Process:
 
 
 def finished(run: Process, folder: Path) -> dict[str, Any]:
-    """Every result table as sorted lines, and the summary without the master's name."""
+    """Its results, once it has ended."""
     try:
-        assert run.wait(RUN_TIMEOUT_S) == 1, run.text()
+        assert run.wait(RUN_TIMEOUT_S) == EXIT_FINDINGS, run.text()
     finally:
         run.stop()
+    return results_in(folder)
+
+
+def results_in(folder: Path) -> dict[str, Any]:
+    """Every result table as sorted lines, and the summary without the master's name."""
     summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
     summary["options"].pop("master")
     summary.pop("run")

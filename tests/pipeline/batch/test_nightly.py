@@ -21,37 +21,35 @@ from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.events.stored import read_files
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
+from tests.pipeline.batch.eventful import HOUR, MIDNIGHT, SEED, Whole, request_of
 from tests.pipeline.chosen import reading_records, with_inputs
 from tests.pipeline.frames import plain, rounded
-from tests.pipeline.journals import DAY_START, SECOND, Journal, random_journals, write_files
+from tests.pipeline.journals import DAY_START, Journal, write_files
 
-HOUR = 3600 * SECOND
-MIDNIGHT = DAY_START + 24 * HOUR
-SEED = 1
 Tables = Mapping[str, list[Any]]
 
 
 class Nights:
     """Runs of some jobs over a journal that grows."""
 
-    def __init__(self, spark: SparkSession, folder: Path, only: pytest.MonkeyPatch) -> None:
-        self._spark, self._folder, self._only = spark, folder, only
+    def __init__(self, spark: SparkSession, whole: Whole, folder: Path, only: pytest.MonkeyPatch) -> None:
+        self._spark, self._files, self._only = spark, whole.folder / "journal", only
+        self._journal, self.out = folder / "journal", folder / "out"
         self.said: list[str] = []
 
-    def run(self, files: list[Path], jobs: Sequence[Job], *, out: str = "nightly", **asked: Any) -> Tables:
-        """The tables of these jobs once these files are there as well. ``asked``: further fields of the request."""
+    def run(self, files: Sequence[Path], jobs: Sequence[Job]) -> Tables:
+        """The tables of these jobs once these files are there as well."""
         self._only.setattr(run, "JOBS", jobs)
-        journal, place = self._folder / "journal", self._folder / out
         for file in files:
-            copy = journal / file.relative_to(self._folder / "all")
+            copy = self._journal / file.relative_to(self._files)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, copy)
-        request = Request(str(journal), str(place), min_window=1, dead_days=2, **asked)
+        request = request_of(self._journal, self.out)
         texts = open_texts(self._spark, [request.journal])
         ingest_only(self._spark, request.journal, request.out, self.said.append)
         results = Results(self._spark, Folder(self._spark, request.out))
         computed(self._spark, read_part(self._spark, request, texts), results, self.said.append)
-        return {job.name: rows_of(place / results.place / job.name) for job in jobs}
+        return tables_in(self.out / results.place, jobs)
 
     @property
     def known(self) -> list[str]:
@@ -59,30 +57,30 @@ class Nights:
         return [text.split()[3].rstrip(":") for text in self.said if text.startswith("going on")]
 
 
+def tables_in(folder: Path, jobs: Sequence[Job]) -> Tables:
+    return {job.name: rows_of(folder / job.name) for job in jobs}
+
+
 def rows_of(path: Path) -> list[Any]:
     return sorted((rounded(plain(row)) for row in pyarrow.parquet.read_table(path).to_pylist()), key=repr)
 
 
 def test_a_second_night_has_the_tables_of_one_run_over_everything(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten hours around midnight, cut at random times after it. Jobs that read only tables get the same tables, so they
-    are left out; the first night needs only the tables that are kept of a closed day."""
-    chance = random.Random(SEED)
-    journals = random_journals(SEED, start_us=MIDNIGHT - 2 * HOUR, seconds=10 * 3600)
-    files = write_files(journals, tmp_path / "all")
-    cut = MIDNIGHT + 2 * HOUR + chance.randrange(4 * HOUR)
-    before = [file for file in files if begin_of(file) < cut]
-    nights = Nights(spark, tmp_path, monkeypatch)
+    """Eight hours around midnight, cut at a random time after it. Jobs that read only tables get the same tables, so
+    they are left out; the first night needs only the tables that are kept of a closed day."""
+    cut = MIDNIGHT + 2 * HOUR + random.Random(SEED).randrange(3 * HOUR)
+    before = [file for file in whole.files if begin_of(file) < cut]
+    nights = Nights(spark, whole, tmp_path, monkeypatch)
     nights.run(before, with_inputs(["topic_segments", "imbalance", "group_members", "clock_offsets"]))
     compared = with_inputs(reading_records())
-    found = nights.run([file for file in files if file not in before], compared)
+    found = nights.run([file for file in whole.files if file not in before], compared)
     assert nights.known == ["2026-01-01"]
     assert not any("computed again" in text for text in nights.said)
-    wanted = nights.run([], compared, out="whole", whole=True)
-    for name, rows in wanted.items():
+    for name, rows in tables_in(whole.tables, compared).items():
         assert found[name] == rows, name
-    out = Folder(spark, str(tmp_path / "nightly"))
+    out = Folder(spark, str(nights.out))
     days = fingerprints(spark, stored_in(out.root), [])
     kept = [each.day for each in fitting(out, days)]
     assert kept == ["2026-01-01"]

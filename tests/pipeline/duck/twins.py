@@ -30,6 +30,10 @@ class Run:
     files: pyarrow.Table
     parameters: Mapping[str, Any]
 
+    @property
+    def last_day(self) -> str:
+        return str(max(self.raw_events["dt"].to_pylist()))
+
     def events_only(self) -> duckdb.DuckDBPyConnection:
         """A database with ``raw_events``, ``files`` and ``all_events``, whose times are corrected."""
         db = duckdb.connect()
@@ -136,8 +140,8 @@ TWINS: Mapping[str, Twin] = {
     "ordered_keys": from_tables(ordered.SQL),
     "growth": from_tables(growth.GROWTH),
     "growth_limits": from_tables(growth.LIMITS),
-    "clock_days": Twin(lambda run: [("2026-01-01", *row) for row in TWINS["clock_offsets"].rows(run)]),
-    "clock_offsets": Twin(lambda run: duck_rows(run.events_only(), clocks.OFFSETS.replace("all_events", "raw_events"))),
+    "clock_days": Twin(lambda run: clocks.of_days(run.events_only())),
+    "clock_offsets": Twin(lambda run: [row[1:] for row in clocks.of_days(run.events_only()) if row[0] == run.last_day]),
     "sources": from_tables(sources.SQL),
     "quality": Twin(_quality, ("kind", "ns", "boot", "n")),
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import boto3
 import pyspark
 from moto.server import ThreadedMotoServer
+from pyspark.sql import SparkSession
 
 from interop.harness.rocketmq.maven import jars
 
@@ -66,14 +67,38 @@ def s3_store() -> Iterator[Store]:
 
 def settings(store: Store) -> dict[str, str]:
     """Spark's settings to read and write ``s3a://``."""
+    hadoop = {f"spark.hadoop.{name}": value for name, value in of_hadoop(store).items()}
+    return {"spark.driver.extraClassPath": connector()} | hadoop
+
+
+def of_hadoop(store: Store) -> dict[str, str]:
+    """The same for Hadoop."""
     return {
-        "spark.driver.extraClassPath": connector(),
-        "spark.hadoop.fs.s3a.endpoint": store.url,
-        "spark.hadoop.fs.s3a.endpoint.region": REGION,
-        "spark.hadoop.fs.s3a.access.key": KEY,
-        "spark.hadoop.fs.s3a.secret.key": SECRET,
-        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "fs.s3a.endpoint": store.url,
+        "fs.s3a.endpoint.region": REGION,
+        "fs.s3a.access.key": KEY,
+        "fs.s3a.secret.key": SECRET,
+        "fs.s3a.path.style.access": "true",
     }
+
+
+@contextmanager
+def reached(spark: SparkSession, store: Store) -> Iterator[None]:
+    """Until the block ends, the session reads and writes ``s3a://`` as if it had been started with `settings`."""
+    jvm: Any = cast(Any, spark.sparkContext._jvm)
+    classes = jvm.Thread.currentThread().getContextClassLoader()
+    for jars_of_one in connector().split(":"):
+        for jar in Path(jars_of_one).parent.glob("*.jar"):
+            classes.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+    conf = cast(Any, spark.sparkContext._jsc).hadoopConfiguration()
+    for name, value in of_hadoop(store).items():
+        conf.set(name, value)
+    try:
+        yield
+    finally:
+        jvm.org.apache.hadoop.fs.Path(f"s3a://{BUCKET}/").getFileSystem(conf).close()
+        for name in of_hadoop(store):
+            conf.unset(name)
 
 
 def in_environment(store: Store) -> dict[str, str]:

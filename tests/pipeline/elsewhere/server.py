@@ -1,35 +1,43 @@
-"""A Spark Connect server on the loopback interface, from the jars that pyspark brings."""
+"""A Spark Connect server on the loopback interface, in the Java process of the tests' session."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from typing import Any, cast
 
-import pyspark
+from pyspark.sql import SparkSession
 
-from interop.harness.process import Process
+from rocketns.pipeline.storage.session import RUN_SETTINGS
 
-HOME = Path(pyspark.__file__).parent
-MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
-SETTINGS = {
-    "spark.connect.grpc.binding.address": "127.0.0.1",
-    "spark.connect.grpc.binding.port": "0",
-    "spark.driver.memory": "1g",
-    "spark.ui.enabled": "false",
-}
-START_TIMEOUT_S = 120.0
+ADDRESS = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0"}
+# What somebody else's server may have. A client sets what a run needs.
+FOREIGN = dict.fromkeys(RUN_SETTINGS, "true") | {"spark.sql.session.timeZone": "Asia/Shanghai"}
 
 
 @contextmanager
-def connect_server(folder: Path, settings: Mapping[str, str]) -> Iterator[str]:
-    """Its address, for --remote. It works in the folder, and ends with the block."""
-    words = [f"--conf={name}={value}" for name, value in (SETTINGS | dict(settings)).items()]
-    command = [str(HOME / "bin" / "spark-submit"), "--class", MAIN, "--master", "local[2]", *words, "spark-internal"]
-    environment = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONNECT_MODE": "0"}
-    server = Process(command, folder / "server.log", env=environment, cwd=folder)
+def connect_server(spark: SparkSession) -> Iterator[str]:
+    """Its address, for --remote. Each client has a session of its own, with other settings than those of a run. It ends
+    with the block."""
+    context, jvm = cast(Any, spark.sparkContext._jsc).sc(), cast(Any, spark.sparkContext._jvm)
+    service = getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
+    of_new_sessions = cast(Any, spark)._jsparkSession.sharedState().conf()
+    with changed(context.conf(), ADDRESS), changed(of_new_sessions, FOREIGN):
+        service.start(context)
+        try:
+            yield f"sc://127.0.0.1:{service.localPort()}"
+        finally:
+            service.stop(jvm.scala.Option.empty(), jvm.scala.Option.empty())
+
+
+@contextmanager
+def changed(conf: Any, settings: Mapping[str, str]) -> Iterator[None]:
+    """A SparkConf that has these settings until the block ends."""
+    before = conf.clone()
+    for name, value in settings.items():
+        conf.set(name, value)
     try:
-        started = server.wait_for(r"Spark Connect server started at: \S*:(\d+)", START_TIMEOUT_S)
-        yield f"sc://127.0.0.1:{started[1]}"
+        yield
     finally:
-        server.stop()
+        for name in settings:
+            conf.set(name, before.get(name)) if before.contains(name) else conf.remove(name)

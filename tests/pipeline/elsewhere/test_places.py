@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
-from tests.pipeline.elsewhere.s3 import BUCKET, Store, in_environment, s3_store, settings
+from tests.pipeline.elsewhere.s3 import BUCKET, Store, in_environment, reached, s3_store, settings
 from tests.pipeline.elsewhere.server import connect_server
 
 RUN_TIMEOUT_S = 900.0
@@ -48,36 +49,43 @@ class Here(NamedTuple):
 def here(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Here:
     folder = tmp_path_factory.mktemp("here")
     make_fleet(SPEC, folder / "journal")
-    before = {name: str(spark.conf.get(name)) for name in OF_SESSION}
-    assert main(run_words(str(folder / "journal"), str(folder / "out"), OF_SESSION)[1:]) == FINDINGS
-    for name, value in before.items():
-        spark.conf.set(name, value)
+    assert run_here(spark, str(folder / "journal"), str(folder / "out")) == FINDINGS
     return Here(folder / "journal", folder / "out", found(folder / "out"))
 
 
 @pytest.fixture(scope="module")
-def store(here: Here) -> Iterator[Store]:
-    with s3_store() as running:
+def store(spark: SparkSession, here: Here) -> Iterator[Store]:
+    """A bucket with the journal. The session knows S3 if it can."""
+    with s3_store() as running, nullcontext() if missing_tools() else reached(spark, running):
         running.put(here.journal, "journal")
         yield running
 
 
 @pytest.fixture(scope="module")
-def server(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    conf = OF_PROCESS if missing_tools() else OF_PROCESS | settings(store)
-    with connect_server(tmp_path_factory.mktemp("server"), conf) as address:
+def server(spark: SparkSession) -> Iterator[str]:
+    with connect_server(spark) as address:
         yield address
 
 
 @needs_connector
-def test_an_audit_in_s3_has_the_tables_of_one_in_folders(here: Here, store: Store, tmp_path: Path) -> None:
+def test_an_audit_in_s3_has_the_tables_of_one_in_folders(
+    spark: SparkSession, here: Here, store: Store, tmp_path: Path
+) -> None:
     """What it left in the bucket is what the other left in its folder; nothing temporary stays."""
-    conf = OF_PROCESS | OF_SESSION | settings(store)
-    status, said = called(tmp_path, *run_words(f"s3a://{BUCKET}/journal", f"s3a://{BUCKET}/audit", conf))
-    assert status == FINDINGS, said
+    assert run_here(spark, f"s3a://{BUCKET}/journal", f"s3a://{BUCKET}/audit") == FINDINGS
     assert [key for key in store.keys("audit") if "_temporary" in key] == []
     store.get("audit", tmp_path / "there")
     assert found(tmp_path / "there") == here.found
+
+
+@needs_connector
+def test_a_process_of_its_own_ingests_from_s3_to_s3(here: Here, store: Store, tmp_path: Path) -> None:
+    """Its Java has the settings of the command line."""
+    ingest = ["audit", "ingest", "--journal", f"s3a://{BUCKET}/journal", "--out", f"s3a://{BUCKET}/by-command"]
+    status, said = called(tmp_path, *ingest, *with_settings(OF_PROCESS | settings(store)))
+    assert (status, "read 18 files with 0.2 MB; 0 were there already" in said) == (0, True), said
+    store.get("by-command", tmp_path / "there")
+    assert records(tmp_path / "there") == records(here.out)
 
 
 def test_an_audit_through_spark_connect_has_the_tables_of_one_with_its_own_spark(
@@ -85,7 +93,8 @@ def test_an_audit_through_spark_connect_has_the_tables_of_one_with_its_own_spark
 ) -> None:
     """The client finds no Java."""
     out = tmp_path / "out"
-    words = run_words(str(here.journal), out.name, OF_SESSION)  # a relative path: the server works in another folder
+    # a relative path: the server works in another folder
+    words = ["audit", "run", "--journal", str(here.journal), "--out", out.name, *with_settings(OF_SESSION)]
     status, said = called(tmp_path, *words, "--remote", server, environment=without_java(tmp_path))
     assert status == FINDINGS, said
     assert f"at {server}" in said
@@ -143,9 +152,18 @@ def records(out: Path) -> list[tuple[Any, ...]]:
     return sorted(tuple(row.values()) for row in table.to_pylist())
 
 
-def run_words(journal: str, out: str, conf: Mapping[str, str]) -> list[str]:
-    pairs = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
-    return ["audit", "run", "--journal", journal, "--out", out, *pairs]
+def run_here(spark: SparkSession, journal: str, out: str) -> int:
+    """The exit status of a run with the session, which has its settings again afterwards."""
+    before = {name: str(spark.conf.get(name)) for name in OF_SESSION}
+    try:
+        return main(["run", "--journal", journal, "--out", out, *with_settings(OF_SESSION)])
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+def with_settings(conf: Mapping[str, str]) -> list[str]:
+    return [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
 
 
 def found(out: Path) -> dict[str, Any]:

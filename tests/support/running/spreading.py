@@ -30,10 +30,8 @@ WITH_PROCESSES = (*(f"interop/{room}/" for room in ("messages", "brokers", "outa
 BASE_PARTS = 3
 # Files whose tests share a broker. Every other scenario has its own.
 WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
-# It runs Spark in processes of its own.
-WITH_A_CLUSTER = ("tests/pipeline/batch/test_cluster.py",)
-# The other tests of the audit take as long as all the rest, so they are two groups, by the names of their files: those
-# before this one, and those from it on. Two workers have a Spark session each; one that runs both groups has one.
+# The tests of the audit take as long as all the rest, so they are two groups, by the names of their files: those before
+# this one, and those from it on. Two workers have a Spark session each; one that runs both groups has one.
 SECOND_HALF = "test_j"
 # Files whose tests are long and share nothing.
 EACH_ALONE = ("tests/sanitize/test_share.py",)
@@ -64,7 +62,7 @@ def group_of(test: str) -> str:
         return path if any(word in path for word in WITH_A_BROKER) else test
     if path in EACH_ALONE:
         return test
-    if path.startswith("tests/pipeline/") and path not in WITH_A_CLUSTER:
+    if path.startswith("tests/pipeline/"):
         return "tests/pipeline" if PurePath(path).name < SECOND_HALF else "tests/pipeline, second half"
     mode = MODE.search(name)
     return f"{path} {mode[1]}" if mode and path != LAST_OF_ALL else path

@@ -1,5 +1,13 @@
 """Clock offsets in SQL: nearest heartbeats by comparing each with each."""
 
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+
+from tests.pipeline.frames import duck_rows
+
 OFFSETS = """
 with named as (
     select *, {'c': cluster, 'b': broker, 'i': bid, 'a': addr} as member, {'t': dvt, 'c': dvc, 's': dvs} as version
@@ -47,3 +55,21 @@ select distinct on (ns) ns, coalesce(middle, 0), coalesce(samples, 0), coalesce(
     if(ns = (from reference), 0, uncertainty)
 from (select distinct ns from all_events) left join judged using (ns) order by ns, preference
 """
+
+# A record is of the day on which its file was opened.
+BY_FILE = """
+    select * replace (last_value(if(ev = 'open', dt, null) ignore nulls) over records as dt) from raw_events
+    window records as (partition by ns order by boot, seq)
+"""
+
+
+def of_days(db: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """The rows of each day, all of which have the same reference. A name server of whose clock a day says nothing has
+    that of the day before."""
+    db.execute(f"create temp table by_file as {BY_FILE}")
+    found, known = [], dict[str, tuple[Any, ...]]()
+    for (day,) in db.execute("select distinct dt from by_file order by dt").fetchall():
+        for ns, *clock in duck_rows(db, OFFSETS.replace("all_events", f"(from by_file where dt = '{day}')")):
+            known[ns] = known[ns] if "none" in clock and ns in known else tuple(clock)
+            found.append((day, ns, *known[ns]))
+    return found

@@ -1,0 +1,85 @@
+"""A journal in which everything happens, and a run over all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.batch.run import Request, computed, ingest_only, read_part
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.results import Results
+from tests.pipeline.journals import DAY_START, SECOND, Journals, Record, random_journals, topic, write_files
+
+HOUR = 3600 * SECOND
+MIDNIGHT = DAY_START + 24 * HOUR
+SEED = 1
+AHEAD_MS = 13_000
+MIN_WINDOW, DEAD_DAYS = 1, 2
+
+
+class Whole(NamedTuple):
+    """``folder`` has ``journal``, whose files are in the order in which they were written, and ``out``. ``tables``: the
+    folder of the results."""
+
+    journals: Journals
+    folder: Path
+    files: Sequence[Path]
+    request: Request
+    observation: Observation
+    tables: Path
+
+
+def whole_run(spark: SparkSession, folder: Path) -> Whole:
+    """All tables of a run, without its report."""
+    journals = eventful_journals()
+    files = write_files(journals, folder / "journal")
+    request = request_of(folder / "journal", folder / "out")
+    ingest_only(spark, request.journal, request.out, lambda _text: None)
+    results = Results(spark, Folder(spark, request.out))
+    observation = computed(spark, read_part(spark, request), results, lambda _text: None)
+    return Whole(journals, folder, files, request, observation, folder / "out" / results.place)
+
+
+def request_of(journal: Path, out: Path) -> Request:
+    return Request(str(journal), str(out), min_window=MIN_WINDOW, dead_days=DEAD_DAYS)
+
+
+def eventful_journals() -> Journals:
+    """Random journals of eight hours around midnight, with a hole in the first. A third name server hears what the
+    second one does, and its clock is ahead. At the end of each a consumer asks, a topic is put on one broker alone and
+    grows there twice, and five slaves register."""
+    journals = random_journals(SEED, start_us=MIDNIGHT - 2 * HOUR, seconds=8 * 3600)
+    journals["n3"] = [ahead(record) for record in journals["n2"]]
+    del journals["n1"][30:33]
+    for records in journals.values():
+        last = records[-1]
+        added = [{"ev": "lookup", **_asked(name)} for name in ("T", "%RETRY%g")]
+        added += [{"ev": "tput", "after_s": 35 * n, **_alone(w)} for n, w in enumerate((4, 6, 8))]
+        added += [{"ev": "reg", "after_s": 80 + 2 * n, **_slave(n)} for n in range(5)]
+        for number, record in enumerate(added, 1):
+            at = last["ts"] + record.pop("after_s", 0) * SECOND
+            records.append({"boot": last["boot"], "seq": last["seq"] + number, "ts": at, **record})
+    return journals
+
+
+def ahead(record: Record) -> Record:
+    """The record by a clock that is ahead. Without data versions only the times of heartbeats show it."""
+    named = {"ns": "n3"} if "ns" in record else {}
+    versions = {name: None for name in ("dvt", "dvc", "dvs") if name in record}
+    return record | named | versions | {"boot": record["boot"] + AHEAD_MS, "ts": record["ts"] + AHEAD_MS * 1000}
+
+
+def _asked(name: str) -> Record:
+    return {"topic": name, "client": "10.0.9.1:4001", "n": 3, "miss": 0, "iv_ms": 60_000}
+
+
+def _alone(queues: int) -> Record:
+    return {"broker": "broker-b", "cause": "topic", "topics": [topic("alone", w=queues)]}
+
+
+def _slave(number: int) -> Record:
+    return {"cluster": "c", "broker": "broker-b", "bid": 9 + number, "addr": f"10.0.8.{number}:10911"}
