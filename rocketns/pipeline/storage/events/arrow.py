@@ -44,8 +44,6 @@ _OF_BOOT = {
     "lines": ("seq", "count"), "low": ("seq", "min"), "high": ("seq", "max"), "sum": ("seq", "sum"),
     "first": ("ts", "min"), "last": ("ts", "max"),
 }  # fmt: skip
-
-
 # Python's reader takes whatever Jackson takes, and more, but for these: quotes of the other kind and names of infinity.
 _LENIENT = JSONDecoder(strict=False, parse_int=str, parse_float=str)
 _ONLY_JACKSON = re.compile(rb"'|INF")
