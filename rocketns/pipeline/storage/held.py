@@ -41,8 +41,10 @@ def _through_client(few: DataFrame) -> DataFrame | None:
 def held_file(spark: SparkSession, folder: Path, schema: StructType) -> DataFrame | None:
     """The rows of a Parquet folder on this machine; None if they are too many. A client of Spark Connect would send
     them with each plan, so for it they stay in the folder."""
+    if is_remote():
+        return None
     files = [path for path in folder.iterdir() if path.suffix == ".parquet"]
-    if is_remote() or not files or sum(path.stat().st_size for path in files) > HELD_BYTES_MAX:
+    if not files or sum(path.stat().st_size for path in files) > HELD_BYTES_MAX:
         return None
     rows = sum(pq.read_metadata(path).num_rows for path in files)
     return None if rows > HELD_MAX else spark.createDataFrame(pq.read_table(folder, partitioning=None), schema)

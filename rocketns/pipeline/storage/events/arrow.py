@@ -23,11 +23,11 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.json as pj  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
-from rocketns.pipeline.contract.schema import RECORD
-from rocketns.pipeline.storage.events.lines import FOLDERS, REQUIRED
+from rocketns.pipeline.storage.events.lines import LINE, REQUIRED
 from rocketns.pipeline.storage.events.listing import JournalFile
+from rocketns.pipeline.storage.events.numbers import is_plain
+from rocketns.pipeline.storage.paths import Folder
 
 # A file is in memory as a whole, as text and as columns of some 230 bytes a row. A name server closes one at 64 MiB by
 # default, and then it has about 300,000 rows.
@@ -38,7 +38,7 @@ GROUP_ROWS = 1 << 17
 
 FILE_NAME = "part-0.parquet"
 
-_LINE = to_arrow_schema(StructType([field for field in RECORD.fields if field.name not in FOLDERS]))
+_LINE = to_arrow_schema(LINE)
 _PARSED = pj.ParseOptions(explicit_schema=_LINE, unexpected_field_behavior="ignore")
 _OF_BOOT = {
     "lines": ("seq", "count"), "low": ("seq", "min"), "high": ("seq", "max"), "sum": ("seq", "sum"),
@@ -82,7 +82,7 @@ def _take_folder(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -
             rows = read(file)
             if rows is not None:
                 writer.add(rows, file.segment, bases.index(file.base))
-                taken.append(Taken(file, _boots(rows), _repeats(rows.records)))
+                taken.append(_taken(file, rows))
     return taken
 
 
@@ -90,9 +90,9 @@ def read(file: JournalFile) -> Rows | None:
     """What it holds, or None if it is for Spark."""
     if not 0 < file.size <= FILE_BYTES_MAX:
         return None
-    with suppress(OSError), Path(file.path.removeprefix("file:")).open("rb") as text:
-        return rows_of(text.read(file.size))
-    return None
+    folder, _, name = file.path.rpartition("/")
+    data = Folder(None, folder).beginning(name, file.size)
+    return None if data is None else rows_of(data)
 
 
 def rows_of(data: bytes) -> Rows | None:
@@ -133,6 +133,11 @@ def _is_torn(line: bytes) -> bool:
         except JSONDecodeError:
             return True
     return False
+
+
+def _taken(file: JournalFile, rows: Rows) -> Taken:
+    boots = _boots(rows)
+    return Taken(file, boots, not all(map(is_plain, boots)) and _repeats(rows.records))
 
 
 def _boots(rows: Rows) -> list[dict[str, Any]]:

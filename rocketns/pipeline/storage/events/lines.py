@@ -16,8 +16,11 @@ from rocketns.pipeline.contract.schema import EVENTS, RECORD
 FOLDERS = ("ns", "dt")
 REQUIRED = ("boot", "seq", "ts", "ev")
 
+# What is read of a line: its folder has the rest.
+LINE = StructType([field for field in RECORD.fields if field.name not in FOLDERS])
+
 _UNREADABLE = "unreadable"
-_LINE = StructType([field for field in RECORD.fields if field.name != "ns"]).add(_UNREADABLE, StringType())
+_LINE = StructType([*LINE.fields]).add(_UNREADABLE, StringType())
 _READ = StructType([*_LINE.fields]).add("dt", StringType()).add("ns", StringType())
 
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)

@@ -18,6 +18,7 @@ from rocketns.pipeline.storage.events.arrow import take
 from rocketns.pipeline.storage.events.lines import judged, records
 from rocketns.pipeline.storage.events.listing import JournalFile
 from rocketns.pipeline.storage.events.manifest import DATA, Part, Range, new_id
+from rocketns.pipeline.storage.events.numbers import is_plain
 from rocketns.pipeline.storage.files.places import is_on_this_machine
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.session import runs_here
@@ -114,7 +115,7 @@ class Staging:
 
     def _taken(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Held], list[Part]]:
         """The same for files that need no Spark."""
-        folder = f"{DATA}/{BATCH}={new_id()}"
+        folder = _new_folder()
         if self._folder.local() is None or not runs_here(self._spark):
             return {}, []
         here = [file for file in files if is_on_this_machine(file.path)]
@@ -124,7 +125,7 @@ class Staging:
 
     def write(self, told: DataFrame, tasks: int | None = None) -> str:
         """Write rows of STORED to a new folder, by so many tasks; returns it."""
-        folder = f"{DATA}/{BATCH}={new_id()}"
+        folder = _new_folder()
         with settings(self._spark, self._settings):
             fewer = told if tasks is None else told.coalesce(tasks)
             fewer.write.partitionBy(*PARTITIONS).options(**PLAIN).parquet(self._folder.path(folder))
@@ -136,7 +137,7 @@ class Staging:
         found: dict[Place, list[Any]] = {}
         for row in _by_file(told).collect():
             found.setdefault(tuple(row[name] for name in FILE), []).append(row)
-        odd = [place for place, rows in found.items() if not all(map(_is_plain, rows))]
+        odd = [place for place, rows in found.items() if not all(map(is_plain, rows))]
         repeating = self._repeating(told, odd) if odd else set()
         return {place: _held(rows, place in repeating) for place, rows in found.items()}
 
@@ -173,6 +174,10 @@ class Staging:
         return reduce(DataFrame.unionByName, frames)
 
 
+def _new_folder() -> str:
+    return f"{DATA}/{BATCH}={new_id()}"
+
+
 def _by_file(told: DataFrame) -> DataFrame:
     return told.groupBy(*FILE, "boot").agg(
         F.count("*").alias("lines"), F.count_if("corrupt").alias("corrupt"), F.min("seq").alias("low"),
@@ -192,15 +197,6 @@ def _held(rows: Sequence[Any], repeats: bool) -> Held:
         [Range(row["boot"], row["low"], row["high"]) for row in told],
         repeats,
     )
-
-
-def _is_plain(row: Any) -> bool:
-    """Whether no number is missing or repeated, of a row of ``_by_file``. If as many are repeated as are missing, the
-    sum tells. Copying and cutting of files does not bring about equal sums."""
-    if row["boot"] is None:
-        return True
-    low, high, count = row["low"], row["high"], row["lines"]
-    return bool(count == high - low + 1 and row["sum"] * 2 == (low + high) * count)
 
 
 def _times(held: Mapping[Place, Held]) -> dict[tuple[str, str], tuple[int, int]]:
