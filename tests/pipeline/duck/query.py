@@ -9,9 +9,6 @@ from typing import Any
 import duckdb
 from pyspark.sql import DataFrame
 
-# A difference of two equal sums of fractions, added in another order, is up to so much. No figure is that small.
-NOTHING = 1e-15
-
 
 def query(sql: str, **frames: DataFrame) -> list[tuple[Any, ...]]:
     """The result's rows, sorted; each frame is a table of its keyword's name."""
@@ -31,6 +28,4 @@ def _rounded(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _digits(value: float) -> float:
-    if abs(value) < NOTHING:
-        return 0.0
-    return round(value, 11 - math.floor(math.log10(abs(value)))) if math.isfinite(value) else value
+    return value if value == 0 or not math.isfinite(value) else round(value, 11 - math.floor(math.log10(abs(value))))

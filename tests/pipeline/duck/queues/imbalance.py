@@ -1,4 +1,5 @@
-"""Imbalance in SQL, one moment of each stretch at a time."""
+"""Imbalance in SQL, one moment of each stretch at a time. Parts are counted in queues: where every view has all queues
+they are whole numbers, and no difference of rounding is left."""
 
 SQL = """
 with entries as (
@@ -23,15 +24,18 @@ counts as (
   select topic, p1, p2, count_if(total > 0) as views,
     coalesce(list_sort(list(ns) filter (total = 0)), []) as without
   from totals group by all
-), shares as (
-  select topic, p1, p2, broker, max(w) as w, sum(case when total > 0 then w / total else 0 end) as parts
-  from used join totals using (topic, p1, p2, ns) group by all
-), unions as (select topic, p1, p2, sum(w) as whole from shares group by all),
-compared as (
-  select topic, p1, p2, broker, parts / nullif(views, 0) as share, w / nullif(whole, 0) as fair, without, whole
-  from shares join unions using (topic, p1, p2) join counts using (topic, p1, p2)
+), most as (select topic, p1, p2, broker, max(w) as w from used group by all),
+unions as (select topic, p1, p2, sum(w) as whole from most group by all),
+parts as (
+  select topic, p1, p2, broker, sum(case when total > 0 then w * whole / total else 0 end) as part
+  from used join totals using (topic, p1, p2, ns) join unions using (topic, p1, p2) group by all
+), compared as (
+  select topic, p1, p2, broker, part / nullif(views * whole, 0) as share, w / nullif(whole, 0) as fair,
+    abs(part - w * views) / nullif(views * whole, 0) as off, without, whole
+  from parts join most using (topic, p1, p2, broker) join unions using (topic, p1, p2)
+    join counts using (topic, p1, p2)
 )
-select topic, p1, p2, broker, share, fair, sum(abs(share - fair)) over piece / 2,
+select topic, p1, p2, broker, share, fair, sum(off) over piece / 2,
   max(share / nullif(fair, 0)) over piece, without
 from compared window piece as (partition by topic, p1, p2) qualify fair > 0 or whole = 0
 """
