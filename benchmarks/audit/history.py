@@ -111,7 +111,7 @@ def _costs(results: Results, given: dict[str, DataFrame], jobs: Sequence[str], e
     [(first, last)] = given["ns_uptime"].agg(F.min("t1"), F.max("t2")).collect()
     events = frame_of(spark, [], EVENTS)
     known = settled(earlier, given["ns_uptime"], MIN_WINDOW_US) if earlier.day else None
-    told = options(Request("", "")) | {"events": events, "settled": known}
+    told = options(Request("", "")) | given | {"events": events, "settled": known}
     inputs = Inputs(results, events, events, Observation(first, last), told)
     return {name: taken(partial(_run, results, inputs, BY_NAME[name]))[0] for name in jobs}
 

@@ -18,7 +18,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,12 +81,6 @@ class Watched(Results):
         return kept
 
 
-def one_by_one(*works: Callable[[], None]) -> None:
-    """In the place of ``batch.together``."""
-    for work in works:
-        work()
-
-
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit.nightly", description=__doc__)
@@ -99,7 +93,7 @@ def main() -> None:
     parser.add_argument("--jobs", action="store_true", help="tell what each job costs")
     options = parser.parse_args()
     if options.jobs:
-        batch.together, batch.Results = one_by_one, Watched  # type: ignore[misc]
+        batch.AT_ONCE, batch.Results = 1, Watched  # type: ignore[misc]
     nights = sorted(set(options.nights))
     with tempfile.TemporaryDirectory(prefix="rocketns-nightly-") as name:
         folder = options.folder or Path(name)

@@ -1,18 +1,19 @@
-"""What jobs ask for by name: options, events, and tables of jobs that ran before.
+"""What jobs ask for by name: options, events, and the tables of other jobs.
 
 contract.job.INPUTS describes each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib import import_module
-from threading import RLock
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.batch.promises import Promises
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import Job
@@ -39,29 +40,43 @@ def function_of(job: Job) -> Callable[..., DataFrame]:
 
 
 class Inputs:
-    """Each input is made when the first job asks for it. ``told``: EVENTS after the closed days, by each name server's
-    own clock."""
+    """Each is made when it is first asked for, a table by its job. ``told``: EVENTS after the closed days, by each name
+    server's own clock; ``given``: inputs and tables that are there; ``begins`` is called before each job."""
 
     def __init__(
-        self, results: Results, told: DataFrame, files: DataFrame, observation: Observation, given: Mapping[str, Any]
+        self,
+        results: Results,
+        told: DataFrame,
+        files: DataFrame,
+        observation: Observation,
+        given: Mapping[str, Any],
+        begins: Callable[[Job], None] | None = None,
     ) -> None:
         self._results, self._told, self._observation = results, told, observation
-        self._made: dict[str, Any] = {
+        self._begins = begins
+        self._made = Promises({
             "files": files, "observation": observation, "keep": results.cut, "hold": results.hold, **given,
-        }  # fmt: skip
-        self._making = RLock()  # stages that run at the same time may ask for the same input
+        })  # fmt: skip
 
     def of(self, job: Job) -> dict[str, Any]:
         """The arguments of a job's function."""
         return {name: self[name] for name in job.inputs}
 
     def __getitem__(self, name: str) -> Any:
-        if name in BY_NAME:
-            return self._results.frame(name)
-        with self._making:
-            if name not in self._made:
-                self._made[name] = MAKERS[name](self)
-            return self._made[name]
+        return self._made.get(name, partial(self._new, name))
+
+    def make(self, tables: Iterable[str], at_once: int) -> None:
+        """These tables, and what they follow from."""
+        self._made.together([partial(self.__getitem__, name) for name in tables], at_once)
+
+    def _new(self, name: str) -> Any:
+        return self._table(BY_NAME[name]) if name in BY_NAME else MAKERS[name](self)
+
+    def _table(self, job: Job) -> DataFrame:
+        inputs = self.of(job)
+        if self._begins is not None:
+            self._begins(job)
+        return self._results.keep(job.name, function_of(job)(**inputs))
 
     def estimates(self) -> DataFrame:
         begin, end = self._observation

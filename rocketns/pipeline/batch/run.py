@@ -6,8 +6,6 @@ Each table is computed once, written below --out, and read back by whatever need
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.batch.closing import Before, choices, closable, close, day_ends
 from rocketns.pipeline.batch.findings import Outcome, incomplete, unread
 from rocketns.pipeline.batch.horizon import horizon
-from rocketns.pipeline.batch.inputs import Inputs, function_of
+from rocketns.pipeline.batch.inputs import Inputs
 from rocketns.pipeline.batch.observing import (
     Extent,
     Reach,
@@ -31,7 +29,7 @@ from rocketns.pipeline.batch.reporting import notes, outcome_of, pages_of, repor
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.contract.job import PHASES, STAGES
+from rocketns.pipeline.contract.job import CLOCKS, STAGES, Job
 from rocketns.pipeline.contract.times import moment
 from rocketns.pipeline.jobs.earlier.keeping import Closing
 from rocketns.pipeline.jobs.earlier.tallies import NEVER
@@ -46,6 +44,9 @@ from rocketns.pipeline.storage.results import EVENTS_FOLDER, Results, current
 from rocketns.pipeline.storage.session import master_of
 
 Say = Callable[[str], None]
+
+# Tables that are made at the same time. Planning a query takes one core; meanwhile the tasks of others use the rest.
+AT_ONCE = 3
 
 
 class Request(NamedTuple):
@@ -137,9 +138,9 @@ def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> Obs
     begun = begin(spark, request, results, say, Journal(stored, files, tail.events, days))
     ends = day_ends(files, results.frame("clock_days"))
     closing = NEVER if in_parts(request) else closable(ends, begun.observation.t1)
-    inputs = Inputs(results, begun.events, files, begun.observation, {**begun.given, "closing": Closing(closing)})
-    for lanes in PHASES[1:]:
-        run_phase(lanes, inputs, results, say)
+    given = {**begun.given, "closing": Closing(closing)}
+    inputs = Inputs(results, begun.events, files, begun.observation, given, Stages(say))
+    inputs.make((job.name for job in JOBS if job.stage != CLOCKS), AT_ONCE)
     known = begun.before.earlier.day
     if known != NEVER and inputs["settled"] is None:
         say(f"the windows of the days up to {known} were computed again, since what they follow from has changed")
@@ -175,14 +176,15 @@ def begin(spark: SparkSession, request: Request, results: Results, say: Say, jou
     reached = plain_rows(reaches(last_days.unionByName(journal.tail)))
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
+    clocks = [job.name for job in JOBS if job.stage == CLOCKS]
     for before in choices(spark, Folder(spark, request.out), journal.days, whole=request.whole or in_parts(request)):
         after = before.earlier.day
         events = read_events(spark, journal.stored, needed, after=after).unionByName(
             journal.tail.where(F.col("dt") > after)
         )
         given = options(request) | {"earlier": before.earlier, "earlier_clocks": before.clocks}
-        inputs = Inputs(results, events, journal.files, own, given)
-        run_phase(PHASES[0], inputs, results, say)
+        inputs = Inputs(results, events, journal.files, own, given, Stages(say))
+        inputs.make(clocks, AT_ONCE)
         end = common_end(corrected_reaches(reached, known, results))
         observation = observed(request.t0, request.t1, known.first, end)
         if before.kept is None:
@@ -190,7 +192,7 @@ def begin(spark: SparkSession, request: Request, results: Results, say: Say, jou
         if before.kept.holds(*observation):
             say(f"going on after {after}: {len(before.kept.days)} days are known from earlier runs")
             break
-    return Begun(before, events, observation, given | {"estimates": inputs["estimates"]})
+    return Begun(before, events, observation, given | {name: inputs[name] for name in ("estimates", *clocks)})
 
 
 def in_parts(request: Request) -> bool:
@@ -217,25 +219,16 @@ def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
     return [row.asDict(recursive=True) for row in frame.collect()]
 
 
-def run_phase(lanes: Sequence[Sequence[str]], inputs: Inputs, results: Results, say: Say) -> None:
-    """The stages of each lane in order, the lanes at the same time."""
-    together(*[partial(run_stages, stages, inputs, results, say) for stages in lanes])
+class Stages:
+    """Says each stage once, when its first job begins."""
 
+    def __init__(self, say: Say) -> None:
+        self._say, self._said = say, set[str]()
 
-def run_stages(stages: Sequence[str], inputs: Inputs, results: Results, say: Say) -> None:
-    """The jobs of these stages, one after another."""
-    for stage in stages:
-        say(STAGES[stage])
-        for job in JOBS:
-            if job.stage == stage:
-                results.keep(job.name, function_of(job)(**inputs.of(job)))
-
-
-def together(*works: Callable[[], None]) -> None:
-    """Run them at the same time. Planning a query takes one core; meanwhile the tasks of the others use the rest."""
-    with ThreadPoolExecutor(len(works)) as threads:
-        for future in [threads.submit(work) for work in works]:
-            future.result()
+    def __call__(self, job: Job) -> None:
+        if job.stage not in self._said:
+            self._said.add(job.stage)
+            self._say(STAGES[job.stage])
 
 
 def report_again(spark: SparkSession, out: str) -> Outcome:

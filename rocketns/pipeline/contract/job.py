@@ -8,9 +8,10 @@ from pyspark.sql.types import StructType
 
 from rocketns.pipeline.contract.meanings import Meaning
 
-# Steps of a run, each with its line of progress. A tuple runs in order; tuples side by side run at the same time.
+CLOCKS = "clocks"
+# Steps of a run, each with its line of progress. The first one comes before all others.
 STAGES = {
-    "clocks": "clocks",
+    CLOCKS: "clocks",
     "state": "state: name servers, brokers, topics",
     "divergence": "divergence: windows in which name servers disagree",
     "impact": "impact: effects on consumers and producers",
@@ -19,11 +20,6 @@ STAGES = {
     "topics": "topics and lookups",
     "fleet": "clients, error budgets, single points of failure, storms, growth",
 }
-PHASES = (
-    (("clocks",),),
-    (("state",),),
-    (("divergence", "impact"), ("input", "brokers", "topics", "fleet")),
-)
 
 # Sections of the page, in their order, with their titles.
 SECTIONS = {

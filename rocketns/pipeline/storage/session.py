@@ -11,11 +11,15 @@ from py4j.java_gateway import JavaClass, JavaMember  # type: ignore[import-untyp
 from pyspark.sql import SparkSession, is_remote
 from pyspark.sql import functions as F  # noqa: N812
 
+# Spark keeps 100 by default. A run generates some 1,500.
+CACHED_CLASSES = 2000
 # For every run: times are UTC; the day and the name server in a path are strings, even if they look like numbers.
+# Code that Spark generates twice is compiled once if there is no number in its name, and if CACHED_CLASSES holds it.
 # Dynamic pruning of partitions fails where stored events and those of open files are one frame: Spark applies the
 # filter to both, but computes it for the partitioned one only. It would save little, since most jobs read every name
 # server.
 RUN_SETTINGS = {
+    "spark.sql.codegen.useIdInClassName": "false",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
@@ -34,10 +38,13 @@ JAVA_OPTIONS = (
 # For a short run: without the optimising compiler, which takes a third of its CPU and saves less. The quick
 # compiler alone has 48 MB for its code by default, which a whole run fills.
 SHORT_JAVA_OPTIONS = (COLLECTOR, "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+# Rows that are part of a plan become one task, and not one for each core.
+SHORT_SETTINGS = {"spark.sql.leafNodeDefaultParallelism": "1"}
 # For the start; without effect on a session that already exists. For its errors pyspark would note which line made each
 # column: it walks the stack and asks Java several times, a third of what a run takes in Python. A traceback of Python
 # names the line of the job, too.
 START_SETTINGS = {
+    "spark.sql.codegen.cache.maxEntries": str(CACHED_CLASSES),
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -64,14 +71,16 @@ def spark_session(
     java: Sequence[str] = (),
 ) -> SparkSession:
     """The session with RUN_SETTINGS; ``master`` None takes spark-submit's. ``partitions``: those of a shuffle (None:
-    Spark's own choice). ``memory`` is the driver's heap, ``short`` chooses Java's options for a run of a minute, and
-    ``java`` are further ones; these count only where this call starts the Java process.
+    Spark's own choice). ``memory`` is the driver's heap, ``short`` chooses settings for a run of a minute, Java's among
+    them, and ``java`` are further options of Java, which count only where this call starts the Java process.
     """
     builder = SparkSession.builder.appName("rocketns audit").config("spark.driver.memory", memory)
     if master is not None:
         builder = builder.master(master)
     words = " ".join((*(SHORT_JAVA_OPTIONS if short else JAVA_OPTIONS), *java))
     chosen = START_SETTINGS | {"spark.driver.extraJavaOptions": words} | RUN_SETTINGS | dict(settings or {})
+    if short:
+        chosen = SHORT_SETTINGS | chosen
     if partitions is not None:
         chosen["spark.sql.shuffle.partitions"] = str(partitions)
     for key, value in chosen.items():

@@ -27,12 +27,11 @@ class Fleet:
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark, self._results = spark, Results(spark, Folder(spark, folder))
-        for name, schema in TABLES.items():
-            self._results.keep(name, frame_of(spark, [], schema))
+        self._tables = {name: frame_of(spark, [], schema) for name, schema in TABLES.items()}
 
     def inputs(self, mark: str = "", **options: Any) -> Inputs:
         nothing = Earlier.nothing(self._spark)
-        given = {"min_window_us": 5, "earlier": Earlier(DAY, nothing.frames, mark)}
+        given: dict[str, Any] = {**self._tables, "min_window_us": 5, "earlier": Earlier(DAY, nothing.frames, mark)}
         events = nothing.frames["events"]
         return Inputs(self._results, events, events, Observation(0, 1), given | {"closing": Closing("")} | options)
 
