@@ -19,7 +19,7 @@ from rocketns.pipeline.contract.exits import EXIT_FINDINGS
 from rocketns.pipeline.storage.session import has_java
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
-from tests.pipeline.batch.standalone import START_TIMEOUT_S, Cluster, cluster
+from tests.pipeline.batch.cluster.standalone import START_TIMEOUT_S, Cluster, cluster
 
 RUN_TIMEOUT_S = 900.0
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
