@@ -223,12 +223,12 @@ class Stages:
     """Says each stage once, when its first job begins."""
 
     def __init__(self, say: Say) -> None:
-        self._say, self._said = say, set[str]()
+        self._say, self._left = say, dict(STAGES)
 
     def __call__(self, job: Job) -> None:
-        if job.stage not in self._said:
-            self._said.add(job.stage)
-            self._say(STAGES[job.stage])
+        told = self._left.pop(job.stage, None)
+        if told is not None:
+            self._say(told)
 
 
 def report_again(spark: SparkSession, out: str) -> Outcome:
