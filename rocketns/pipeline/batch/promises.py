@@ -20,28 +20,29 @@ class Promises:
         self._turns = Turns(1)
 
     def get(self, name: str, make: Make) -> Any:
-        """The value, or the error of who made it."""
+        """The value, or the error of who made it. CancelledError if it would have to be made after the end."""
         with self._lock:
             future = self._begun.get(name)
             is_first = future is None
             if future is None:
                 future = self._begun[name] = Future()
         if is_first:
-            _fulfil(future, make)
+            _fulfil(future, self._turns.unless_ended(make))
         elif not future.done():
             self._turns.pass_until(future)
         return future.result()
 
     def together(self, works: Sequence[Make], at_once: int) -> None:
         """Do them all, ``at_once`` at a time, the first ones first; one that waits for another's value is not counted.
-        After an error none is begun, and the error is raised when the others have ended."""
+        After an error or Ctrl-C no value is begun, and the error is raised when those that are being made are."""
         self._turns = turns = Turns(at_once)
         with ThreadPoolExecutor(max(len(works), 1)) as threads:
             futures = [threads.submit(turns.work, work, rank) for rank, work in enumerate(works)]
             try:
                 wait(futures)
-            finally:  # also after Ctrl-C
+            except BaseException:  # Ctrl-C
                 turns.end()
+                raise
         for error in sorted(filter(None, map(Future.exception, futures)), key=_is_from_another):
             raise error
 
@@ -60,9 +61,7 @@ class Turns:
         self._mine.rank = rank
         self._take()
         try:
-            if self._ended:
-                raise CancelledError
-            work()
+            self.unless_ended(work)()
         except BaseException:
             self.end()
             raise
@@ -77,6 +76,10 @@ class Turns:
         wait([future])
         if has_turn:
             self._take()
+
+    def unless_ended(self, make: Make) -> Make:
+        """``make``, or after the end what raises CancelledError."""
+        return _cancelled if self._ended else make
 
     def end(self) -> None:
         """What has not begun is not begun."""
@@ -95,6 +98,10 @@ class Turns:
         with self._changed:
             self._free += 1
             self._changed.notify_all()
+
+
+def _cancelled() -> None:
+    raise CancelledError
 
 
 def _is_from_another(error: BaseException) -> bool:

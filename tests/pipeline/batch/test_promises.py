@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier, Event, Lock
@@ -30,6 +31,13 @@ class Counted:
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self.now -= 1
+
+
+def until(there: Callable[[], bool]) -> None:
+    """Wait for what another thread is about to do."""
+    deadline = monotonic() + WAIT_S
+    while not there():
+        assert monotonic() < deadline
 
 
 def test_a_value_is_made_once_for_all_threads() -> None:
@@ -91,9 +99,7 @@ def test_a_free_turn_goes_to_the_first_in_order() -> None:
     def first() -> None:
         for rank in (4, 2, 5, 1, 3):
             threads.submit(turns.work, partial(order.append, rank), rank)
-        deadline = monotonic() + WAIT_S
-        while len(turns._waiting) < 5:
-            assert monotonic() < deadline
+        until(lambda: len(turns._waiting) == 5)
 
     turns.work(first, 0)
     threads.shutdown()
@@ -110,6 +116,28 @@ def test_an_error_ends_the_rest_and_is_the_one_that_is_raised() -> None:
     with pytest.raises(OSError, match="no space"):
         promises.together([*works, *[partial(done.append, number) for number in range(100)]], 1)
     assert len(done) < 100
+
+
+def test_no_value_is_begun_after_an_error() -> None:
+    promises, failed = Promises({}), Event()
+
+    def fails() -> None:
+        failed.set()
+        raise OSError("no space left on device")
+
+    def chain() -> Any:
+        assert failed.wait(WAIT_S)
+        until(lambda: promises._turns._ended)
+        return promises.get("next", partial(pytest.fail, "begun"))
+
+    with pytest.raises(OSError, match="no space"):
+        promises.together([fails, partial(promises.get, "first", chain)], 2)
+
+
+def test_values_can_be_asked_for_when_all_is_done() -> None:
+    promises = Promises({})
+    promises.together([partial(promises.get, "one", lambda: 1)], 2)
+    assert promises.get("two", lambda: 2) == 2
 
 
 def test_no_work_is_no_error() -> None:
