@@ -18,15 +18,12 @@ import tomllib
 import venv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import pyarrow.parquet
 
 from tests.check.source import ROOT
+from tests.pipeline.tables import sorted_lines, tables_in
 
 PLACE = ROOT / "build" / "spark"
 EVENTS = 40_000
-DIGITS = 9  # sums of doubles differ after these, by the order of their parts
 Found = Mapping[str, list[str]]
 
 
@@ -97,28 +94,12 @@ def called(python: Path, *words: str, version: str) -> str:
 
 def tables(out: Path) -> dict[str, list[str]]:
     """The rows of each result table."""
-    run = out / "results" / json.loads((out / "summary.json").read_text())["run"]
-    folders = sorted(path.parent for path in run.glob("*/_SUCCESS"))
-    return {folder.name: rows(pyarrow.parquet.read_table(folder).to_pylist()) for folder in folders}
+    return tables_in(out / "results" / json.loads((out / "summary.json").read_text())["run"])
 
 
 def alerts_of(out: Path) -> list[str]:
     """The lines of alerts."""
-    return rows([json.loads(line) for line in (out / "alerts.jsonl").read_text().splitlines()])
-
-
-def rows(found: list[Any]) -> list[str]:
-    """Rows as sorted texts."""
-    return sorted(repr(rounded(row)) for row in found)
-
-
-def rounded(value: Any) -> Any:
-    """The value with doubles as their first DIGITS."""
-    if isinstance(value, dict):
-        return {name: rounded(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [rounded(part) for part in value]
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else value
+    return sorted_lines(json.loads(line) for line in (out / "alerts.jsonl").read_text().splitlines())
 
 
 if __name__ == "__main__":

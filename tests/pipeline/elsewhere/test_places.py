@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.dataset
-import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
@@ -18,21 +17,25 @@ from interop.harness.process import Process
 from interop.harness.rocketmq.maven import missing_tools
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
+from rocketns.pipeline.storage.session import SHORT_SETTINGS
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
 from tests.pipeline.elsewhere.s3 import BUCKET, Store, in_environment, reached, s3_store, settings
 from tests.pipeline.elsewhere.server import connect_server
+from tests.pipeline.tables import rounded, tables_in
 
 RUN_TIMEOUT_S = 900.0
 FINDINGS, USAGE = 1, 2
-DIGITS = 9  # sums of fractions differ after these, by the order of their parts
 SPEC = FleetSpec(brokers=4, topics=6, seconds=3600, rotate_s=600, seed=5, faults=NO_FAULTS._replace(partitions=1))
 OF_SESSION = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
 # Plans of small tables: planning them twice and compiling them takes longer than running them.
-OF_PROCESS = SMALL_BATCHES | {
-    "spark.sql.leafNodeDefaultParallelism": "1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
+OF_PROCESS = (
+    SMALL_BATCHES
+    | SHORT_SETTINGS
+    | {
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+)
 pytestmark = pytest.mark.timeout(2 * RUN_TIMEOUT_S)
 needs_connector = pytest.mark.skipif(bool(missing_tools()), reason=f"not found: {', '.join(missing_tools())}")
 
@@ -169,18 +172,6 @@ def with_settings(conf: Mapping[str, str]) -> list[str]:
 def found(out: Path) -> dict[str, Any]:
     """The rows of every result table, what was found, and the names of the pages."""
     summary = json.loads((out / "summary.json").read_text("utf-8"))
-    tables = {path.name: rows(path) for path in sorted((out / summary["results"]).iterdir()) if path.is_dir()}
+    tables = tables_in(out / summary["results"])
     pages = sorted(path.name for path in out.iterdir() if path.is_file())
     return {"findings": summary["findings"], "figures": rounded(summary["figures"]), "pages": pages} | tables
-
-
-def rows(table: Path) -> list[str]:
-    return sorted(json.dumps(rounded(row), sort_keys=True) for row in pyarrow.parquet.read_table(table).to_pylist())
-
-
-def rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, dict):
-        return {name: rounded(inner) for name, inner in value.items()}
-    return [rounded(inner) for inner in value] if isinstance(value, list) else value

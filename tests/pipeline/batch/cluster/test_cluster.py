@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
@@ -20,6 +19,7 @@ from rocketns.pipeline.storage.session import has_java
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
 from tests.pipeline.batch.cluster.standalone import START_TIMEOUT_S, Cluster, cluster
+from tests.pipeline.tables import rounded, tables_in
 
 RUN_TIMEOUT_S = 900.0
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -92,23 +92,8 @@ def results_in(folder: Path) -> dict[str, Any]:
     summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
     summary["options"].pop("master")
     summary.pop("run")
-    results = folder / "out" / summary.pop("results")
-    tables = {path.name: lines(path) for path in sorted(results.iterdir()) if path.is_dir()}
+    tables = tables_in(folder / "out" / summary.pop("results"))
     return {"summary": rounded(summary), **tables}
-
-
-def lines(table: Path) -> list[str]:
-    rows = pyarrow.parquet.read_table(table).to_pylist()
-    return sorted(json.dumps(rounded(row), sort_keys=True) for row in rows)
-
-
-def rounded(value: Any) -> Any:
-    """Sums of fractions depend on their order in the last digits."""
-    if isinstance(value, float):
-        return float(f"{value:.9g}")
-    if isinstance(value, dict):
-        return {name: rounded(inner) for name, inner in value.items()}
-    return [rounded(inner) for inner in value] if isinstance(value, list) else value
 
 
 def test_two_workers_come_to_what_one_process_does_though_both_are_lost(
