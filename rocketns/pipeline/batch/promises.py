@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from heapq import heappop, heappush
-from threading import Condition, Lock, local
+from threading import Condition, local
 from typing import Any
 
 Make = Callable[[], Any]
@@ -15,18 +15,14 @@ class Promises:
     """``known``: values that are there. A value may ask for others, but not for itself through them."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
-        self._lock = Lock()
         self._begun: dict[str, Future[Any]] = {name: _done(value) for name, value in known.items()}
         self._turns = Turns(1)
 
     def get(self, name: str, make: Make) -> Any:
         """The value, or the error of who made it. CancelledError if it would have to be made after the end."""
-        with self._lock:
-            future = self._begun.get(name)
-            is_first = future is None
-            if future is None:
-                future = self._begun[name] = Future()
-        if is_first:
+        mine: Future[Any] = Future()
+        future = self._begun.setdefault(name, mine)  # one step, so that one thread alone comes first
+        if future is mine:
             _fulfil(future, self._turns.unless_ended(make))
         elif not future.done():
             self._turns.pass_until(future)

@@ -161,7 +161,8 @@ class Journal(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """A run whose clocks and observation are known. ``events``: EVENTS after the closed days; ``given``: inputs."""
+    """A run whose clocks and observation are known. ``events``: EVENTS after the closed days; ``given``: inputs and
+    the tables of the clocks."""
 
     before: Before
     events: DataFrame

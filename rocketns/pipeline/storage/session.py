@@ -78,9 +78,8 @@ def spark_session(
     if master is not None:
         builder = builder.master(master)
     words = " ".join((*(SHORT_JAVA_OPTIONS if short else JAVA_OPTIONS), *java))
-    chosen = START_SETTINGS | {"spark.driver.extraJavaOptions": words} | RUN_SETTINGS | dict(settings or {})
-    if short:
-        chosen = SHORT_SETTINGS | chosen
+    usual = START_SETTINGS | RUN_SETTINGS | (SHORT_SETTINGS if short else {})
+    chosen = usual | {"spark.driver.extraJavaOptions": words} | dict(settings or {})
     if partitions is not None:
         chosen["spark.sql.shuffle.partitions"] = str(partitions)
     for key, value in chosen.items():
