@@ -45,7 +45,7 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         F.max(F.col("t2") - F.col("t1")).alias("longest"),
         F.max("gap").alias("gap_max"),
     )
-    by_importance = F.array_sort(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
+    by_importance = F.sort_array(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
     found = topics.groupBy(*KEYS).agg(
         F.min("t1").alias("t1"),
         F.max("t2").alias("t2"),
@@ -87,4 +87,4 @@ def _hidden() -> Column:
 
 
 def _names(lists: str) -> Column:
-    return F.array_sort(F.array_distinct(F.flatten(F.collect_list(lists))))
+    return F.sort_array(F.array_distinct(F.flatten(F.collect_list(lists))))

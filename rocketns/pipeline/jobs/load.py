@@ -20,7 +20,7 @@ def broker_load(topic_intervals: DataFrame, system_topics: DataFrame, observatio
         .agg(F.max("r").alias("r"))
     )
     of_user = F.col("kind") == "user"
-    names = F.array_sort(F.collect_list(F.when(of_user, F.col("topic"))))
+    names = F.sort_array(F.collect_list(F.when(of_user, F.col("topic"))))
     return conform(
         with_kind(held, system_topics)
         .groupBy("broker")

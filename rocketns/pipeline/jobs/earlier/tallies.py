@@ -38,7 +38,7 @@ def joined(name: str, rows: DataFrame) -> DataFrame:
 
 def _joined(column: str, by: str) -> Column:
     if by == "sets":
-        return F.array_sort(F.array_distinct(F.flatten(F.collect_list(column)))).alias(column)
+        return F.sort_array(F.array_distinct(F.flatten(F.collect_list(column)))).alias(column)
     joined: Column = getattr(F, by)(column)
     return joined.alias(column)
 

@@ -55,7 +55,7 @@ def sole_topics(
 
 def blast_radius(sole_topics: DataFrame) -> DataFrame:
     """BLAST_RADIUS, of SOLE_TOPICS."""
-    names = F.array_sort(F.collect_list("topic"))
+    names = F.sort_array(F.collect_list("topic"))
     found = (
         sole_topics.where("kind = 'user'")
         .groupBy("scope", "name")

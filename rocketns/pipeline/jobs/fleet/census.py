@@ -72,7 +72,7 @@ def client_census(clients: DataFrame) -> DataFrame:
 def missing_askers(asked: DataFrame, system_topics: DataFrame) -> DataFrame:
     """MISSING_ASKERS, of ``asked``."""
     missed = with_kind(asked.where("miss > 0"), system_topics)
-    return conform(missed.withColumn("ns", F.array_sort("ns")), MISSING_ASKERS)
+    return conform(missed.withColumn("ns", F.sort_array("ns")), MISSING_ASKERS)
 
 
 def release(cv: Column) -> Column:
@@ -83,4 +83,4 @@ def release(cv: Column) -> Column:
 
 
 def _servers(names: Column) -> Column:
-    return F.array_sort(F.array_distinct(names)).alias("ns")
+    return F.sort_array(F.array_distinct(names)).alias("ns")

@@ -40,7 +40,7 @@ def ordered_keys(
     )
     by_topic = by_server.groupBy("topic").agg(
         F.max("steps").alias("steps"),
-        F.array_sort(F.collect_set("ns")).alias("ns"),
+        F.sort_array(F.collect_set("ns")).alias("ns"),
         F.max("worst").alias("worst"),
         F.min("t1").alias("t1"),
         F.max("t2").alias("t2"),
@@ -119,7 +119,7 @@ def _lists(steps: DataFrame, points: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*VIEW, "broker").orderBy("at", F.col("side").isNotNull())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     width = F.coalesce(F.last("w", ignorenulls=True).over(so_far), F.lit(0))
-    brokers_of = F.array_sort(F.collect_list(F.struct("broker", "side", "width")))
+    brokers_of = F.sort_array(F.collect_list(F.struct("broker", "side", "width")))
     return (
         rows.repartition("topic")
         .withColumn("width", width)

@@ -22,7 +22,7 @@ BOOT = ("ns", "boot")
 def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, observation: Observation) -> DataFrame:
     """TOPIC_DOUBTS of the topics and brokers that any name server had (TOPIC_INTERVALS)."""
     lost = base.holes.groupBy(*BOOT).agg(
-        F.array_sort(F.collect_list(F.struct("after", "until", F.col("t1").alias("t")))).alias("holes")
+        F.sort_array(F.collect_list(F.struct("after", "until", F.col("t1").alias("t")))).alias("holes")
     )
     keys = topic_intervals.select(*TOPIC).distinct()
     told = _told(events, base, lost, keys, observation)

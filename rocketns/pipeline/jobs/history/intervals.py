@@ -56,7 +56,7 @@ def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame
     snapshot's end.
     """
     begins = snapshots.groupBy("ns", "boot").agg(
-        F.array_sort(F.collect_list(F.struct("snap", "end_seq", "end_ts"))).alias("begins")
+        F.sort_array(F.collect_list(F.struct("snap", "end_seq", "end_ts"))).alias("begins")
     )
     in_order = Window.partitionBy("ns", "boot", *key).orderBy("seq")
     later = F.get(F.filter("begins", lambda begin: begin["snap"] > F.col("seq")), F.lit(0))
