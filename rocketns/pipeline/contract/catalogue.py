@@ -34,7 +34,7 @@ JOBS = (
     ),
     Job(
         "topic_segments", "a stretch of a topic's windows in which no view changes",
-        schema.TOPIC_SEGMENTS, "divergence.topic_segments",
+        schema.TOPIC_SEGMENTS, "segments.topic_segments",
         ("topic_intervals", "ns_uptime", "key_windows", "observation", "keep", "settled"),
         "divergence", "divergence", meanings.SEGMENTS,
     ),

@@ -15,18 +15,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
-from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
-from rocketns.pipeline.jobs.certainty import certain, with_clocks, with_sure
-from rocketns.pipeline.jobs.covers import covers
+from rocketns.pipeline.contract.schema import KEY_WINDOWS
+from rocketns.pipeline.jobs.certainty import with_clocks
 from rocketns.pipeline.jobs.earlier.settled import Settled
+from rocketns.pipeline.jobs.points import KEY, VALUE, points_of
 from rocketns.pipeline.jobs.topics import with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
 
-KEY = ("topic", "broker")
-VALUE = ("r", "w", "p")
-# Of several points at the same time, the one with the highest rank applies.
-CLOSES, GOES_DOWN, COMES_UP, OPENS = 1, 2, 3, 4
 # Whether the name servers differ.
 AGREE, PERHAPS, SURELY = 0, 1, 2
 SUMS = ("n", "x", "xx", "sn", "sx", "sxx")
@@ -50,8 +46,8 @@ def key_windows(
     ``settled``: windows that need not be found again."""
     if settled is not None:
         topic_intervals = settled.recent(topic_intervals)
-    points = _points(topic_intervals, ns_uptime, settled)
-    found = _stretches_of_difference(with_sure(points, topic_doubts)).where(
+    points = points_of(topic_intervals, ns_uptime, settled, topic_doubts)
+    found = _stretches_of_difference(points).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
     told = _with_values(keep(found), topic_intervals, ns_uptime)
@@ -60,62 +56,6 @@ def key_windows(
     told = conform(told.withColumn("kind", F.lit(None)), KEY_WINDOWS)
     told = told if settled is None else told.unionByName(settled.windows)
     return told if system_topics is None else conform(with_kind(told, system_topics), KEY_WINDOWS)
-
-
-def topic_segments(
-    topic_intervals: DataFrame,
-    ns_uptime: DataFrame,
-    key_windows: DataFrame,
-    observation: Observation,
-    keep: Keep = as_it_is,
-    *,
-    settled: Settled | None = None,
-) -> DataFrame:
-    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes.
-    ``settled``: segments that need not be found again."""
-    windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
-    if settled is not None:
-        windows, topic_intervals = settled.recent(windows), settled.recent(topic_intervals)
-    diverging = windows.select("topic").distinct()
-    told = _points(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime, settled)
-    points = keep(told.select(*KEY, "ns", "t", "known", "value"))
-    pieces = _pieces(points, covers(windows))
-    found = conform(_merged(_views(points, pieces)), TOPIC_SEGMENTS)
-    return found if settled is None else found.unionByName(settled.segments)
-
-
-def _points(topic_intervals: DataFrame, ns_uptime: DataFrame, settled: Settled | None) -> DataFrame:
-    """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), cause; one row per time and ns."""
-    if settled is not None:
-        ns_uptime = ns_uptime.where(F.col("t2") >= settled.first)
-    value = F.struct(*VALUE)
-    nothing = F.lit(None).cast("struct<r:int,w:int,p:int>")
-    opens = topic_intervals.select(*KEY, "ns", _point("t1", OPENS, True, value, F.col("cause")))
-    closes = topic_intervals.select(*KEY, "ns", _point("t2", CLOSES, True, nothing, F.col("end_cause")))
-    keys = topic_intervals.select(*KEY).distinct()
-    of_servers = F.explode(
-        F.array(
-            _point("t1", COMES_UP, True, nothing, F.lit("start")),
-            _point("t2", GOES_DOWN, False, nothing, F.col("end_cause")),
-        )
-    ).alias("point")
-    servers = keys.join(F.broadcast(ns_uptime.select("ns", of_servers)), how="cross").select(*KEY, "ns", "point")
-    in_order = Window.partitionBy(*KEY, "ns").orderBy("t", "rank")
-    told = (
-        opens.unionByName(closes)
-        .unionByName(servers)
-        .select(*KEY, "ns", "point.*")
-        .withColumn("next_t", F.lead("t").over(in_order))
-        .where("next_t is null or next_t > t")
-    )
-    return (told if settled is None else settled.clipped(told)).drop("next_t", "rank")
-
-
-def _point(time: str, rank: int, known: bool, value: Column, cause: Column) -> Column:
-    return F.struct(
-        F.col(time).alias("t"), F.lit(rank).alias("rank"), F.lit(known).alias("known"), value.alias("value"),
-        cause.alias("cause"),
-    ).alias("point")  # fmt: skip
 
 
 def _stretches_of_difference(points: DataFrame) -> DataFrame:
@@ -145,7 +85,6 @@ def _stretches_of_difference(points: DataFrame) -> DataFrame:
 def _steps(points: DataFrame) -> DataFrame:
     """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares), and sn, sx, sxx
     of those that are not in doubt."""
-    by_value = Window.partitionBy(*KEY).orderBy("value")
     before = Window.partitionBy(*KEY, "ns").orderBy("t")
 
     def number(known: str) -> Column:
@@ -155,11 +94,10 @@ def _steps(points: DataFrame) -> DataFrame:
         "n": F.col("known").cast("long"), "x": number("known"), "xx": number("known") * number("known"),
         "sn": F.col("sure").cast("long"), "sx": number("sure"), "sxx": number("sure") * number("sure"),
     }  # fmt: skip
-    told = points.withColumn("place", F.dense_rank().over(by_value).cast("long"))
     summed = F.struct(*[value.alias(name) for name, value in now.items()])
     was = F.lag("now").over(before)
     return (
-        told.select(*KEY, "ns", "t", "cause", summed.alias("now"))
+        points.select(*KEY, "ns", "t", "cause", summed.alias("now"))
         .withColumn("was", was)
         .select(
             *KEY, "ns", "t", "cause",
@@ -185,7 +123,7 @@ def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: Data
         windows.join(F.broadcast(up), is_up, "inner")
         .join(shown, [*KEY, "t1", "ns"], "left")
         .groupBy(*KEY, "t1", "t2", "cause", "opened_by", "doubt")
-        .agg(F.array_sort(F.collect_list(value)).alias("values"))
+        .agg(F.sort_array(F.collect_list(value)).alias("values"))
     )
 
 
@@ -203,58 +141,3 @@ def _with_gap(windows: DataFrame, broker_intervals: DataFrame) -> DataFrame:
         .agg(F.max("gap").alias("gap"))
     )
     return windows.join(gaps, [*KEY, "t1", "opened_by"], "left")
-
-
-def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
-    """topic, t1, t2 between successive points within the covers."""
-    no_end = F.lit(None).cast("long")
-    begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
-    end = F.struct(F.col("t2").alias("t"), no_end.alias("end"))
-    bounds = covers.select("topic", F.explode(F.array(begin, end)).alias("bound")).select("topic", "bound.*")
-    times = points.select("topic", "t", no_end.alias("end")).unionByName(bounds)
-    in_order = Window.partitionBy("topic").orderBy("t")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return (
-        times.groupBy("topic", "t")
-        .agg(F.max("end").alias("end"))
-        .withColumn("cover_end", F.last("end", ignorenulls=True).over(so_far))
-        .withColumn("t2", F.lead("t").over(in_order))
-        .where("t < cover_end")
-        .select("topic", F.col("t").alias("t1"), "t2")
-    )
-
-
-def _views(points: DataFrame, pieces: DataFrame) -> DataFrame:
-    """topic, t1, t2, views: the last value of each broker at each name server, found by one sweep."""
-    nothing = F.lit(None).cast("struct<known:boolean,value:struct<r:int,w:int,p:int>>")
-    no_end = F.lit(None).cast("long")
-    keys = points.select(*KEY, "ns").distinct()
-    asked = pieces.join(keys, ["topic"], "inner").select(
-        *KEY, "ns", F.col("t1").alias("t"), nothing.alias("told"), "t2"
-    )  # fmt: skip
-    told = points.select(*KEY, "ns", "t", F.struct("known", "value").alias("told"), no_end.alias("t2"))
-    in_order = Window.partitionBy(*KEY, "ns").orderBy("t", F.col("told").isNull())
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    shown = F.struct("broker", *[F.col(f"last.value.{name}").alias(name) for name in VALUE])
-    return (
-        told.unionByName(asked)
-        .withColumn("last", F.last("told", ignorenulls=True).over(so_far))
-        .where("t2 is not null and last.known")
-        .groupBy("topic", F.col("t").alias("t1"), "t2", "ns")
-        .agg(F.array_sort(F.collect_list(F.when(F.col("last.value").isNotNull(), shown))).alias("view"))
-        .groupBy("topic", "t1", "t2")
-        .agg(F.array_sort(F.collect_list(F.struct("ns", "view"))).alias("views"))
-    )
-
-
-def _merged(pieces: DataFrame) -> DataFrame:
-    """Join successive pieces with the same views into one segment."""
-    in_order = Window.partitionBy("topic").orderBy("t1")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    goes_on = (F.lag("views").over(in_order) == F.col("views")) & (F.lag("t2").over(in_order) == F.col("t1"))
-    return (
-        pieces.withColumn("begins", F.when(goes_on, 0).otherwise(1))
-        .withColumn("segment", F.sum("begins").over(so_far))
-        .groupBy("topic", "segment")
-        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"), F.first("views").alias("views"))
-    )

@@ -16,6 +16,7 @@ from rocketns.pipeline.contract.schema import CLOCK_DAYS, KEY_WINDOWS, NS_UPTIME
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.doubts import topic_doubts
+from rocketns.pipeline.jobs.segments import topic_segments
 from rocketns.pipeline.jobs.topics import system_topics
 from tests.pipeline.duck import divergence as duck
 from tests.pipeline.duck.history import doubts as duck_doubts
@@ -48,7 +49,7 @@ def found_of(spark: SparkSession, journals: Journals, end_s: int) -> Found:
     topics = cut(state.topic_intervals(events, base, observation))
     members = cut(state.broker_intervals(events, base, observation))
     windows = cut(divergence.key_windows(topics, base.uptime, observation, broker_intervals=members))
-    segments = divergence.topic_segments(topics, base.uptime, windows, observation)
+    segments = topic_segments(topics, base.uptime, windows, observation)
     assert windows.schema.simpleString() == KEY_WINDOWS.simpleString()
     assert segments.schema.simpleString() == TOPIC_SEGMENTS.simpleString()
     out = Found({}, {})
@@ -138,7 +139,7 @@ def test_no_intervals_give_no_windows(spark: SparkSession) -> None:
     nothing, observation = spark.createDataFrame([], TOPIC_INTERVALS), Observation(0, 400 * SECOND)
     uptime = spark.createDataFrame([("n1", 0, 0, 400 * SECOND, "open")], NS_UPTIME)
     windows = cut(divergence.key_windows(nothing, uptime, observation))
-    assert rows(windows) == rows(divergence.topic_segments(nothing, uptime, windows, observation)) == []
+    assert rows(windows) == rows(topic_segments(nothing, uptime, windows, observation)) == []
 
 
 @pytest.mark.parametrize("seed", [4, 5])
@@ -170,5 +171,5 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     found = rows(windows)
     assert found == duck_rows(db, "from key_windows")
     assert len(found) > 20
-    segments = rows(divergence.topic_segments(topics, base.uptime, windows, observation))
+    segments = rows(topic_segments(topics, base.uptime, windows, observation))
     assert segments == duck_rows(db, duck.SEGMENTS)

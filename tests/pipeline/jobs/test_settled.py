@@ -25,10 +25,11 @@ from rocketns.pipeline.contract.schema import (
     TOPIC_DOUBTS,
     TOPIC_INTERVALS,
 )
-from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
+from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.earlier.keeping import edge_of
 from rocketns.pipeline.jobs.earlier.settled import PAST, SETTLED, Settled, finished, marks, row_hashes, settled
 from rocketns.pipeline.jobs.queues.imbalance import imbalance
+from rocketns.pipeline.jobs.segments import topic_segments
 from tests.pipeline.frames import cut, rounded, rows
 
 DAY = "2026-01-01"

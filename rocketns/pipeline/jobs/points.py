@@ -1,0 +1,98 @@
+"""What each name server showed of a key (topic, broker), as points in time. What differs is found in one sweep over
+them.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.contract.causes import LOST_RECORDS
+from rocketns.pipeline.jobs.earlier.settled import Settled
+
+KEY = ("topic", "broker")
+VALUE = ("r", "w", "p")
+VALUE_TYPE = "struct<r:int,w:int,p:int>"
+# Of several points at the same time, the one with the highest rank applies.
+END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
+
+
+def points_of(
+    topic_intervals: DataFrame,
+    ns_uptime: DataFrame,
+    settled: Settled | None = None,
+    topic_doubts: DataFrame | None = None,
+) -> DataFrame:
+    """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), place (a number of the value among
+    those of the key), sure (known, and not in doubt), cause; one row per time and name server.
+
+    ``settled``: points before its cuts are not needed. With ``topic_doubts``, doubt that begins or ends is a point too.
+    """
+    if settled is not None:
+        ns_uptime = ns_uptime.where(F.col("t2") >= settled.first)
+    told = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, ns_uptime))
+    if topic_doubts is not None:
+        told = told.unionByName(_of_doubts(topic_doubts))
+    # The windows by key come first: then what is sorted by key is not sent around again for each name server.
+    numbered = told.withColumn("place", F.dense_rank().over(Window.partitionBy(*KEY).orderBy("value")).cast("long"))
+    applying = _filled(numbered).where("next_t is null or next_t > t")
+    found = applying if settled is None else settled.clipped(applying)
+    sure = F.col("last.known") & ~F.coalesce("doubt", F.lit(False))
+    return found.select(*KEY, "ns", "t", "last.known", "last.value", "place", sure.alias("sure"), "cause")
+
+
+def _filled(points: DataFrame) -> DataFrame:
+    """With ``next_t``, and on each point what the points so far tell: ``last`` (known, value), its place, doubt."""
+    in_order = Window.partitionBy(*KEY, "ns").orderBy("t", "rank")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    tells = F.col("known").isNotNull()
+    latest = {
+        "last": F.when(tells, F.struct("known", "value")),
+        "place": F.when(tells, F.col("place")),
+        "doubt": F.col("doubt"),
+    }
+    return points.select(
+        *KEY, "ns", "t", "cause", F.lead("t").over(in_order).alias("next_t"),
+        *[F.last(column, ignorenulls=True).over(so_far).alias(name) for name, column in latest.items()],
+    )  # fmt: skip
+
+
+def _of_intervals(topic_intervals: DataFrame) -> DataFrame:
+    opens = _point("t1", OPENS, cause=F.col("cause"), known=True, value=F.struct(*VALUE))
+    closes = _point("t2", CLOSES, cause=F.col("end_cause"), known=True)
+    keys = (*KEY, "ns")
+    return topic_intervals.select(*keys, *opens).unionByName(topic_intervals.select(*keys, *closes))
+
+
+def _of_servers(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
+    """Each key is absent at first, and unknown when the name server has ended."""
+    comes = _point("t1", COMES_UP, cause=F.lit("start"), known=True)
+    goes = _point("t2", GOES_DOWN, cause=F.col("end_cause"), known=False)
+    point = F.explode(F.array(F.struct(*comes), F.struct(*goes))).alias("point")
+    keys = topic_intervals.select(*KEY).distinct()
+    return keys.join(F.broadcast(ns_uptime.select("ns", point)), how="cross").select(*KEY, "ns", "point.*")
+
+
+def _of_doubts(topic_doubts: DataFrame) -> DataFrame:
+    begins = _point("t1", DOUBT, cause=F.lit(LOST_RECORDS), doubt=True)
+    ends = _point("t2", END_OF_DOUBT, cause=F.lit(LOST_RECORDS), doubt=False)
+    point = F.explode(F.array(F.struct(*begins), F.struct(*ends))).alias("point")
+    return topic_doubts.select(*KEY, "ns", point).select(*KEY, "ns", "point.*")
+
+
+def _point(
+    time: str,
+    rank: int,
+    *,
+    cause: Column,
+    known: bool | None = None,
+    value: Column | None = None,
+    doubt: bool | None = None,
+) -> list[Column]:
+    """A point that tells a value (null: absent), or with ``known`` None only whether there is ``doubt``."""
+    nothing = F.lit(None).cast(VALUE_TYPE)
+    return [
+        F.col(time).alias("t"), F.lit(rank).alias("rank"), F.lit(known).cast("boolean").alias("known"),
+        (nothing if value is None else value).alias("value"), F.lit(doubt).cast("boolean").alias("doubt"),
+        cause.alias("cause"),
+    ]  # fmt: skip
