@@ -24,17 +24,18 @@ SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 @dataclass
 class Cluster:
-    """A running cluster, whose files are in ``folder``. ``url`` is what --master takes."""
+    """A running cluster, whose files are in ``folder``. ``url``: what --master takes; ``memory``: of each worker."""
 
     url: str
     folder: Path
     started: list[Process]
+    memory: str = "1g"
     workers: list[Process] = field(default_factory=list)
 
     def add_worker(self) -> Process:
-        """Add a worker with one core and 1 GiB. It registers by itself."""
+        """Add a worker with one core. It registers by itself."""
         name = f"worker-{len(self.workers)}"
-        words = ("--cores", "1", "--memory", "1g", "-d", str(self.folder / f"work-{name}"), self.url)
+        words = ("--cores", "1", "--memory", self.memory, "-d", str(self.folder / f"work-{name}"), self.url)
         worker = _start(self.folder, name, f"{DEPLOY}.worker.Worker", *words)
         self.started.append(worker)
         self.workers.append(worker)
@@ -52,13 +53,13 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A cluster, stopped at the end of the block."""
+def cluster(folder: Path, workers: int = 2, memory: str = "1g") -> Iterator[Cluster]:
+    """A cluster, stopped at the end of the block. ``memory``: of each worker, for its executors."""
     started: list[Process] = []
     try:
         started.append(_start(folder, "master", f"{DEPLOY}.master.Master"))
         url = started[0].wait_for(r"Starting Spark master at (spark://\S+)", START_TIMEOUT_S)[1]
-        running = Cluster(url, folder, started)
+        running = Cluster(url, folder, started, memory)
         for worker in [running.add_worker() for _ in range(workers)]:
             worker.wait_for(r"Successfully registered with master", START_TIMEOUT_S)
         yield running
