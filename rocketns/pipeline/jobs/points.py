@@ -37,8 +37,9 @@ def points_of(
     numbered = told.withColumn("place", F.dense_rank().over(Window.partitionBy(*KEY).orderBy("value")).cast("long"))
     applying = _filled(numbered).where("next_t is null or next_t > t")
     found = applying if settled is None else settled.clipped(applying)
-    sure = F.col("last.known") & ~F.coalesce("doubt", F.lit(False))
-    return found.select(*KEY, "ns", "t", "last.known", "last.value", "place", sure.alias("sure"), "cause")
+    known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out
+    sure = known & ~F.coalesce("doubt", F.lit(False))
+    return found.select(*KEY, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause")
 
 
 def _filled(points: DataFrame) -> DataFrame:
