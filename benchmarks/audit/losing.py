@@ -19,7 +19,7 @@ from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE
 from rocketns.pipeline.contract.job import STAGES
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
-from tests.pipeline.batch.cluster.standalone import Cluster, cluster
+from tests.pipeline.batch.cluster.standalone import Cluster, audit_on, cluster
 from tests.pipeline.tables import tables_in
 
 MILLIONS = 5.0
@@ -29,7 +29,6 @@ TOLD = ("reading ", *STAGES.values(), "report")
 PAUSE_S = 3.0
 LOOK_S = 0.2
 RUN_TIMEOUT_S = 7200.0
-START_TIMEOUT_S = 120.0
 SETTINGS = ("spark.driver.memory=2g", "spark.executor.memory=1500m", "spark.sql.shuffle.partitions=8")
 
 
@@ -42,23 +41,14 @@ def main() -> None:
         folder = Path(name)
         make_fleet(FleetSpec.of_events(round(parser.parse_args().millions * 1e6)), folder / "journal", say)
         say("in one process")
-        ended(started(folder, "alone", "local[*]"))
+        ended(audit_on("local[*]", folder / "journal", folder / "alone"))
         with cluster(folder, memory="2g") as workers:
             say(f"on {workers.url}")
-            run = started(folder, "together", workers.url, *SETTINGS)
+            run = audit_on(workers.url, folder / "journal", folder / "together", SETTINGS)
             lost = losing(run, workers, say)
             ended(run)
         print(f"{lost} workers were lost, in {len(TOLD)} stages")
         sys.exit(compared(found(folder / "alone"), found(folder / "together")))
-
-
-def started(folder: Path, out: str, master: str, *settings: str) -> Process:
-    """``rocketns audit run`` into the folder ``out``."""
-    words = ["run", "--journal", f"{folder}/journal", "--out", f"{folder}/{out}", "--master", master]
-    command = [sys.executable, "-m", "rocketns", "audit", *words]
-    for setting in settings:
-        command += ["--conf", setting]
-    return Process(command, folder / f"{out}.log", env={"SPARK_LOCAL_IP": "127.0.0.1"})
 
 
 def ended(run: Process) -> None:
@@ -79,7 +69,7 @@ def losing(run: Process, workers: Cluster, say: Progress) -> int:
         time.sleep(PAUSE_S)
         if run.popen.poll() is None:
             lost += bool(workers.kill_worker(len(workers.workers) - 2))
-            workers.add_worker().wait_for(r"Successfully registered with master", START_TIMEOUT_S)
+            workers.add_ready_worker()
             say(f"lost a worker in: {begun}")
     return lost
 

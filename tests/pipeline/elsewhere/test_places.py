@@ -20,6 +20,7 @@ from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.storage.session import SHORT_SETTINGS
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
+from tests.pipeline.batch.cluster.standalone import SHORT_LIVED
 from tests.pipeline.elsewhere.s3 import BUCKET, Store, in_environment, reached, s3_store, settings
 from tests.pipeline.elsewhere.server import connect_server
 from tests.pipeline.tables import rounded, tables_in
@@ -29,13 +30,7 @@ FINDINGS, USAGE = 1, 2
 SPEC = FleetSpec(brokers=4, topics=6, seconds=3600, rotate_s=600, seed=5, faults=NO_FAULTS._replace(partitions=1))
 OF_SESSION = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
 # Plans of small tables: planning them twice and compiling them takes longer than running them.
-OF_PROCESS = (
-    SMALL_BATCHES
-    | SHORT_SETTINGS
-    | {
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }
-)
+OF_PROCESS = SMALL_BATCHES | SHORT_SETTINGS | {"spark.driver.extraJavaOptions": " ".join(SHORT_LIVED)}
 pytestmark = pytest.mark.timeout(2 * RUN_TIMEOUT_S)
 needs_connector = pytest.mark.skipif(bool(missing_tools()), reason=f"not found: {', '.join(missing_tools())}")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,10 @@ class Cluster:
         self.workers.append(worker)
         return worker
 
+    def add_ready_worker(self) -> None:
+        """Add one, and wait until it has registered."""
+        _wait_until_registered(self.add_worker())
+
     def kill_worker(self, number: int) -> list[int]:
         """SIGKILL to a worker and its processes, as when a machine is lost; returns the ids of its executors."""
         worker = psutil.Process(self.workers[number].pid)
@@ -61,11 +66,24 @@ def cluster(folder: Path, workers: int = 2, memory: str = "1g") -> Iterator[Clus
         url = started[0].wait_for(r"Starting Spark master at (spark://\S+)", START_TIMEOUT_S)[1]
         running = Cluster(url, folder, started, memory)
         for worker in [running.add_worker() for _ in range(workers)]:
-            worker.wait_for(r"Successfully registered with master", START_TIMEOUT_S)
+            _wait_until_registered(worker)
         yield running
     finally:
         for process in reversed(started):
             process.stop()
+
+
+def audit_on(master: str, journal: Path, out: Path, settings: Iterable[str] = ()) -> Process:
+    """``rocketns audit run`` as a process of its own, whose output goes to a file beside ``out``."""
+    words = ["run", "--journal", str(journal), "--out", str(out), "--master", master]
+    command = [sys.executable, "-m", "rocketns", "audit", *words]
+    for setting in settings:
+        command += ["--conf", setting]
+    return Process(command, out.with_suffix(".log"), env={"SPARK_LOCAL_IP": "127.0.0.1"})
+
+
+def _wait_until_registered(worker: Process) -> None:
+    worker.wait_for(r"Successfully registered with master", START_TIMEOUT_S)
 
 
 def _start(folder: Path, name: str, main: str, *words: str) -> Process:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,11 @@ from rocketns.pipeline.contract.exits import EXIT_FINDINGS
 from rocketns.pipeline.storage.session import has_java
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
-from tests.pipeline.batch.cluster.standalone import START_TIMEOUT_S, Cluster, cluster
+from tests.pipeline.batch.cluster.standalone import SHORT_LIVED, Cluster, audit_on, cluster
 from tests.pipeline.tables import rounded, tables_in
 
 RUN_TIMEOUT_S = 900.0
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JAVA_OPTIONS = " ".join(SHORT_LIVED)
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.timeout(3 * RUN_TIMEOUT_S),
@@ -41,8 +40,8 @@ SETTINGS = (
     "spark.sql.adaptive.enabled=false",
     "spark.sql.codegen.wholeStage=false",
     "spark.sql.codegen.factoryMode=NO_CODEGEN",
-    f"spark.driver.extraJavaOptions={SHORT_LIVED}",
-    f"spark.executor.extraJavaOptions={SHORT_LIVED}",
+    f"spark.driver.extraJavaOptions={JAVA_OPTIONS}",
+    f"spark.executor.extraJavaOptions={JAVA_OPTIONS}",
 )
 FAULTS = NO_FAULTS._replace(partitions=1, crashes=1, kills=1)
 SPEC = FleetSpec(brokers=6, topics=20, seconds=6 * 3600, rotate_s=600, seed=5, faults=FAULTS)
@@ -69,15 +68,6 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield running
 
 
-def started(journal: Path, folder: Path, master: str) -> Process:
-    """``rocketns audit run`` as a process of its own."""
-    words = ["run", "--journal", str(journal), "--out", str(folder / "out"), "--master", master]
-    command = [sys.executable, "-m", "rocketns", "audit", *words]
-    for setting in SETTINGS:
-        command += ["--conf", setting]
-    return Process(command, folder / "audit.log", env={"SPARK_LOCAL_IP": "127.0.0.1"})
-
-
 def finished(run: Process, folder: Path) -> dict[str, Any]:
     """Its results, once it has ended."""
     try:
@@ -102,12 +92,12 @@ def test_two_workers_come_to_what_one_process_does_though_both_are_lost(
     """One is killed during ingest, and another takes its place; the second one is killed while the jobs run."""
     assert local["summary"]["findings"]["incidents"] > 0
     events, results = tmp_path / "out" / "events", tmp_path / "out" / "results"
-    run = started(journal, tmp_path, standalone.url)
+    run = audit_on(standalone.url, journal, tmp_path / "out", SETTINGS)
     try:
         eventually(lambda: any(events.rglob("*.parquet")), RUN_TIMEOUT_S)
         assert not any(events.glob("data/*/_SUCCESS")), "the ingest was over before the worker was killed"
         assert len(standalone.kill_worker(0)) == 1
-        standalone.add_worker().wait_for(r"Successfully registered with master", START_TIMEOUT_S)
+        standalone.add_ready_worker()
         eventually(lambda: any(results.glob("*/broker_intervals/_SUCCESS")), RUN_TIMEOUT_S)
         assert not any(results.glob("*/impact/_SUCCESS")), "the jobs were over before the worker was killed"
         assert len(standalone.kill_worker(1)) == 1
