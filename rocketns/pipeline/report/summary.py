@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,11 +88,19 @@ def headline(data: ReportInput) -> str:
     if not data.incidents:
         if data.verdict is Verdict.INCOMPLETE:
             return "Nothing was found, but records are missing: something may be wrong."
-        return "Nothing is wrong: the name servers agreed, and no broker was lost."
+        return _nothing_found(data.figures)
     worst = data.incidents[0]
     if worst.going_on:
         return f"{title(worst, data.t1)}."
     return f"Nothing goes on now. The worst that was: {title(worst, data.t1)}."
+
+
+def _nothing_found(figures: Mapping[str, float]) -> str:
+    if figures.get("brokers") == 0:
+        return "Nothing was found: no broker registered."
+    if figures.get("name_servers") == 1:
+        return "Nothing is wrong: no broker was lost. Routes were not compared: there is one name server only."
+    return "Nothing is wrong: the name servers agreed, and no broker was lost."
 
 
 def counts(incidents: Sequence[Incident], t1: int) -> str:

@@ -202,3 +202,18 @@ def empty(**tables: Any) -> ReportInput:
 def test_a_run_without_incidents_has_no_lines_and_a_headline() -> None:
     assert json_lines(empty()) == ""
     assert markdown(empty()).startswith("# Nothing is wrong: the name servers agreed, and no broker was lost.\n")
+
+
+@pytest.mark.parametrize(
+    ("figures", "headline"),
+    [
+        ({"brokers": 3, "name_servers": 2}, "Nothing is wrong: the name servers agreed, and no broker was lost."),
+        (
+            {"brokers": 3, "name_servers": 1},
+            "Nothing is wrong: no broker was lost. Routes were not compared: there is one name server only.",
+        ),
+        ({"brokers": 0, "name_servers": 3}, "Nothing was found: no broker registered."),
+    ],
+)
+def test_a_headline_does_not_praise_what_was_not_there(figures: dict[str, int], headline: str) -> None:
+    assert markdown(replace(empty(), figures=figures)).startswith(f"# {headline}\n")
