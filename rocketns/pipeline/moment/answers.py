@@ -16,7 +16,7 @@ from rocketns.pipeline.moment.around import around
 from rocketns.pipeline.moment.clocks import estimates
 from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
 from rocketns.pipeline.moment.routes import Route, routes_at
-from rocketns.pipeline.moment.told import Told
+from rocketns.pipeline.moment.told import Day, Told
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, clocks_of
 
@@ -31,7 +31,7 @@ def explained_route(spark: SparkSession | None, journal: str | None, out: str | 
     folder = None if out is None else Folder(spark, out)
     found = around(spark, journal, folder.path(EVENTS_FOLDER) if folder else None, topic, at)
     clocks = _clocks_of(spark, folder, found.told)
-    told = found.told.corrected({(row["day"], row["ns"]): row["offset"] for row in clocks})
+    told = found.told.corrected(_offsets_of(clocks, found.told.days))
     since, lost = causes(told, at), lost_before(told, at)
     offsets = {row["ns"]: row for row in clocks if row["day"] <= exact_text(at)[:10]}
     lines = [f"{topic} at {exact_text(at)}, from {found.source}", *_clocks(offsets.values())]
@@ -47,11 +47,21 @@ def _clocks_of(spark: SparkSession | None, folder: Folder | None, told: Told) ->
     return [dict(zip(CLOCK_DAYS.names, day, strict=True)) for day in chained(estimates(told), Clocks()).days]
 
 
+def _offsets_of(clocks: Iterable[Row], days: Iterable[Day]) -> dict[Day, int]:
+    """The offset (us) of each day, and of a day that has none, the last one before it."""
+    found: dict[Day, int] = {}
+    for row in clocks:
+        found |= {(day, ns): row["offset"] for day, ns in days if ns == row["ns"] and day >= row["day"]}
+    return found
+
+
 def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
     """Which clock the times are those of, and how far the others are off."""
     by_name = sorted(offsets, key=lambda row: str(row["ns"]))
     reference = next((row["reference"] for row in by_name), None)
-    yield f"times are those of the clock of {reference}"
+    yield (
+        f"times are those of the clock of {reference}" if reference else "each name server's times are its own clock's"
+    )
     for row in by_name:
         if row["method"] == NONE:
             yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are not corrected"

@@ -67,22 +67,23 @@ def _of_part(folder: Folder, part: Part, t0: int, t1: int) -> Iterator[Record]:
 
 
 def of_journal(spark: SparkSession | None, journal: str, t0: int, t1: int) -> Iterator[Record]:
-    """From the journal's finished files."""
+    """From the journal's files. Of one that is still being written its whole lines count."""
     for file in files_between(spark, journal, t0, t1):
         data = _start_of(spark, file, None)
         yield from (record for record in records_of(data, file.ns, file.dt) if t0 <= record["ts"] <= t1)
 
 
 def files_between(spark: SparkSession | None, journal: str, t0: int, t1: int) -> list[JournalFile]:
-    """The finished files that may hold records of [t0, t1]. A boot's files follow each other, so the first record of a
-    few of them shows which."""
+    """The files that may hold records of [t0, t1]. A boot's files follow each other, so the first record of a few of
+    them shows which."""
     days = range(t0 // DAY_US - 1, t1 // DAY_US + 1)  # a file may begin on the day before
     root = journal.rstrip("/").removesuffix("/v=1")
     try:
         found = journal_files(spark, [f"{root}/v=*/dt={exact_text(day * DAY_US)[:10]}" for day in days if day >= 0])
     except BadInput:
         return []
-    largest = {(file.ns, file.segment): file for file in sorted(found.closed, key=lambda file: file.size)}  # of copies
+    in_size = sorted((*found.closed, *found.open), key=lambda file: file.size)
+    largest = {(file.ns, file.segment): file for file in in_size}  # of copies
     in_order = sorted(largest.values(), key=_boot_and_number)
     return [file for _, same in groupby(in_order, key=_boot) for file in _between(spark, list(same), t0, t1)]
 
@@ -111,6 +112,8 @@ def _begin(spark: SparkSession | None, file: JournalFile) -> int:
 
 
 def _start_of(spark: SparkSession | None, file: JournalFile, size: int | None) -> bytes:
-    """Its first bytes, or all; none if the name server has deleted it meanwhile."""
-    folder, _, name = file.path.rpartition("/")
-    return Folder(spark, folder).beginning(name, size) or b""
+    """Its first bytes, or all; none if the name server has deleted it meanwhile. An open one may have been closed."""
+    path, _, name = file.path.rpartition("/")
+    folder = Folder(spark, path)
+    found = folder.beginning(name, size)
+    return (folder.beginning(f"{file.segment}.jsonl", size) if found is None else found) or b""

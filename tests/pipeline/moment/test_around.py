@@ -10,13 +10,17 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import HOUR_US
 from rocketns.pipeline.moment.answers import explained_route
 from rocketns.pipeline.moment.reading import files_between
+from rocketns.pipeline.moment.reading import of_journal as records_of_journal
 from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.results import EVENTS_FOLDER
 from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, topic, write_files
@@ -112,6 +116,56 @@ def test_a_journal_that_only_spark_reaches_gives_the_same_answer(
     spark: SparkSession, fleet: Fleet, of_journal: list[str]
 ) -> None:
     assert explained_route(spark, str(fleet.journal), None, "T", CHANGE + 20 * SECOND) == of_journal
+
+
+def with_open_files(fleet: Fleet, folder: Path) -> Path:
+    """The journal while the files of the change are still being written, each with half a line at its end."""
+    shutil.copytree(fleet.journal, folder)
+    for path in sorted(folder.rglob("*.jsonl")):
+        number = int(path.stem.rpartition("-")[2])
+        if number == 121:
+            path.write_bytes(path.read_bytes() + b'{"boot":1,"se')
+            path.rename(path.with_name(f".open-{path.stem}"))
+        elif number > 121:
+            path.unlink()
+    return folder
+
+
+def test_a_file_that_is_still_being_written_tells_too(fleet: Fleet, of_journal: list[str], tmp_path: Path) -> None:
+    journal = with_open_files(fleet, tmp_path / "journal")
+    found = explained_route(None, str(journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
+    assert found[1:] == of_journal[1:]
+
+
+def test_a_file_that_gets_its_name_meanwhile_is_read(fleet: Fleet, tmp_path: Path) -> None:
+    journal = with_open_files(fleet, tmp_path / "journal")
+    reading = records_of_journal(None, str(journal), CHANGE + 50 * SECOND, CHANGE + 120 * SECOND)
+    first = next(reading)
+    (still_open,) = journal.rglob("ns=n2/.open-*")
+    still_open.rename(still_open.with_name(f"{still_open.name.removeprefix('.open-')}.jsonl"))
+    assert {record["ns"] for record in (first, *reading)} == {"n1", "n2"}
+
+
+def test_a_day_after_the_last_run_is_corrected_by_the_clocks_of_its_last_day(fleet: Fleet, tmp_path: Path) -> None:
+    rows = [
+        ("2025-12-31", "n1", 0, 99, 0, "reference", "n1", 0),
+        ("2025-12-31", "n2", 47 * SECOND, 9, 0, "versions", "n1", 0),
+    ]
+    (tmp_path / "results/r/clock_days").mkdir(parents=True)
+    table = pa.Table.from_pylist([dict(zip(CLOCK_DAYS.names, row, strict=True)) for row in rows])
+    pq.write_table(table, tmp_path / "results/r/clock_days/part.parquet")
+    (tmp_path / "summary.json").write_text('{"run": "r"}')
+    found = explained_route(None, str(fleet.journal), str(tmp_path), "T", CHANGE + 20 * SECOND)
+    assert "  n2: its clock is +47 s off (from versions, known to 0 s)" in found
+    assert sum("since 2026-01-01T20:00:07.000Z (heartbeat" in line for line in found) == 2
+
+
+def test_without_a_broker_times_are_of_no_common_clock(tmp_path: Path) -> None:
+    journal = Journal(DAY_START, "n1")
+    journal.snapshot(DAY_START + SECOND)
+    write_files({"n1": journal.records}, tmp_path)
+    found = explained_route(None, str(tmp_path), None, "T", DAY_START + 2 * SECOND)
+    assert found[1] == "each name server's times are its own clock's"
 
 
 def test_lost_records_are_told_until_the_next_snapshot(fleet: Fleet, of_journal: list[str]) -> None:
