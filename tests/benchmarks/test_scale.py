@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.audit.scale.document import PAGE, with_tables
-from benchmarks.audit.scale.eventlog import DRIVER, Log, Task, place_of, read_log, up_to
+from benchmarks.audit.scale.eventlog import DRIVER, Log, Task, place_of, read_log
 from benchmarks.audit.scale.figures import idle, of_log, tables_written
 from benchmarks.audit.scale.fleets import SIZES, Size, fleet
 from benchmarks.audit.scale.page import page
@@ -30,14 +30,6 @@ def log() -> Log:
 
 def test_each_query_is_known_by_what_it_writes(log: Log) -> None:
     assert list(log.queries.values()) == ["skew", "growth", "work", DRIVER]
-
-
-def test_a_run_that_was_stopped_counts_up_to_what_it_wrote(log: Log) -> None:
-    part = up_to(log, "growth")
-    assert {row["what"]: row["rows"] for row in tables_written(part)} == {"skew": 100, "growth": 5}
-    assert [shuffle.what for shuffle in shuffles(part)] == ["skew"]
-    with pytest.raises(ValueError, match="did not come to impact"):
-        up_to(log, "impact")
 
 
 def test_rows_that_are_written_are_counted_by_table(log: Log) -> None:

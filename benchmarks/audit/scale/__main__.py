@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.audit.scale.document import PAGE, with_tables
 from benchmarks.audit.scale.fleets import SIZES
-from benchmarks.audit.scale.measuring import measured, measured_so_far
+from benchmarks.audit.scale.measuring import measured
 from benchmarks.audit.scale.page import page
 from benchmarks.servers.machine import facts
 from rocketns.pipeline.cli.progress import Progress
@@ -29,12 +29,11 @@ def main() -> None:
     parser.add_argument("out", metavar="OUT", type=Path, nargs="?")
     parser.add_argument("--report", action="store_true", help="only write the tables again")
     parser.add_argument("--only", type=int, default=len(SIZES), metavar="N", help="only the first N sizes")
-    parser.add_argument("--stopped", action="store_true", help="run nothing; read the runs so far, up to their state")
     options = parser.parse_args()
     if not options.report:
         if options.out is None:
             parser.error("OUT is missing")
-        found = _measure(options.out, options.only, stopped=options.stopped)
+        found = _measure(options.out, options.only)
         RESULTS.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     result = json.loads(RESULTS.with_suffix(".json").read_text("utf-8"))
     shown = page(result)
@@ -43,13 +42,12 @@ def main() -> None:
     print(shown)
 
 
-def _measure(out: Path, only: int, *, stopped: bool) -> dict[str, object]:
+def _measure(out: Path, only: int) -> dict[str, object]:
     out.mkdir(parents=True, exist_ok=True)
     say = Progress(time.monotonic)
-    runs = [measured_so_far(size, out) if stopped else measured(size, out, say) for size in SIZES[:only]]
+    runs = [measured(size, out, say) for size in SIZES[:only]]
     when = f"{datetime.now(UTC):%Y-%m-%d %H:%M}Z"
-    chosen = (f" --only {only}" if only < len(SIZES) else "") + " --stopped" * stopped
-    command = f"python -m benchmarks.audit.scale OUT{chosen}"
+    command = "python -m benchmarks.audit.scale OUT" + (f" --only {only}" if only < len(SIZES) else "")
     return {"when": when, "command": command, "machine": facts({}), "runs": runs}
 
 

@@ -76,27 +76,10 @@ def read_log(folder: Path) -> Log:
     return log
 
 
-def up_to(log: Log, what: str) -> Log:
-    """The part up to the first query that writes this. Queries before the state has been written run one after another,
-    so runs have the same ones. ValueError if the run did not come so far."""
-    last = min((query for query, place in log.queries.items() if place == what), default=None)
-    if last is None:
-        raise ValueError(f"the run did not come to {what}")
-    early = {stage for stage, query in log.stage_query.items() if query <= last}
-    return Log(
-        [task for task in log.tasks if task.stage in early],
-        {query: place for query, place in log.queries.items() if query <= last},
-        {metric: node for metric, node in log.nodes.items() if node.query <= last},
-        log.counted,
-        {stage: log.stage_query[stage] for stage in early},
-    )
-
-
 def _events(folder: Path) -> Iterator[dict[str, Any]]:
-    """Without the last line of a run that was stopped, if it is not whole."""
     (path,) = [path for path in folder.iterdir() if not path.name.startswith(".")]
     with path.open(encoding="utf-8") as lines:
-        yield from (json.loads(line) for line in lines if line.endswith("\n"))
+        yield from map(json.loads, lines)
 
 
 def _job(log: Log, event: Mapping[str, Any]) -> None:

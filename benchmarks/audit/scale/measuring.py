@@ -12,7 +12,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any
 
-from benchmarks.audit.scale.eventlog import SETTINGS, Log, read_log, up_to
+from benchmarks.audit.scale.eventlog import SETTINGS, Log, read_log
 from benchmarks.audit.scale.figures import of_files, of_log, tables_written
 from benchmarks.audit.scale.fleets import Size, written
 from benchmarks.audit.scale.plans import Shuffle, broadcasts, shuffles
@@ -36,8 +36,6 @@ PLANNED: Mapping[str, str] = MappingProxyType(
     }
 )
 Row = dict[str, Any]
-# The last table of the state, and what is on disk only after it.
-STATE, LATER = "topic_doubts", ("results", "earlier")
 
 
 def measured(size: Size, folder: Path, say: Callable[[str], None]) -> Row:
@@ -49,18 +47,6 @@ def measured(size: Size, folder: Path, say: Callable[[str], None]) -> Row:
         say(f"{place.name}: rocketns audit run")
         told.write_text(json.dumps(_run(journal, place)), "utf-8")
     return {"size": list(size), **json.loads(told.read_text("utf-8")), **_read(journal, place)}
-
-
-def measured_so_far(size: Size, folder: Path) -> Row:
-    """The part of a run below the folder up to its state, whether the run came to its end or was stopped. ValueError if
-    it did not come so far."""
-    journal, place = folder / f"journal-{size}", folder / f"run-{size}"
-    log = up_to(read_log(place / "log"), STATE)
-    began = datetime.fromtimestamp(min(task.began for task in log.tasks), UTC)
-    files = {name: value for name, value in of_files(journal, place / "out").items() if not name.startswith(LATER)}
-    figures = {**of_log(log), **files}
-    when, events = f"{began:%Y-%m-%d %H:%M}Z", _events(place)
-    return {"size": list(size), "when": when, "events": events, "figures": figures, "cost": {}, **_told(log)}
 
 
 def _events(place: Path) -> int:

@@ -21,10 +21,6 @@ NOTE = """\
 "Off by": the largest difference between line and value, as a part of the largest value; two runs determine a line
 exactly. More than 4x for four times the days or brokers grows faster than the events, and then the line is too low."""
 
-STOPPED = """\
-The runs were stopped before their end. All figures are of their first part: ingest, clocks, and the state of name
-servers, brokers and topics. Windows, impact, statistics and the report are not in them."""
-
 
 def page(result: Row) -> str:
     """The whole of it."""
@@ -59,9 +55,6 @@ def sections(result: Row) -> dict[str, list[str]]:
 
 
 def _runs(runs: Sequence[Row]) -> list[str]:
-    if not all(run["cost"] for run in runs):
-        shown = [[*map(str, run["size"]), run["when"], f"{run['events']:,}"] for run in runs]
-        return [*table(["Days", "Brokers", "Started", "Events"], 3, shown), "", STOPPED]
     head = ["Days", "Brokers", "Started", "Commit", "Load before, after", "Events", "Wall s", "CPU s"]
     rows = [
         [
@@ -81,10 +74,7 @@ def _figure(run: Row, name: str) -> float:
 def _figures(growth: Growth) -> list[str]:
     slopes = [words for way in growth.ways() for words in (f"at 0, by {way}", f"a million more, by {way}", "off by")]
     rows = []
-    known = {**growth.runs[0]["figures"], **growth.runs[0]["cost"]}
     for name, words in WORDS.items():
-        if name not in known:
-            continue
         values = {Size(*run["size"]): _figure(run, name) for run in growth.runs}
         measured = [figure(min(values.values())), figure(max(values.values()))]
         rows.append([words, *measured, *_grown_by(growth, values, grows=name not in MOST)])
