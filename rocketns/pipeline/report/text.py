@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -10,6 +12,9 @@ from rocketns.pipeline.contract import times
 
 NONE = "-"
 NAMES_SHOWN = 8
+# Letters and signs without a glyph, which Unicode counts as printable.
+BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+RIGHT_TO_LEFT = frozenset(("R", "AL", "AN"))
 UNITS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
 
 CAUSES = {
@@ -43,11 +48,22 @@ KINDS = {
 
 
 def visible(text: str) -> str:
-    """A name from the network with invisible characters escaped: control characters, changes of the writing direction
-    and lone surrogates do not reach the page."""
-    if text.isprintable():
+    """A name from the network with the characters escaped that disturb what stands around them: control characters,
+    invisible ones, lone surrogates, marks that are drawn over other characters, and letters that are written from right
+    to left, since these move the digits and names beside them."""
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(c if _is_harmless(c) else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+@cache
+def _is_harmless(c: str) -> bool:
+    return (
+        c.isprintable()
+        and c not in BLANK
+        and not unicodedata.category(c).startswith("M")
+        and unicodedata.bidirectional(c) not in RIGHT_TO_LEFT
+    )
 
 
 def short(name: Any) -> str:

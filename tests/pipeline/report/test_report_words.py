@@ -15,6 +15,7 @@ from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane, Level
 from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.advice import ADVICE, first
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.marking import marked
@@ -116,13 +117,27 @@ def test_the_command_asks_about_a_moment_within_the_incident() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["orders", "a b", "it's", "$(reboot)", "-x", "`id`", "a\nb", "x\x1b[2J", "\u202eabc", HOSTILE]
+    "name",
+    [
+        "orders",
+        "a b",
+        "it's",
+        "$(reboot)",
+        "-x",
+        "`id`",
+        "a\nb",
+        "x\x1b[2J",
+        "\u202eabc",
+        "\u05d0 1",
+        "\u3164",
+        HOSTILE,
+    ],
 )
 def test_the_shell_gives_a_quoted_name_back_as_it_was(name: str) -> None:
     """NUL cannot be in a command at all; bash ends the word there."""
     said = subprocess.run(["bash", "-c", f"printf %s {quoted(name)}"], capture_output=True, check=True).stdout
     assert said.decode() == name.split("\0")[0]
-    assert quoted(name).isprintable()
+    assert visible(quoted(name)) == quoted(name)
 
 
 def test_the_command_is_one_that_the_command_line_takes() -> None:
