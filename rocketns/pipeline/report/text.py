@@ -67,8 +67,11 @@ def _is_harmless(c: str) -> bool:
 
 
 def short(name: Any) -> str:
-    """A name within a sentence."""
-    return shortened(str(name), 48)
+    """A name within a sentence. One that could be read as a part of the sentence stands in quotation marks."""
+    shown = shortened(visible(str(name)), 48)
+    if shown and not set(shown) & set(" “”"):
+        return shown
+    return "“" + shown.replace("“", '"').replace("”", '"') + "”"
 
 
 def shortened(text: str, longest: int) -> str:

@@ -202,6 +202,13 @@ def test_anchors_are_stable_and_different() -> None:
     assert identities([replace(BASE, level=Level.SEVERE, score=7.0)]) == identities([BASE])
 
 
+def test_a_name_cannot_be_read_as_a_part_of_the_sentence() -> None:
+    crafted = replace(BASE, brokers=("is fine. First: run “x”",), addrs=("1.2.3.4:5 " + "x" * 9_000,))
+    assert title(crafted, T1) == '“is fine. First: run "x"” is missing at n2 since 09:02 (still)'
+    assert title(replace(BASE, brokers=("",)), T1).startswith("“” is missing")
+    assert len(first(crafted)) < 300
+
+
 def test_names_in_a_sentence_are_marked_as_whole_words() -> None:
     assert str(marked("b-1 is missing at b", ["b", "b-1"])) == (
         '<span class="name">b-1</span> is missing at <span class="name">b</span>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocketns.pipeline.incidents.model import Incident, Kind
-from rocketns.pipeline.report.text import milliseconds, short, visible
+from rocketns.pipeline.report.text import milliseconds, short
 from rocketns.pipeline.report.words.names import brokers, servers
 
 STALLED = "Find out why {ns} did not run for a while. It was stopped, suspended or without CPU, and saw changes late."
@@ -13,11 +13,11 @@ CONNECTION = "Look at the connection from {broker}{addr} to {ns}: it ended, and 
 def first(one: Incident) -> str:
     """What to do first."""
     broker = brokers(one)
-    address = f" ({visible(one.addrs[0])})" if len(one.addrs) == 1 else ""
+    address = f" ({short(one.addrs[0])})" if len(one.addrs) == 1 else ""
     if one.stalled and set(one.stalled) >= set(one.ns):
         return STALLED.format(ns=servers(one.ns))
     by_cause = ADVICE.get((one.kind, one.cause)) or ADVICE[one.kind, ""]
-    return by_cause.format(broker=broker, addr=address, ns=servers(one.ns), topic=short(visible(one.topic)))
+    return by_cause.format(broker=broker, addr=address, ns=servers(one.ns), topic=short(one.topic))
 
 
 def silent_before(one: Incident) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from rocketns.pipeline.report.text import short, visible
+from rocketns.pipeline.report.text import short
 
 
 def marked(sentence: str, names: Iterable[str]) -> Markup:
     """The sentence as HTML with each of these names in a ``span`` of class ``name``."""
-    shown = sorted({short(visible(name)) for name in names if name}, key=len, reverse=True)
+    shown = sorted({short(name) for name in names if name}, key=len, reverse=True)
     if not shown:
         return escape(sentence)
     parts = re.split(f"((?<![\\w-])(?:{'|'.join(map(re.escape, shown))})(?![\\w-]))", sentence)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
-from rocketns.pipeline.report.text import short, visible
+from rocketns.pipeline.report.text import short
 
 NAMES = {
     Kind.MISSING: "broker missing at name servers",
@@ -47,7 +47,7 @@ def brokers(one: Incident) -> str:
     """``broker-b``, ``slave 1 of broker-b``, ``all 8 brokers``, ``12 brokers (broker-a, broker-b, …)``."""
     if len(one.brokers) == 1:
         slaves = f"slave {', '.join(map(str, one.bids))} of " if one.bids and 0 not in one.bids else ""
-        return slaves + short(visible(one.brokers[0]))
+        return slaves + short(one.brokers[0])
     if one.all_brokers:
         return f"all {len(one.brokers)} brokers"
     return f"{len(one.brokers)} brokers ({_some(one.brokers)})"
@@ -55,14 +55,14 @@ def brokers(one: Incident) -> str:
 
 def servers(names: Sequence[str]) -> str:
     """``n2``, ``n1 and n2``, ``4 name servers (n1, n2, …)``."""
-    shown = [short(visible(name)) for name in names]
+    shown = [short(name) for name in names]
     if len(shown) <= SHOWN_MAX:
         return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown) or "a name server"
     return f"{len(shown)} name servers ({_some(names)})"
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(short(visible(name)) for name in names[: SHOWN_MAX - 1])
+    shown = ", ".join(short(name) for name in names[: SHOWN_MAX - 1])
     return f"{shown}, …" if len(names) >= SHOWN_MAX else shown
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rocketns.pipeline.contract import times
 from rocketns.pipeline.incidents.model import Incident, Kind
-from rocketns.pipeline.report.text import microseconds, short, visible
+from rocketns.pipeline.report.text import microseconds, short
 from rocketns.pipeline.report.words.names import brokers, servers, topics
 
 
@@ -51,7 +51,7 @@ def _stale(what: str) -> Callable[[Incident, _Clock], str]:
         shows = f"{'show' if one.going_on else 'showed'}{verb}"
         than = "different" if len(one.ns) == len(one.lanes) else "other"
         tail = "" if than == "different" else " than the rest"
-        what_of = topics(one.harm) if one.harm.topics != 1 else f"topic {short(visible(one.topic))}"
+        what_of = topics(one.harm) if one.harm.topics != 1 else f"topic {short(one.topic)}"
         return f"{servers(one.ns)} {shows} {than} {what}{tail} for {what_of} on {brokers(one)} {clock.span(one)}"
 
     return told
@@ -95,7 +95,7 @@ def _ended(verb: str) -> Callable[[Incident, _Clock], str]:
 
 
 def _missing_topic(one: Incident, clock: _Clock) -> str:
-    topic, count = short(visible(one.topic)), f"{one.harm.misses:,} times"
+    topic, count = short(one.topic), f"{one.harm.misses:,} times"
     if one.going_on:
         return f"Clients ask for topic {topic}, which no broker has, since {clock.at(one.t1)} (still): {count}"
     return f"Clients asked for topic {topic}, which no broker has, {clock.span(one)}: {count}"
