@@ -11,9 +11,11 @@ from rocketns.pipeline.incidents.model import Harm, Incident, Kind
 
 
 def missing_topics(facts: Facts) -> list[Incident]:
-    """One incident for the hours of a topic that follow each other."""
+    """One incident for the hours of a topic that follow each other. System topics are left out: clients look them up
+    where another topic is missing."""
     groups: list[list[Row]] = []
-    for row in sorted(facts.rows("missing_topics"), key=lambda row: (str(row["topic"]), int(row["hour"]))):
+    rows = [row for row in facts.rows("missing_topics") if row.get("topic_kind") != "system"]
+    for row in sorted(rows, key=lambda row: (str(row["topic"]), int(row["hour"]))):
         last = groups[-1][-1] if groups else None
         if last is not None and last["topic"] == row["topic"] and row["hour"] - last["hour"] <= HOUR_US:
             groups[-1].append(row)

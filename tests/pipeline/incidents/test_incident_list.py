@@ -265,6 +265,12 @@ def test_hours_of_a_missing_topic_that_follow_each_other_are_one_incident() -> N
     assert only(listed(t1=2 * 3600, missing_topics=[misses("typo", 1)])).going_on
 
 
+def test_misses_of_system_topics_are_no_incident_as_they_are_no_finding() -> None:
+    """Clients look up TBW102 by themselves where a topic is missing."""
+    rows = [misses("TBW102", 0) | {"topic_kind": "system"}, misses("typo", 1) | {"topic_kind": "user"}]
+    assert only(listed(missing_topics=rows)).topic == "typo"
+
+
 def test_a_broker_that_comes_and_goes_is_one_incident() -> None:
     cuts = [(1_000, 1_100), (1_700, 1_800), (2_401, 2_500)]
     rows: dict[str, Any] = {
