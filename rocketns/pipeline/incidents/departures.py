@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.incidents.facts import Facts
-from rocketns.pipeline.incidents.harm import harm_of_loss
+from rocketns.pipeline.incidents.harm import harm_of_loss, to_ask_about
 from rocketns.pipeline.incidents.model import Incident, Kind
 
 KINDS = {"crash": Kind.CRASH, "silent": Kind.DEAD, "unclear": Kind.LOST}
@@ -37,7 +37,7 @@ def _loss(row: Row, kind: Kind, facts: Facts) -> Incident:
     harm = harm_of_loss(broker, bids, facts)
     return Incident(
         kind, t1, until, back is None, ns=tuple(row.get("ns") or ()), brokers=(broker,), bids=bids,
-        cause=_cause(broker, t1, gone, facts), away_us=until - t1, harm=harm, topic=next(iter(harm.sample), ""),
+        cause=_cause(broker, t1, gone, facts), away_us=until - t1, harm=harm, topic=to_ask_about(harm.sample),
         silent_ms=_silent_ms(broker, t1, gone, facts), stalled=tuple(row.get("stalled") or ()),
     )  # fmt: skip
 

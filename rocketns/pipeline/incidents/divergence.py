@@ -12,7 +12,7 @@ from rocketns.pipeline.contract.causes import CLOCKS, FAILURES, NOTICED_LATE
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
-from rocketns.pipeline.incidents.harm import harm_of_rows
+from rocketns.pipeline.incidents.harm import harm_of_rows, to_ask_about
 from rocketns.pipeline.incidents.model import Incident, Kind
 
 # Counted from the first row of an incident. An expiry comes up to a heartbeat and a scan after that of another broker.
@@ -103,5 +103,5 @@ def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incid
         silent_ms=max((int(row["gap_max"]) for row in group if row.get("gap_max") is not None), default=None),
         stalled=tuple(sorted({str(ns) for row in group for ns in row.get("stalled") or ()})),
         clocks=all(row.get("doubt") == CLOCKS for row in group),
-        topic=next(iter(harm.sample), ""), harm=harm, away_us=min(t2, facts.t1) - max(t1, facts.t0),
+        topic=to_ask_about(harm.sample), harm=harm, away_us=min(t2, facts.t1) - max(t1, facts.t0),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,9 @@ from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
 
 SAMPLE_MAX = 12
+# As RocketMQ's brokers create topics. Others are only registered by hand.
+USUAL_TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
+ASKED_MAX = 1_000  # characters of a topic in a command line
 # Clients ask for routes every 30 s, and keep going on an old route for a while.
 BARELY_FELT_US = 60 * SECOND_US
 NAME_SERVER = (Kind.RESTARTED, Kind.KILLED, Kind.STOPPED, Kind.SILENT)
@@ -51,6 +55,13 @@ def joined(harms: Sequence[Harm]) -> Harm:
         sum(harm.misses for harm in harms),
         all(harm.known for harm in harms),
     )
+
+
+def to_ask_about(topics: Sequence[str]) -> str:
+    """The first topic that a shell can be given as a word, usual names before others; '' if there is none."""
+    possible = [name for name in topics if name and "\0" not in name and len(name) <= ASKED_MAX]
+    usual = (name for name in possible if USUAL_TOPIC.fullmatch(name))
+    return next(usual, next(iter(possible), ""))
 
 
 def judged(incident: Incident) -> Incident:

@@ -13,7 +13,7 @@ from rocketns.pipeline.incidents.divergence import disagreements
 from rocketns.pipeline.incidents.evidence import records
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.flaps import with_flaps
-from rocketns.pipeline.incidents.harm import NAME_SERVER, harm_of_rows, judged, order
+from rocketns.pipeline.incidents.harm import NAME_SERVER, harm_of_rows, judged, order, to_ask_about
 from rocketns.pipeline.incidents.lanes import lanes
 from rocketns.pipeline.incidents.lookups import missing_topics
 from rocketns.pipeline.incidents.model import Incident, Kind
@@ -69,7 +69,7 @@ def _settled(outage: Incident, rows: Sequence[Row], facts: Facts) -> Incident:
     harm = harm_of_rows(rows, facts)
     until = min(facts.t1, max(outage.t2, *(int(row["t2"]) for row in rows)))
     brokers = tuple(sorted({str(row["broker"]) for row in rows}))
-    topic = next(iter(harm.sample), "")
+    topic = to_ask_about(harm.sample)
     return replace(outage, t2=until, going_on=until >= facts.t1, brokers=brokers, harm=harm, topic=topic)
 
 

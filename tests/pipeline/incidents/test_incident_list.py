@@ -125,6 +125,17 @@ def test_the_harm_to_consumers_is_the_worst_of_each_topic_at_that_time() -> None
     assert (one.harm.orphaned, one.harm.twice) == (5, 2)
 
 
+def test_the_topic_to_ask_about_is_one_that_a_shell_can_be_given_and_rather_a_usual_one() -> None:
+    """A broker registers what it likes. Otherwise the topic without a name, the first in order, hides the others."""
+    for sample, asked in (
+        (["", "a\0b", "t" * 200_000, "$(reboot)", "orders"], "orders"),
+        (["", "$(reboot)", "a b"], "$(reboot)"),
+        ([""], ""),
+    ):
+        row = differ("b", *CUT, topic_sample=sample)
+        assert only(listed(broker_intervals=PARTED, incidents=[row])).topic == asked
+
+
 def test_a_listed_broker_whose_topic_was_deleted_at_some_is_a_different_route_at_the_odd_one() -> None:
     """n2 missed the deletion, so n1 and n3 are the ones without the topic."""
     windows = [window("old", "b", 1_000, 3_000, "admin", {"n1": None, "n2": (4, 4, 6), "n3": None})]

@@ -113,7 +113,12 @@ def test_the_command_asks_about_a_moment_within_the_incident() -> None:
     )
     short = replace(OVER, t2=OVER.t1 + 10 * S)
     assert "09:02:05.000Z" in command(short, "j")
-    assert command(replace(BASE, topic=""), "j") == ""
+
+
+@pytest.mark.parametrize("topic", ["", "a\0b", "t" * 200_000])
+def test_there_is_no_command_for_a_topic_that_a_shell_cannot_be_given(topic: str) -> None:
+    """bash ends a word at NUL, and takes no longer ones than 128 KiB."""
+    assert command(replace(BASE, topic=topic), "j") == ""
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from rocketns.pipeline.contract import times
+from rocketns.pipeline.incidents.harm import to_ask_about
 from rocketns.pipeline.incidents.model import Incident, Kind
 from rocketns.pipeline.report.text import visible
 
@@ -13,8 +14,9 @@ PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 def command(one: Incident, journal: str) -> str:
-    """What to paste into a shell to see the routes of then; '' if no topic shows the incident."""
-    if not one.topic:
+    """What to paste into a shell to see the routes of then; '' if no topic shows the incident, or none that a shell
+    can be given."""
+    if not to_ask_about([one.topic]):
         return ""
     words = ["rocketns", "audit", "explain", "--journal", quoted(journal), "--at", times.exact_text(_then(one))]
     return " ".join([*words, "--", quoted(one.topic)])
