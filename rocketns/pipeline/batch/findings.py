@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.catalogue import FINDINGS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
+from rocketns.pipeline.report.text import plural
 
 # By kind of QUALITY. ``s``: the length of a silence in seconds.
 FAULTS = {
-    "corrupt": "{n:,} lines of {ns} do not parse",
-    "drop": "{ns} dropped {n:,} records because its buffer was full",
-    "hole": "{n:,} records of {ns} are missing",
+    "corrupt": "{lines} of {ns} {do} not parse",
+    "drop": "{ns} dropped {records} because its buffer was full",
+    "hole": "{records} of {ns} {are} missing",
     "silent": "{ns} wrote nothing for the last {s:,.0f} s, and no stop record: it is down, or its files are missing",
     "unknown": "the first state of {ns} is not known: its journal begins in the middle, before a whole snapshot",
 }
@@ -46,13 +47,19 @@ class Outcome(NamedTuple):
 def incomplete(faults: Iterable[Any]) -> list[str]:
     """A sentence for each fault of the input; rows: kind, ns, n."""
     rows = sorted((row["ns"], row["kind"], row["n"]) for row in faults)
-    return [FAULTS[kind].format(ns=ns, n=n, s=n / 1e6) + "." for ns, kind, n in rows]
+    return [FAULTS[kind].format(ns=ns, s=n / 1e6, **_counted(n)) + "." for ns, kind, n in rows]
+
+
+def _counted(n: int) -> dict[str, str]:
+    verbs = {"do": "does", "are": "is"} if n == 1 else {"do": "do", "are": "are"}
+    return {"lines": plural(n, "line"), "records": plural(n, "record"), **verbs}
 
 
 def unread(foreign: Mapping[str, int]) -> list[str]:
     """A sentence for each version of the journal that is not read. ``foreign``: files by version."""
     return [
-        f"{count:,} files of version {version} of the journal were not read: this audit reads version {VERSION}."
+        f"{plural(count, 'file')} of version {version} of the journal {'was' if count == 1 else 'were'} not read: this "
+        f"audit reads version {VERSION}."
         for version, count in foreign.items()
     ]
 

@@ -21,6 +21,7 @@ from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
+from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 
@@ -98,8 +99,8 @@ def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, l
         told["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
     if delivered.repeated:
         told["quality"] = [
-            f"{delivered.repeated:,} records came more than once, {delivered.copies:,} whole files among them. Each "
-            "record counts once."
+            f"{plural(delivered.repeated, 'record')} came more than once, {plural(delivered.copies, 'whole file')} "
+            "among them. Each record counts once."
         ]
     if unsure := unsure_clocks(results):
         told["divergence"] = list(map(clock_note, unsure))

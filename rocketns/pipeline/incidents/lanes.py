@@ -14,6 +14,7 @@ from rocketns.pipeline.incidents.model import Incident, Kind, Lane, State
 LANES_MAX = 12
 BROKERS_MAX = 64
 SPANS_MAX = 400
+QUEUES = {"r": "read queue", "w": "write queue"}
 PAD_MIN_US = 30 * SECOND_US
 
 Span = tuple[int, int]
@@ -140,4 +141,5 @@ def _value(value: Row) -> str:
     if not value["present"]:
         return "no route"
     permission = ("r" if value["p"] & 4 else "-") + ("w" if value["p"] & 2 else "-")
-    return f"{value['r']} read queues, {value['w']} write queues, permission {permission}"
+    read, write = (f"{value[name]} {what}{'' if value[name] == 1 else 's'}" for name, what in QUEUES.items())
+    return f"{read}, {write}, permission {permission}"

@@ -48,11 +48,6 @@ def meaning(table: str) -> Meaning:
     return BY_NAME[table].meaning
 
 
-def plural(count: float, one: str, many: str = "") -> str:
-    """``1 window``, ``2 windows``, ``1,200 entries``."""
-    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
-
-
 def listed(title: str, meaning: Meaning, columns: Sequence[Column], table: Table, empty: str) -> Block:
     """A block of one table; its heading is its caption."""
     return Block(title, meaning, grids=[grid(title, columns, table)] if table else [], empty=empty)

@@ -11,15 +11,17 @@ from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, Stat
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.spans import Bar
+from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.advice import first, silent_before
 from rocketns.pipeline.report.words.harms import whom
-from rocketns.pipeline.report.words.names import LEVELS, NAMES, identities
+from rocketns.pipeline.report.words.names import LEVELS, NAMES, identities, queues, topics
 from rocketns.pipeline.report.words.shell import command
 from rocketns.pipeline.report.words.titles import title
 
 CARDS_MAX = 1_000  # the rest is in incidents.jsonl
 OPEN_AT_FIRST = 3
 RECORDS_SHOWN = 8
+NAME_MAX = 120  # characters of a broker's name in a record
 STATES = {
     State.UP: "as it should be",
     State.GONE: "missing",
@@ -100,8 +102,9 @@ def when(one: Incident) -> str:
 def record_text(record: Record) -> str:
     """A record as it can be found in the journal: its name server's id, boot and own clock."""
     boot = "boot unknown" if record.boot is None else f"boot {record.boot}"
+    broker = text.shortened(text.visible(record.broker), NAME_MAX)
     return " ".join(
-        word for word in (record.ns, boot, times.exact_text(record.ts), record.ev, record.cause, record.broker) if word
+        word for word in (record.ns, boot, times.exact_text(record.ts), record.ev, record.cause, broker) if word
     )
 
 
@@ -147,13 +150,14 @@ def _topics(one: Incident) -> str:
     sample = [text.short(name) for name in one.harm.sample]
     more = one.harm.topics - len(sample)
     named = ", ".join(sample) + (f" and {more:,} more" if more > 0 and sample else "")
-    return f"{one.harm.topics:,} user topics with {one.harm.queues:,} queues{': ' if named else ''}{named}"
+    held = f" with {queues(one.harm)}" if one.harm.queues else ""
+    return f"{topics(one.harm)}{held}{': ' if named else ''}{named}"
 
 
 def _impact(one: Incident) -> str:
     if not one.harm.orphaned and not one.harm.twice:
         return ""
-    return (
-        f"In the worst group of consumers that is spread over the name servers, {one.harm.orphaned:,} queues have no "
-        f"consumer and {one.harm.twice:,} have two or more."
-    )
+    none, two = one.harm.orphaned, one.harm.twice
+    parts = [f"{plural(none, 'queue')} {'has' if none == 1 else 'have'} no consumer"] if none else []
+    parts += [f"{plural(two, 'queue')} {'has' if two == 1 else 'have'} two or more"] if two else []
+    return f"In the worst group of consumers that is spread over the name servers, {', and '.join(parts)}."

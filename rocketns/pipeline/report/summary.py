@@ -10,9 +10,9 @@ from typing import Any
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import plural
 from rocketns.pipeline.report.cards import when
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.advice import first
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import LEVELS, identities

@@ -122,6 +122,11 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
+def plural(count: float, one: str, many: str = "") -> str:
+    """``1 window``, ``2 windows``, ``1,200 entries``."""
+    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
+
+
 def percent(value: float | None) -> str:
     """A share in per cent; less than 1 is never shown as 100 %."""
     if value is None:

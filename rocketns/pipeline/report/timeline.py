@@ -12,7 +12,7 @@ from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.spans import Bar, BrokerRow, Span, broker_rows, down_spans, merged
-from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.text import plural, visible
 from rocketns.pipeline.report.words.names import identities
 from rocketns.pipeline.report.words.titles import title
 
@@ -87,8 +87,8 @@ def _server(data: ReportInput, ns: str) -> dict[str, Any]:
     away = [_told(span, "down", "name server away or not known", data) for span in down_spans(data, ns)]
     shown = [{"label": visible(row.label), "spans": _spans(row, data)} for row in rows[:ROWS_MAX]]
     steady, more = len(known) - len(rows), max(0, len(rows) - ROWS_MAX)
-    words = [f"{steady:,} brokers were listed all the time."] if steady else []
-    words += [f"{more:,} more brokers are not drawn."] if more else []
+    words = [f"{plural(steady, 'broker was', 'brokers were')} listed all the time."] if steady else []
+    words += [f"{plural(more, 'more broker is', 'more brokers are')} not drawn."] if more else []
     itself = {"label": "the name server itself", "spans": away}
     return {"name": visible(ns), "rows": [itself, *shown], "steady": " ".join(words)}
 

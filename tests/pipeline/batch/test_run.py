@@ -196,13 +196,13 @@ def odd(words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Odd
 
 def test_what_is_missing_is_never_reported_as_clean(odd: Odd) -> None:
     assert odd.status == 3
-    assert "incomplete: 1 lines of n1 do not parse." in odd.said
+    assert "incomplete: 1 line of n1 does not parse." in odd.said
     assert "Nothing found in what is there." in odd.said
     assert odd.summary["verdict"] == "incomplete"
 
 
 def test_a_file_of_another_version_makes_the_run_incomplete_and_does_not_end_it(odd: Odd) -> None:
-    told = "1 files of version 2 of the journal were not read: this audit reads version 1."
+    told = "1 file of version 2 of the journal was not read: this audit reads version 1."
     assert f"incomplete: {told}" in odd.said
     assert told in odd.summary["incomplete"]
 

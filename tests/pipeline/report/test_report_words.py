@@ -14,6 +14,7 @@ from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane, Level
 from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
+from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.advice import ADVICE, first
@@ -56,6 +57,9 @@ OVER = replace(BASE, going_on=False, t2=NINE + 41 * MINUTE, away_us=39 * MINUTE)
          "n2 showed other routes than the rest for 14 user topics on broker-b for 39 min, from 09:02 on"),
         (replace(BASE, kind=Kind.STALE_PERMISSIONS, harm=Harm(1, ("orders",))),
          "n2 shows other permissions than the rest for topic orders on broker-b since 09:02 (still)"),
+        (replace(BASE, kind=Kind.STALE_ROUTES, harm=Harm()),
+         "n2 shows other routes than the rest for system topics or those of consumer groups on broker-b since 09:02 "
+         "(still)"),
         (replace(OVER, kind=Kind.RESTARTED, brokers=("a", "b"), away_us=38 * MINUTE),
          "n2 restarted at 09:02 and was away for 38 min, then without routes to 2 brokers for 1 min"),
         (replace(OVER, kind=Kind.KILLED, brokers=()), "n2 was killed at 09:02 and was away for 39 min"),
@@ -81,6 +85,12 @@ def test_a_title_says_what_where_since_when_and_whether_it_goes_on(one: Incident
             replace(BASE, kind=Kind.STALE_ROUTES, harm=replace(HARM, queues=0)),
             "14 user topics: routes differ, but all have the same queues.",
         ),
+        (
+            replace(BASE, kind=Kind.STALE_ROUTES, harm=Harm(1, ("orders",), 1)),
+            "1 user topic: 1 queue is on some routes and not on others.",
+        ),
+        (replace(BASE, harm=Harm(2)), "2 user topics: producers that ask n2 send nothing to broker-b."),
+        (replace(OVER, kind=Kind.CRASH, harm=Harm(2)), "2 user topics: nobody could write to or read from it."),
         (replace(BASE, kind=Kind.CRASH), "14 user topics: nobody can write to or read from its 37 queues."),
         (replace(OVER, kind=Kind.CRASH, bids=(1,)), "Its master went on, with one copy less."),
         (replace(BASE, harm=Harm()), "No user topic is concerned."),
@@ -89,6 +99,24 @@ def test_a_title_says_what_where_since_when_and_whether_it_goes_on(one: Incident
 )
 def test_whom_it_hurts(one: Incident, expected: str) -> None:
     assert whom(one) == expected
+
+
+@pytest.mark.parametrize(
+    ("harm", "topics", "impact"),
+    [
+        (Harm(1, ("orders",), 1, orphaned=1, twice=2), "1 user topic with 1 queue: orders",
+         "1 queue has no consumer, and 2 queues have two or more."),
+        (Harm(2, (), 0, twice=1), "2 user topics", "1 queue has two or more."),
+        (Harm(3, ("orders",), 1_200, orphaned=7), "3 user topics with 1,200 queues: orders and 2 more",
+         "7 queues have no consumer."),
+    ],
+)  # fmt: skip
+def test_a_card_counts_in_whole_words(harm: Harm, topics: str, impact: str) -> None:
+    data = empty()
+    data.__dict__["incidents"] = [replace(BASE, harm=harm)]
+    card = cards(data)[0]
+    assert card.topics == topics
+    assert card.impact.endswith(f"over the name servers, {impact}")
 
 
 def test_a_name_server_that_did_not_run_is_looked_at_first() -> None:

@@ -6,11 +6,12 @@ from rocketns.pipeline.contract import meanings
 from rocketns.pipeline.contract.defaults import TIMEOUT_MS
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Block, Section, listed, meaning, plural
+from rocketns.pipeline.report.blocks import Block, Section, listed, meaning
 from rocketns.pipeline.report.drawing.chart import ROWS_MAX, Chart, Series, dots
 from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column, grid
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.text import plural
 
 
 def brokers_section(data: ReportInput) -> Section:

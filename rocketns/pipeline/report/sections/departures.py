@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Section, listed, meaning, plural
+from rocketns.pipeline.report.blocks import Section, listed, meaning
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.text import plural
 
 
 def departures_section(data: ReportInput) -> Section:

@@ -8,10 +8,11 @@ from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.contract.meanings import LOST, Meaning
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Block, Section, listed, meaning, plural
+from rocketns.pipeline.report.blocks import Block, Section, listed, meaning
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.common import WHEN, lasted
+from rocketns.pipeline.report.text import plural
 
 DOUBT = Column("doubt", "Doubt", text.doubt)
 

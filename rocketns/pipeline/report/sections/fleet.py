@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Section, listed, meaning, plural
+from rocketns.pipeline.report.blocks import Section, listed, meaning
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.common import KIND, TOPIC
+from rocketns.pipeline.report.text import plural
 
 LANGUAGE = (Column("lang", "Language"), Column("cv", "Version", text.plain, number=True))
 ASKED = (

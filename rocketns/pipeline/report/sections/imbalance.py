@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Block, Section, meaning, plural
+from rocketns.pipeline.report.blocks import Block, Section, meaning
 from rocketns.pipeline.report.drawing.chart import ROWS_MAX, Chart, Series, dots
 from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column, grid
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.common import WHEN, lasted
+from rocketns.pipeline.report.text import plural
 
 
 def imbalance_section(data: ReportInput) -> Section:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Block, Section, listed, meaning, plural
+from rocketns.pipeline.report.blocks import Block, Section, listed, meaning
 from rocketns.pipeline.report.drawing.chart import ROWS_MAX, Chart, Series, bars
 from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.common import KIND, TOPIC, by_kind
+from rocketns.pipeline.report.text import plural
 
 
 def lookups_section(data: ReportInput) -> Section:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Block, Section, listed, meaning, plural
+from rocketns.pipeline.report.blocks import Block, Section, listed, meaning
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.timeline import NAME_SERVERS_MAX, timeline
 
 
@@ -17,7 +18,9 @@ def timeline_section(data: ReportInput) -> Section:
         return Section("timeline", "No name server wrote anything in this time.", [block])
     remarks = []
     if len(servers) > NAME_SERVERS_MAX:
-        remarks.append(f"{len(servers) - NAME_SERVERS_MAX} more name servers are not drawn.")
+        remarks.append(
+            f"{plural(len(servers) - NAME_SERVERS_MAX, 'more name server is', 'more name servers are')} not drawn."
+        )
     if data["broker_intervals"].total > len(data["broker_intervals"].rows):
         remarks.append(
             f"Drawn from a part of all broker intervals; the whole table is in {data['broker_intervals'].path}."

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.blocks import Block, Section, meaning, plural
+from rocketns.pipeline.report.blocks import Block, Section, meaning
 from rocketns.pipeline.report.grid import Column, Grid, grid
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.common import KIND, TOPIC, by_kind
+from rocketns.pipeline.report.text import plural
 
 
 def topics_section(data: ReportInput) -> Section:

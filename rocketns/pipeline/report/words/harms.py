@@ -24,14 +24,15 @@ def _harm_missing(one: Incident) -> str:
     send = "send nothing to" if one.going_on else "sent nothing to"
     asked = "it" if len(one.ns) == 1 else "these"
     gone = brokers(one) if len(one.brokers) == 1 else "the brokers"
+    unread = f"consumers that ask {servers(one.ns)} {leave} {queues(one.harm)} unread, and "
     return _nobody(one) or (
-        f"{topics(one.harm)}: consumers that ask {servers(one.ns)} {leave} {queues(one.harm)} unread, and producers "
-        f"that ask {asked} {send} {gone}."
+        f"{topics(one.harm)}: {unread if one.harm.queues else ''}producers that ask "
+        f"{asked if one.harm.queues else servers(one.ns)} {send} {gone}."
     )
 
 
 def _harm_stale(one: Incident) -> str:
-    where = "are" if one.going_on else "were"
+    where = ("is" if one.going_on else "was") if one.harm.queues == 1 else "are" if one.going_on else "were"
     if one.harm.topics and not one.harm.queues:
         return f"{topics(one.harm)}: routes {'differ' if one.going_on else 'differed'}, but all have the same queues."
     return _nobody(one) or f"{topics(one.harm)}: {queues(one.harm)} {where} on some routes and not on others."
@@ -49,7 +50,8 @@ def _harm_gone(one: Incident) -> str:
         went = "goes" if one.going_on else "went"
         return f"Its master {went} on, with one copy less." if one.harm.known else ""
     can = "can" if one.going_on else "could"
-    return _nobody(one) or f"{topics(one.harm)}: nobody {can} write to or read from its {queues(one.harm)}."
+    its = f"its {queues(one.harm)}" if one.harm.queues else "it"
+    return _nobody(one) or f"{topics(one.harm)}: nobody {can} write to or read from {its}."
 
 
 def _harm_flap(one: Incident) -> str:
@@ -68,7 +70,10 @@ def _harm_silent(_one: Incident) -> str:
 
 def _harm_missing_topic(one: Incident) -> str:
     where = f" at {servers(one.ns)}" if one.ns else ""
-    return f"{one.harm.misses:,} lookups{where} were answered “topic not exist”: a producer or consumer does not work."
+    does = "does" if one.going_on else "did"
+    return (
+        f"{one.harm.misses:,} lookups{where} were answered “topic not exist”: a producer or consumer {does} not work."
+    )
 
 
 HARMS: dict[Kind, Callable[[Incident], str]] = {

@@ -51,10 +51,15 @@ def _stale(what: str) -> Callable[[Incident, _Clock], str]:
         shows = f"{'show' if one.going_on else 'showed'}{verb}"
         than = "different" if len(one.ns) == len(one.lanes) else "other"
         tail = "" if than == "different" else " than the rest"
-        what_of = topics(one.harm) if one.harm.topics != 1 else f"topic {short(one.topic)}"
-        return f"{servers(one.ns)} {shows} {than} {what}{tail} for {what_of} on {brokers(one)} {clock.span(one)}"
+        return f"{servers(one.ns)} {shows} {than} {what}{tail} for {_of(one)} on {brokers(one)} {clock.span(one)}"
 
     return told
+
+
+def _of(one: Incident) -> str:
+    if not one.harm.topics:
+        return "system topics or those of consumer groups"
+    return f"topic {short(one.harm.sample[0])}" if one.harm.topics == 1 and one.harm.sample else topics(one.harm)
 
 
 def _gone(verb: str) -> Callable[[Incident, _Clock], str]:
