@@ -17,6 +17,7 @@ from rocketns.pipeline.moment.clocks import estimates
 from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Day, Told
+from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, clocks_of
 
@@ -24,8 +25,8 @@ Row = Mapping[str, Any]
 
 
 def explained_route(spark: SparkSession | None, journal: str | None, out: str | None, topic: str, at: int) -> list[str]:
-    """Lines for standard output. ``out``: the folder of an earlier run. ``spark`` None: both folders are on this
-    machine. BadInput if there is no record of that time."""
+    """Lines for standard output, in which nothing can disturb a terminal. ``out``: the folder of an earlier run.
+    ``spark`` None: both folders are on this machine. BadInput if there is no record of that time."""
     if journal is None and out is None:
         raise BadInput("name the --journal, or the --out of an earlier run")
     folder = None if out is None else Folder(spark, out)
@@ -37,7 +38,7 @@ def explained_route(spark: SparkSession | None, journal: str | None, out: str | 
     lines = [f"{topic} at {exact_text(at)}, from {found.source}", *_clocks(offsets.values())]
     for route in routes_at(told, topic, at):
         lines += [*_server(route, since), *_loss(lost.get(route.ns))]
-    return lines
+    return [visible(line) for line in lines]
 
 
 def _clocks_of(spark: SparkSession | None, folder: Folder | None, told: Told) -> list[dict[str, Any]]:

@@ -36,12 +36,13 @@ class AlertLog:
             raise BadInput(f"alerts cannot be written to {path}: {error.strerror}") from error
 
     def write(self, batch: int, alerts: Iterable[Alert]) -> None:
-        """Cut off the lines of this batch and later ones, then append. The lines are on disk when this returns."""
-        lines = "".join(json.dumps({**alert, "batch": batch}, ensure_ascii=False) + "\n" for alert in alerts)
+        """Cut off the lines of this batch and later ones, then append. The lines are on disk when this returns. They
+        are ASCII, so that no name from the network can end a line or disturb a terminal."""
+        lines = "".join(json.dumps({**alert, "batch": batch}) + "\n" for alert in alerts)
         with self.path.open("r+b") as file:
             file.truncate(_end_before(file.fileno(), batch))
             file.seek(0, os.SEEK_END)
-            file.write(lines.encode("utf-8", "backslashreplace"))
+            file.write(lines.encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
 

@@ -1,4 +1,8 @@
-"""From the small tables of a batch to conditions: what is wrong, in words for an operator."""
+"""From the small tables of a batch to conditions: what is wrong, in words for an operator.
+
+The words go to terminals and chats, so names in them are cut, and what cannot be seen is escaped. The details have the
+names as they are.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any
 
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.report.text import plural, short
 from rocketns.pipeline.stream.changes import Alert, Condition
 from rocketns.pipeline.stream.servers import Boot, Servers
 
@@ -18,7 +23,7 @@ def partition(row: Row) -> Condition:
     """From a row of PARTITIONS."""
     by = ", ".join(row["by"])
     why = "its heartbeat is late" if row["cause"] == "late" else f"dropped: {row['cause']}"
-    text = f"{row['ns']} does not hear {row['broker']} at {row['addr']}, but {by} does ({why})"
+    text = f"{row['ns']} does not hear {short(row['broker'])} at {short(row['addr'])}, but {by} does ({why})"
     details = {name: row[name] for name in ("ns", "cluster", "broker", "bid", "addr", "cause", "by")}
     return Condition("partition", partition_key(row), row["since"], text, details)
 
@@ -47,8 +52,8 @@ def heard_again(alert: Alert, member: Row | None, others: Iterable[str], servers
 def divergence(row: Row) -> Condition:
     """From a row of INCIDENTS; ``row["open"]``: whether one of its windows is still open."""
     without = f", {', '.join(row['ns_without'])} without it" if row["ns_without"] else ""
-    some = ", ".join(row["topic_sample"])
-    text = f"name servers disagree about {row['topics']} topics of {row['broker']} ({row['cause']}{without}): {some}"
+    some, topics = ", ".join(map(short, row["topic_sample"])), plural(row["topics"], "topic")
+    text = f"name servers disagree about {topics} of {short(row['broker'])} ({row['cause']}{without}): {some}"
     over = None if row["open"] else (row["t2"], "the name servers agree again")
     names = ("broker", "cause", "topics", "topic_sample", "ns_without", "opened_by")
     key = f"{row['broker']}|{row['cause']}|{row['t1']}"
@@ -89,7 +94,7 @@ def losses(rows: Iterable[Row], servers: Servers) -> list[Condition]:
 
 def _loss(row: Row, servers: Servers) -> Condition:
     text = (
-        f"the journal of {row['ns']} lost {row['lost']} records and has {row['corrupt']} lines that could not be read. "
-        "Their content is not known"
+        f"the journal of {row['ns']} lost {plural(row['lost'], 'record')} and has {plural(row['corrupt'], 'line')} "
+        "that could not be read. Their content is not known"
     )
     return Condition("incomplete", row["ns"], servers.before, text, dict(row), (servers.cut, "reported once"))

@@ -176,6 +176,11 @@ def test_lost_records_are_told_until_the_next_snapshot(fleet: Fleet, of_journal:
     assert warning not in of_journal
 
 
+def test_names_do_not_reach_the_terminal_as_they_are(fleet: Fleet) -> None:
+    said = explained_route(None, str(fleet.journal), None, "no\x1b[2J\u202e", CHANGE)
+    assert said[0].startswith("no\\x1b[2J\\u202e at ")
+
+
 @pytest.mark.parametrize("hours", [-30, 100])
 def test_a_time_without_records_is_wrong_usage(fleet: Fleet, hours: int) -> None:
     with pytest.raises(BadInput, match="no record of the time around"):

@@ -28,6 +28,15 @@ def test_batches_are_appended_in_order(tmp_path: Path) -> None:
     assert [(line["batch"], line["alert"]) for line in lines(log.path)] == [(0, "x"), (0, "ü"), (2, "z")]
 
 
+def test_a_name_cannot_end_a_line_or_disturb_a_terminal(tmp_path: Path) -> None:
+    name = "a\u2028b\u0085c\u009b31m\u202e\ud800"
+    log = AlertLog(tmp_path / "alerts.jsonl")
+    log.write(0, [{"broker": name}])
+    log.write(1, [{"broker": "next"}])
+    assert log.path.read_bytes().isascii()
+    assert [line["broker"] for line in lines(log.path)] == [name, "next"]
+
+
 def test_a_replayed_batch_changes_nothing(tmp_path: Path) -> None:
     log = AlertLog(tmp_path / "alerts.jsonl")
     log.write(0, [{"alert": "x"}])

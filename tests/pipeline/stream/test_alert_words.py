@@ -1,0 +1,28 @@
+"""What an alert says of names from the network. No Spark."""
+
+from __future__ import annotations
+
+from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.stream.conditions import divergence, partition
+
+BROKER, TOPIC = "\x1b[2J is fine", "t\u202e" + "x" * 100_000
+
+
+def test_the_words_of_a_partition_are_harmless_and_its_details_exact() -> None:
+    row = {"ns": "n2", "cluster": "c", "broker": BROKER, "bid": 0, "addr": "1.2.3.4:5\x07", "cause": "late",
+           "by": ["n1"], "since": 7}  # fmt: skip
+    told = partition(row)
+    assert told.text == ("n2 does not hear “\\x1b[2J is fine” at 1.2.3.4:5\\x07, but n1 does (its heartbeat is late)")
+    assert told.details["broker"] == BROKER
+
+
+def test_the_words_of_a_divergence_are_harmless_and_its_details_exact() -> None:
+    row = {"broker": BROKER, "cause": "expired", "t1": 7, "t2": 9, "open": True, "topics": 1, "topic_sample": [TOPIC],
+           "ns_without": ["n2"], "opened_by": ["n2"]}  # fmt: skip
+    told = divergence(row)
+    assert told.text.startswith(
+        "name servers disagree about 1 topic of “\\x1b[2J is fine” (expired, n2 without it): t\\u202e"
+    )
+    assert visible(told.text) == told.text
+    assert len(told.text) < 300
+    assert told.details["topic_sample"] == [TOPIC]
