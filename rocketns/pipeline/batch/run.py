@@ -78,7 +78,8 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
     faults += too_short(request.t1, observation)
     results.clear()
-    told_options = shown(request, observation, master_of(spark))
+    places = {"journal": Folder(spark, request.journal).anywhere, "out": Folder(spark, request.out).anywhere}
+    told_options = places | shown(request, observation, master_of(spark))
     told = notes(results, request.dead_days, came)
     summary = summarise(results, observation, [*faults, *unread(came.foreign)], told_options, told, came)
     data = report_input(results, summary)
@@ -242,9 +243,8 @@ def report_again(spark: SparkSession, out: str) -> Outcome:
 
 
 def shown(request: Request, observation: Observation, master: str) -> dict[str, str]:
-    """The options of a run, for the page."""
+    """The options of a run that are no folders, for the page."""
     return {
-        "journal": request.journal,
         "from": moment(observation.t0),
         "to": moment(observation.t1),
         "min_window": f"{request.min_window / 1e6:g} s",

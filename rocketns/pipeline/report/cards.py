@@ -83,7 +83,7 @@ def _card(identity: str, one: Incident, data: ReportInput, place: int) -> Card:
         identity, NAMES[one.kind], one.kind.value, one.level.name.lower(), LEVELS[one.level], one.going_on,
         place == 0 or (place < OPEN_AT_FIRST and one.going_on), title(one, data.t1), (*one.brokers, *one.ns, one.topic),
         when(one), whom(one), first(one),
-        command(one, data.options.get("journal", "JOURNAL")), _cause(one), _topics(one), _impact(one), lanes,
+        command(one, data.options), _cause(one), _topics(one), _impact(one), lanes,
         (_percent(one.t1, begin, end), _percent(one.t2, begin, end)), _clock(one.t1),
         "still" if one.going_on else _clock(one.t2), [(state.value, STATES[state]) for state in states],
         [record_text(record) for record in one.records[:RECORDS_SHOWN]],

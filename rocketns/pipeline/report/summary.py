@@ -65,7 +65,6 @@ class Summary:
 def summary(data: ReportInput) -> Summary:
     """The summary of a page."""
     worst = data.incidents[0] if data.incidents else None
-    journal = data.options.get("journal", "JOURNAL")
     return Summary(
         state=_state(data, worst),
         headline=headline(data),
@@ -73,7 +72,7 @@ def summary(data: ReportInput) -> Summary:
         when=_sentence(when(worst)) if worst else "",
         whom=whom(worst) if worst else "",
         first=first(worst) if worst else "",
-        command=command(worst, journal) if worst else "",
+        command=command(worst, data.options) if worst else "",
         anchor=identities([worst])[0] if worst else "",
         counts=counts(data.incidents, data.t1),
         verdict=f"{VERDICTS[data.verdict]} · exit status {STATUS[data.verdict]}",

@@ -53,6 +53,12 @@ class Folder:
         """What Spark reads and writes."""
         return f"{self.root}/{name}"
 
+    @property
+    def anywhere(self) -> str:
+        """Its name in any working directory."""
+        here = self.local()
+        return self.absolute if here is None else str(here)
+
     def local(self) -> Path | None:
         """The folder on this machine, or None if it is elsewhere."""
         return self._files.root if isinstance(self._files, Local) else None

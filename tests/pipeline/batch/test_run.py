@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -168,6 +169,20 @@ def test_a_route_of_the_past_is_explained(
     assert "since 1970-01-01T00:00:02.000Z (register; boot 0, seq" in n1
     assert f"broker-a: 4 read queues, 4 write queues, perm 6; 0 {A}" in n2
     assert "broker-b" not in n2
+
+
+def test_the_commands_of_the_page_answer_in_any_working_directory(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They name the folder of the run too: it has the clocks, and records that the journal has no more."""
+    monkeypatch.chdir(tmp_path)
+    lines = (folder / "out" / "incidents.jsonl").read_text("utf-8").splitlines()
+    for asked in {json.loads(line)["command"] for line in lines}:
+        words = shlex.split(asked)
+        assert words[:5] == ["rocketns", "audit", "explain", "--journal", str(folder / "journal")]
+        assert main(words[2:]) == 0
+        assert "order_topic at 1970-01-01T00:04" in capsys.readouterr().out
+        assert f"--out {folder / 'out'} " in asked
 
 
 @pytest.fixture(scope="module")

@@ -136,17 +136,17 @@ def test_every_kind_has_words_with_and_without_an_end(kind: Kind) -> None:
 
 
 def test_the_command_asks_about_a_moment_within_the_incident() -> None:
-    assert command(BASE, "/var/journal") == (
+    assert command(BASE, {"journal": "/var/journal"}) == (
         "rocketns audit explain --journal /var/journal --at 2026-08-03T09:03:00.000Z -- orders"
     )
     short = replace(OVER, t2=OVER.t1 + 10 * S)
-    assert "09:02:05.000Z" in command(short, "j")
+    assert "09:02:05.000Z" in command(short, {})
 
 
 @pytest.mark.parametrize("topic", ["", "a\0b", "t" * 200_000])
 def test_there_is_no_command_for_a_topic_that_a_shell_cannot_be_given(topic: str) -> None:
     """bash ends a word at NUL, and takes no longer ones than 128 KiB."""
-    assert command(replace(BASE, topic=topic), "j") == ""
+    assert command(replace(BASE, topic=topic), {}) == ""
 
 
 @pytest.mark.parametrize(
@@ -176,11 +176,12 @@ def test_the_shell_gives_a_quoted_name_back_as_it_was(name: str) -> None:
 def test_the_command_is_one_that_the_command_line_takes() -> None:
     from rocketns.pipeline.cli.arguments import parse
 
-    words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command(replace(BASE, topic='--help'), 'j j')}"],
+    odd, places = replace(BASE, topic="--help"), {"journal": "j j", "out": "$HOME/o"}
+    words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command(odd, places)}"],
                            capture_output=True, check=True, text=True).stdout.split("\0")[:-1]  # fmt: skip
     assert words[:2] == ["rocketns", "audit"]
     options = parse(words[2:])
-    assert (options.topic, options.journal, options.at) == ("--help", "j j", BASE.t1 + MINUTE)
+    assert (options.topic, options.journal, options.out, options.at) == ("--help", "j j", "$HOME/o", BASE.t1 + MINUTE)
 
 
 def test_markdown_from_the_network_is_shown_as_it_is() -> None:

@@ -68,3 +68,8 @@ def test_what_is_written_here_can_be_read_from_elsewhere(folder: Folder, spark: 
     folder.write("a", b"one")
     Folder(spark, str(tmp_path)).write("a", b"another one")
     assert folder.read("a") == b"another one"
+
+
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_a_folder_has_a_name_for_any_working_directory(spark: SparkSession, *, by_spark: bool) -> None:
+    assert Folder(spark if by_spark else None, "my audit/").anywhere == f"{Path.cwd()}/my audit"

@@ -47,7 +47,7 @@ FIELDS: Mapping[str, Field] = {
     "first": Field("what to do first", lambda one, _data: first(one)),
     "command": Field(
         "a command for bash that shows the routes of that time; empty if no topic is known",
-        lambda one, data: command(one, data.options.get("journal", "JOURNAL")),
+        lambda one, data: command(one, data.options),
     ),
     "cause": Field("cause in the journal, or new and anomaly of a missing topic", lambda one, _data: one.cause),
     "ns": Field("name servers at which it shows", lambda one, _data: list(one.ns)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 from rocketns.pipeline.contract import times
 from rocketns.pipeline.incidents.harm import to_ask_about
@@ -13,13 +14,15 @@ SOON_US = 60_000_000  # long enough after the beginning for clocks that differ a
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:%@+,=")
 
 
-def command(one: Incident, journal: str) -> str:
+def command(one: Incident, options: Mapping[str, str]) -> str:
     """What to paste into a shell to see the routes of then; '' if no topic shows the incident, or none that a shell
-    can be given."""
+    can be given. ``options``: those of the run, journal and out among them."""
     if not to_ask_about([one.topic]):
         return ""
-    words = ["rocketns", "audit", "explain", "--journal", quoted(journal), "--at", times.exact_text(_then(one))]
-    return " ".join([*words, "--", quoted(one.topic)])
+    words = ["rocketns", "audit", "explain", "--journal", quoted(options.get("journal", "JOURNAL"))]
+    if "out" in options:  # it knows the clocks of the run, and records that the journal has no more
+        words += ["--out", quoted(options["out"])]
+    return " ".join([*words, "--at", times.exact_text(_then(one)), "--", quoted(one.topic)])
 
 
 def _then(one: Incident) -> int:

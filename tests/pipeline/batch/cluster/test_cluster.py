@@ -78,9 +78,10 @@ def finished(run: Process, folder: Path) -> dict[str, Any]:
 
 
 def results_in(folder: Path) -> dict[str, Any]:
-    """Every result table as sorted lines, and the summary without the master's name."""
+    """Every result table as sorted lines, and the summary without the names of master and folder."""
     summary = json.loads((folder / "out" / "summary.json").read_text("utf-8"))
     summary["options"].pop("master")
+    summary["options"].pop("out")
     summary.pop("run")
     tables = tables_in(folder / "out" / summary.pop("results"))
     return {"summary": rounded(summary), **tables}
