@@ -3,8 +3,9 @@ const rows = new Map(all("[data-table]").filter((place) => one("script", place))
 all("[data-timeline]").forEach(timeline);
 
 // An anchor may be of a card or of a row that is on another page of its list.
+const anchorOf = (hash) => { try { return decodeURIComponent(hash.slice(1)); } catch { return ""; } };
 const follow = () => {
-  const anchor = decodeURIComponent(location.hash.slice(1));
+  const anchor = anchorOf(location.hash);
   const [, table, number] = anchor.match(/^(t-.*)-(\d+)$/) ?? [];
   return cards(anchor) || (rows.has(table) && rows.get(table)(Number(number) - 1));
 };
