@@ -203,8 +203,9 @@ def test_markdown_begins_with_what_is_wrong() -> None:
     assert (
         lines[0] == "# Nothing goes on now. The worst that was: broker-b was missing at n2 for 39 min, from 09:00 on."
     )
-    assert lines[4].startswith("**First:** Look at the network between broker-b")
-    assert lines[6] == "    rocketns audit explain --journal journal --at 2026-08-03T09:01:00.000Z -- audit_topic"
+    assert lines[2] == "2026-08-03 09:00:00 to 2026-08-03 09:39:00 UTC, 39 min."
+    assert lines[6].startswith("**First:** Look at the network between broker-b")
+    assert lines[8] == "    rocketns audit explain --journal journal --at 2026-08-03T09:01:00.000Z -- audit_topic"
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 2 + len(sample().incidents)
     assert {line.replace("\\|", "").count("|") for line in table} == {5}

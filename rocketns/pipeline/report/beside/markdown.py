@@ -35,6 +35,9 @@ def _lines(data: ReportInput) -> Iterator[str]:
     top = summary(data)
     yield f"# {escaped(top.headline)}"
     yield ""
+    if top.when:
+        yield escaped(top.when)
+        yield ""
     if top.whom:
         yield escaped(top.whom)
         yield ""
