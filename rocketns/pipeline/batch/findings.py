@@ -21,12 +21,15 @@ FAULTS = {
 
 
 class Outcome(NamedTuple):
-    """``lines`` are for standard output."""
+    """``lines`` are for standard output. ``headline``: the first sentence of the page; ``listed``: how many incidents
+    it lists."""
 
     verdict: Verdict
     findings: Mapping[str, int]
     incomplete: Sequence[str]
     report: str
+    headline: str = ""
+    listed: int = 0
 
     @property
     def exit_status(self) -> int:
@@ -37,11 +40,19 @@ class Outcome(NamedTuple):
         found = [f"{count:8,}  {FINDINGS[name].words}" for name, count in self.findings.items() if count]
         missing = [f"incomplete: {sentence}" for sentence in self.incomplete]
         heads = {
-            Verdict.NOTHING: "Nothing found.",
+            Verdict.NOTHING: self._nothing(),
             Verdict.FINDINGS: "Found:",
             Verdict.INCOMPLETE: "Found in what is there:" if found else "Nothing found in what is there.",
         }
-        return [*missing, heads[self.verdict], *found, f"report: {self.report}"]
+        begin = [self.headline] if self.headline else []
+        return [*begin, *missing, heads[self.verdict], *found, f"report: {self.report}"]
+
+    def _nothing(self) -> str:
+        """A planned stop or restart is listed, and no finding."""
+        if not self.listed:
+            return "Nothing found."
+        many = f"{plural(self.listed, 'incident')} that {'is' if self.listed == 1 else 'are'} none"
+        return f"No finding, and {many}: a name server was stopped or restarted."
 
 
 def incomplete(faults: Iterable[Any]) -> list[str]:

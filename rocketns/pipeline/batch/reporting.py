@@ -187,5 +187,6 @@ def pages_of(data: ReportInput) -> dict[str, bytes]:
 def outcome_of(summary: Mapping[str, Any], out: str) -> Outcome:
     """``out``: the folder, as the user named it."""
     return Outcome(
-        Verdict(summary["verdict"]), summary["findings"], summary["incomplete"], f"{out.rstrip('/')}/{REPORT}"
-    )
+        Verdict(summary["verdict"]), summary["findings"], summary["incomplete"], f"{out.rstrip('/')}/{REPORT}",
+        summary.get("headline", ""), sum(summary.get("incidents", {}).get("levels", {}).values()),
+    )  # fmt: skip

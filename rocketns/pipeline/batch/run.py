@@ -83,7 +83,8 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     told = notes(results, request.dead_days, came)
     summary = summarise(results, observation, [*faults, *unread(came.foreign)], told_options, told, came)
     data = report_input(results, summary)
-    results.publish(summary | told_shortly(data), pages_of(data))
+    summary |= told_shortly(data)
+    results.publish(summary, pages_of(data))
     return outcome_of(summary, request.out)
 
 

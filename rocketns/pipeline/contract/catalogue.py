@@ -30,7 +30,7 @@ JOBS = (
         "incidents", "windows with the same broker and cause that begin close to each other",
         schema.INCIDENTS, "incidents.incidents", ("key_windows", "events"),
         "divergence", "divergence", meanings.INCIDENTS, (LOST_LAST, LONGEST_FIRST, "broker", "cause", "t1"),
-        Finding("incidents", f"count_if({CERTAIN})", "incidents in which name servers disagreed about routes"),
+        Finding("incidents", f"count_if({CERTAIN})", "divergences: name servers disagreed about routes of a broker"),
     ),
     Job(
         "topic_segments", "a stretch of a topic's windows in which no view changes",

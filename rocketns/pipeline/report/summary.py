@@ -75,7 +75,7 @@ def summary(data: ReportInput) -> Summary:
         command=command(worst, data.options) if worst else "",
         anchor=identities([worst])[0] if worst else "",
         counts=counts(data.incidents, data.t1),
-        verdict=f"{VERDICTS[data.verdict]} · exit status {STATUS[data.verdict]}",
+        verdict=f"{_verdict(data)} · exit status {STATUS[data.verdict]}",
         incomplete=data.incomplete,
         tiles=[Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures],
         period=f"{text.moment(data.t0)} to {text.moment(data.t1)} UTC, {text.microseconds(data.t1 - data.t0)}",
@@ -98,7 +98,7 @@ def _nothing_found(figures: Mapping[str, float]) -> str:
     if figures.get("brokers") == 0:
         return "Nothing was found: no broker registered."
     if figures.get("name_servers") == 1:
-        return "Nothing is wrong: no broker was lost. Routes were not compared: there is one name server only."
+        return "No broker was lost. Routes were not compared: there is the journal of one name server only."
     return "Nothing is wrong: the name servers agreed, and no broker was lost."
 
 
@@ -122,6 +122,13 @@ def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
         "levels": {level.name.lower(): sum(one.level is level for one in incidents) for level in reversed(Level)},
         "kinds": dict(sorted(Counter(one.kind.value for one in incidents).items())),
     }
+
+
+def _verdict(data: ReportInput) -> str:
+    """A planned stop or restart of a name server is an incident, and no finding."""
+    if data.verdict is Verdict.NOTHING and data.incidents:
+        return "All input was read, and there is no finding"
+    return VERDICTS[data.verdict]
 
 
 def _sentence(words: str) -> str:

@@ -27,8 +27,20 @@ def test_the_verdict_and_exit_status(
     assert (outcome.verdict, outcome.exit_status) == (expected, status)
 
 
+def test_the_words_begin_with_the_headline_and_do_not_deny_it() -> None:
+    """A planned stop is no finding. The page still begins with it."""
+    stopped = Outcome(Verdict.NOTHING, {"incidents": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1)
+    assert stopped.lines == [
+        "ns-2 is stopped since 09:02 (still).",
+        "No finding, and 1 incident that is none: a name server was stopped or restarted.",
+        "report: report.html",
+    ]
+    fine = Outcome(Verdict.NOTHING, {}, [], "report.html", "Nothing is wrong.")
+    assert fine.lines == ["Nothing is wrong.", "Nothing found.", "report: report.html"]
+
+
 def test_findings_in_incomplete_input_are_listed_behind_what_is_missing() -> None:
     outcome = Outcome(Verdict.INCOMPLETE, {"incidents": 2, "flaps": 0}, [HOLE], "report.html")
     first, head, found, report = outcome.lines
     assert (first, head, report) == (f"incomplete: {HOLE}", "Found in what is there:", "report: report.html")
-    assert found.split()[:2] == ["2", "incidents"]
+    assert found.split()[:2] == ["2", "divergences:"]

@@ -16,6 +16,7 @@ from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
 from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.advice import ADVICE, first
 from rocketns.pipeline.report.words.harms import whom
@@ -256,6 +257,13 @@ def empty(**tables: Any) -> ReportInput:
     return ReportInput(0, T1, Verdict.NOTHING, tables={name: Table.of(rows) for name, rows in tables.items()})
 
 
+def test_a_planned_stop_is_no_finding_but_the_page_does_not_say_that_nothing_is_wrong() -> None:
+    data = empty()
+    assert summary(data).verdict == "All input was read, and nothing is wrong · exit status 0"
+    data.__dict__["incidents"] = [replace(BASE, kind=Kind.STOPPED)]
+    assert summary(data).verdict == "All input was read, and there is no finding · exit status 0"
+
+
 def test_a_run_without_incidents_has_no_lines_and_a_headline() -> None:
     assert json_lines(empty()) == ""
     assert markdown(empty()).startswith("# Nothing is wrong: the name servers agreed, and no broker was lost.\n")
@@ -267,7 +275,7 @@ def test_a_run_without_incidents_has_no_lines_and_a_headline() -> None:
         ({"brokers": 3, "name_servers": 2}, "Nothing is wrong: the name servers agreed, and no broker was lost."),
         (
             {"brokers": 3, "name_servers": 1},
-            "Nothing is wrong: no broker was lost. Routes were not compared: there is one name server only.",
+            "No broker was lost. Routes were not compared: there is the journal of one name server only.",
         ),
         ({"brokers": 0, "name_servers": 3}, "Nothing was found: no broker registered."),
     ],

@@ -25,7 +25,7 @@ def divergence_section(data: ReportInput) -> Section:
     total = int(data.figures.get("incidents", data["incidents"].total - len(lost)))
     answer = "The name servers agreed on every route, apart from differences shorter than min_window."
     if data.figures.get("name_servers") == 1:
-        answer = "There is one name server only, so routes were not compared."
+        answer = "There is the journal of one name server only, so routes were not compared."
     if total:
         windows = plural(data.figures.get("windows", data["key_windows"].total), "window")
         answer = (
