@@ -7,12 +7,23 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any
 
 from rocketns.pipeline.contract.errors import BadInput
 
 TIMEOUT_S = 5.0
 REFUSED = "refused"
+
+
+class _Staying(urllib.request.HTTPRedirectHandler):
+    """urllib would ask the address that the answer names, and leave the body out."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_Staying)
 
 
 def checked(option: str, url: str) -> str:
@@ -27,11 +38,17 @@ def post(url: str, value: Any, headers: Mapping[str, str] | None = None) -> str 
     sent = {"Content-Type": "application/json", **(headers or {})}
     request = urllib.request.Request(url, json.dumps(value).encode(), sent, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S):
+        with _OPENER.open(request, timeout=TIMEOUT_S):
             return None
     except urllib.error.HTTPError as error:
         with error:
-            again = error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code == HTTPStatus.TOO_MANY_REQUESTS
-            return f"{'answered' if again else REFUSED + ' with'} {error.code}"
-    except (OSError, ValueError) as error:
+            return _answered(error)
+    except (OSError, ValueError, HTTPException) as error:  # the last one: what came is not HTTP
         return f"{type(error).__name__}: {error}"
+
+
+def _answered(error: urllib.error.HTTPError) -> str:
+    if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code == HTTPStatus.TOO_MANY_REQUESTS:
+        return f"answered {error.code}"
+    moved = error.headers.get("Location") if error.code < HTTPStatus.BAD_REQUEST else None
+    return f"{REFUSED} with {error.code}" + (f", which names another address: {moved}" if moved else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.server.keys.append(self.headers["Idempotency-Key"])
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
+        self.send_header("Location", "/elsewhere")
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
@@ -130,6 +132,33 @@ def test_a_refusal_is_not_tried_again(tmp_path: Path) -> None:
     with receiver(404) as server:
         assert not Webhook(server.url, tmp_path / "delivered", said.append, pytest.fail).post(0, [{}])
     assert "refused with 404" in said[0]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_address_that_moved_got_nothing(tmp_path: Path, status: int) -> None:
+    """urllib would ask the other address without the alerts, and take its answer for theirs."""
+    said: list[str] = []
+    with receiver(status) as server:
+        assert not Webhook(server.url, tmp_path / "delivered", said.append, pytest.fail).post(0, [{}])
+    assert f"refused with {status}, which names another address: /elsewhere" in said[0]
+
+
+def test_an_answer_that_is_not_http_is_no_reason_to_stop(tmp_path: Path) -> None:
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=_greet, args=[listening], daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        assert not Webhook(url, tmp_path / "delivered", said.append, lambda _: None).post(0, [{}])
+    assert "BadStatusLine" in said[0]
+
+
+def _greet(listening: socket.socket) -> None:
+    """As a server of another protocol does."""
+    for _ in range(len(WAITS_S) + 1):
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
 
 
 def test_nobody_listening_is_no_reason_to_stop(tmp_path: Path) -> None:
