@@ -2,7 +2,8 @@
 
 Downs of one broker that follow each other within TOGETHER_US (a closed connection or an unregistration) or within
 timeout and scan (an expiry, or what a restarted name server finds out) are one departure, unless the broker came back
-between them. An address that registered under another id, or lost its id to another address, did not depart.
+between them. A timeout counts as a day at most. An address that registered under another id, or lost its id to another
+address, did not depart.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000
 HEARD_US = 3_600_000_000
+TIMEOUT_MAX_MS = 86_400_000
 BROKER = ["cluster", "broker"]
 
 
@@ -129,8 +131,10 @@ def _wait_us() -> Column:
 
 
 def _expiry_us() -> Column:
-    """Timeout and scan: after this time without a heartbeat a name server drops the broker."""
-    return F.coalesce("timeout_ms", F.lit(TIMEOUT_MS)) * 1000 + SCAN_US
+    """Timeout and scan: after this time without a heartbeat a name server drops the broker. The broker says how long,
+    and may say anything."""
+    said = F.least(F.greatest("timeout_ms", F.lit(0)), F.lit(TIMEOUT_MAX_MS))
+    return F.when(F.col("timeout_ms").isNull(), TIMEOUT_MS).otherwise(said) * 1000 + SCAN_US
 
 
 def _kind() -> Column:

@@ -3,7 +3,7 @@
 SQL = """
 with recursive downs as (
   select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
-    coalesce(timeout_ms, 120000) * 1000 + 5000000 as overdue,
+    coalesce(least(greatest(timeout_ms, 0), 86400000), 120000) * 1000 + 5000000 as overdue,
     if(end_cause in ('expired', 'unconfirmed', 'refused'), overdue, 10000000) as wait
   from broker_intervals where t2 >= {t0} and t2 < {t1}
     and end_cause in ('unregister', 'expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception',

@@ -131,6 +131,15 @@ def test_only_the_ids_that_left_are_asked_about(spark: SparkSession) -> None:
     assert rows(found, "kind", "bids") == [("silent", [1])]
 
 
+@pytest.mark.parametrize(("said", "expected"), [(2**63 - 1, "partition"), (-(2**63), "unclear")])
+def test_a_broker_may_say_any_timeout(spark: SparkSession, said: int, expected: str) -> None:
+    """Its product with 1000 would be no long. The heartbeat comes 200 s after the first down."""
+    lives = [life("n1", 0, 100, "expired"), life("n2", 0, 900, "open")]
+    intervals = frame(spark, BROKER_INTERVALS, [row | {"timeout_ms": said} for row in lives])
+    found = departures(intervals, frame(spark, EVENTS, beats("n2", 300)), SEEN)
+    assert rows(found, "kind") == [(expected,)]
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
     journals = random_journals(seed)
