@@ -18,7 +18,8 @@ from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, confo
 from rocketns.pipeline.contract.schema import KEY_WINDOWS
 from rocketns.pipeline.jobs.certainty import with_clocks
 from rocketns.pipeline.jobs.earlier.settled import Settled
-from rocketns.pipeline.jobs.points import KEY, VALUE, points_of
+from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
+from rocketns.pipeline.jobs.points import points_of
 from rocketns.pipeline.jobs.topics import with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
@@ -60,23 +61,23 @@ def key_windows(
 
 def _stretches_of_difference(points: DataFrame) -> DataFrame:
     """topic, broker, t1, t2, opened_by, cause, doubt (LOST_RECORDS where only values in doubt differ)."""
-    in_order = Window.partitionBy(*KEY).orderBy("t")
+    in_order = Window.partitionBy(*TOPIC).orderBy("t")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     sums = [F.sum(name).over(so_far).alias(name) for name in SUMS]
     differ = F.col("n") * F.col("xx") != F.col("x") * F.col("x")
     surely = F.col("sn") * F.col("sxx") != F.col("sx") * F.col("sx")
     return (
         _steps(points)
-        .groupBy(*KEY, "t")
+        .groupBy(*TOPIC, "t")
         .agg(*[F.sum(name).alias(name) for name in SUMS], F.min(F.struct("ns", "cause")).alias("first"))
-        .select(*KEY, "t", "first", *sums)
+        .select(*TOPIC, "t", "first", *sums)
         .withColumn("differ", F.when(surely, SURELY).when(differ, PERHAPS).otherwise(AGREE))
         .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(AGREE)))
         .where("differ <> differed")
         .withColumn("t2", F.lead("t").over(in_order))
         .where(F.col("differ") != AGREE)
         .select(
-            *KEY, F.col("t").alias("t1"), "t2", F.col("first.ns").alias("opened_by"), "first.cause",
+            *TOPIC, F.col("t").alias("t1"), "t2", F.col("first.ns").alias("opened_by"), "first.cause",
             F.when(F.col("differ") == PERHAPS, LOST_RECORDS).alias("doubt"),
         )
     )  # fmt: skip
@@ -85,7 +86,7 @@ def _stretches_of_difference(points: DataFrame) -> DataFrame:
 def _steps(points: DataFrame) -> DataFrame:
     """What each point adds to the running sums: n (known values), x (their numbers), xx (the squares), and sn, sx, sxx
     of those that are not in doubt."""
-    before = Window.partitionBy(*KEY, "ns").orderBy("t")
+    before = Window.partitionBy(*TOPIC, "ns").orderBy("t")
 
     def number(known: str) -> Column:
         return F.when(F.col(known), F.col("place")).otherwise(F.lit(0))
@@ -97,10 +98,10 @@ def _steps(points: DataFrame) -> DataFrame:
     summed = F.struct(*[value.alias(name) for name, value in now.items()])
     was = F.lag("now").over(before)
     return (
-        points.select(*KEY, "ns", "t", "cause", summed.alias("now"))
+        points.select(*TOPIC, "ns", "t", "cause", summed.alias("now"))
         .withColumn("was", was)
         .select(
-            *KEY, "ns", "t", "cause",
+            *TOPIC, "ns", "t", "cause",
             *[(F.col(f"now.{name}") - F.coalesce(F.col(f"was.{name}"), F.lit(0))).alias(name) for name in SUMS],
         )
         .where("n <> 0 or x <> 0 or sn <> 0")
@@ -110,19 +111,19 @@ def _steps(points: DataFrame) -> DataFrame:
 def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
     """The windows with ``values``: those of the name servers whose state is known at t1."""
     up = ns_uptime.select("ns", F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"))
-    held = topic_intervals.select(*KEY, "ns", *VALUE, F.col("t1").alias("held_t1"), F.col("t2").alias("held_t2"))
+    held = topic_intervals.select(*TOPIC, "ns", *VALUE, F.col("t1").alias("held_t1"), F.col("t2").alias("held_t2"))
     shown = (
-        windows.select(*KEY, "t1")
-        .join(held, [*KEY], "inner")
+        windows.select(*TOPIC, "t1")
+        .join(held, [*TOPIC], "inner")
         .where((F.col("held_t1") <= F.col("t1")) & (F.col("held_t2") > F.col("t1")))
-        .select(*KEY, "t1", "ns", *VALUE, F.lit(True).alias("present"))
+        .select(*TOPIC, "t1", "ns", *VALUE, F.lit(True).alias("present"))
     )
     is_up = (F.col("up_t1") <= F.col("t1")) & (F.col("up_t2") > F.col("t1"))
     value = F.struct("ns", F.coalesce("present", F.lit(False)).alias("present"), *VALUE)
     return (
         windows.join(F.broadcast(up), is_up, "inner")
-        .join(shown, [*KEY, "t1", "ns"], "left")
-        .groupBy(*KEY, "t1", "t2", "cause", "opened_by", "doubt")
+        .join(shown, [*TOPIC, "t1", "ns"], "left")
+        .groupBy(*TOPIC, "t1", "t2", "cause", "opened_by", "doubt")
         .agg(F.sort_array(F.collect_list(value)).alias("values"))
     )
 
@@ -134,10 +135,10 @@ def _with_gap(windows: DataFrame, broker_intervals: DataFrame) -> DataFrame:
     )
     written_with = F.col("down_t").between(F.col("t1") - SAME_REQUEST_US, F.col("t1"))
     gaps = (
-        windows.select(*KEY, "t1", "opened_by")
+        windows.select(*TOPIC, "t1", "opened_by")
         .join(downs, ["opened_by", "broker"], "inner")
         .where(written_with)
-        .groupBy(*KEY, "t1", "opened_by")
+        .groupBy(*TOPIC, "t1", "opened_by")
         .agg(F.max("gap").alias("gap"))
     )
-    return windows.join(gaps, [*KEY, "t1", "opened_by"], "left")
+    return windows.join(gaps, [*TOPIC, "t1", "opened_by"], "left")

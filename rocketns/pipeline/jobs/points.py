@@ -9,9 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.jobs.earlier.settled import Settled
+from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
 
-KEY = ("topic", "broker")
-VALUE = ("r", "w", "p")
 VALUE_TYPE = "struct<r:int,w:int,p:int>"
 # Of several points at the same time, the one with the highest rank applies.
 END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
@@ -34,17 +33,17 @@ def points_of(
     if topic_doubts is not None:
         told = told.unionByName(_of_doubts(topic_doubts))
     # The windows by key come first: then what is sorted by key is not sent around again for each name server.
-    numbered = told.withColumn("place", F.dense_rank().over(Window.partitionBy(*KEY).orderBy("value")).cast("long"))
+    numbered = told.withColumn("place", F.dense_rank().over(Window.partitionBy(*TOPIC).orderBy("value")).cast("long"))
     applying = _filled(numbered).where("next_t is null or next_t > t")
     found = applying if settled is None else settled.clipped(applying)
     known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out
     sure = known & ~F.coalesce("doubt", F.lit(False))
-    return found.select(*KEY, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause")
+    return found.select(*TOPIC, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause")
 
 
 def _filled(points: DataFrame) -> DataFrame:
     """With ``next_t``, and on each point what the points so far tell: ``last`` (known, value), its place, doubt."""
-    in_order = Window.partitionBy(*KEY, "ns").orderBy("t", "rank")
+    in_order = Window.partitionBy(*TOPIC, "ns").orderBy("t", "rank")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     tells = F.col("known").isNotNull()
     latest = {
@@ -53,7 +52,7 @@ def _filled(points: DataFrame) -> DataFrame:
         "doubt": F.col("doubt"),
     }
     return points.select(
-        *KEY, "ns", "t", "cause", F.lead("t").over(in_order).alias("next_t"),
+        *TOPIC, "ns", "t", "cause", F.lead("t").over(in_order).alias("next_t"),
         *[F.last(column, ignorenulls=True).over(so_far).alias(name) for name, column in latest.items()],
     )  # fmt: skip
 
@@ -61,7 +60,7 @@ def _filled(points: DataFrame) -> DataFrame:
 def _of_intervals(topic_intervals: DataFrame) -> DataFrame:
     opens = _point("t1", OPENS, cause=F.col("cause"), known=True, value=F.struct(*VALUE))
     closes = _point("t2", CLOSES, cause=F.col("end_cause"), known=True)
-    keys = (*KEY, "ns")
+    keys = (*TOPIC, "ns")
     return topic_intervals.select(*keys, *opens).unionByName(topic_intervals.select(*keys, *closes))
 
 
@@ -70,15 +69,15 @@ def _of_servers(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
     comes = _point("t1", COMES_UP, cause=F.lit("start"), known=True)
     goes = _point("t2", GOES_DOWN, cause=F.col("end_cause"), known=False)
     point = F.explode(F.array(F.struct(*comes), F.struct(*goes))).alias("point")
-    keys = topic_intervals.select(*KEY).distinct()
-    return keys.join(F.broadcast(ns_uptime.select("ns", point)), how="cross").select(*KEY, "ns", "point.*")
+    keys = topic_intervals.select(*TOPIC).distinct()
+    return keys.join(F.broadcast(ns_uptime.select("ns", point)), how="cross").select(*TOPIC, "ns", "point.*")
 
 
 def _of_doubts(topic_doubts: DataFrame) -> DataFrame:
     begins = _point("t1", DOUBT, cause=F.lit(LOST_RECORDS), doubt=True)
     ends = _point("t2", END_OF_DOUBT, cause=F.lit(LOST_RECORDS), doubt=False)
     point = F.explode(F.array(F.struct(*begins), F.struct(*ends))).alias("point")
-    return topic_doubts.select(*KEY, "ns", point).select(*KEY, "ns", "point.*")
+    return topic_doubts.select(*TOPIC, "ns", point).select(*TOPIC, "ns", "point.*")
 
 
 def _point(

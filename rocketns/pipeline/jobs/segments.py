@@ -10,7 +10,8 @@ from rocketns.pipeline.contract.schema import TOPIC_SEGMENTS
 from rocketns.pipeline.jobs.certainty import certain
 from rocketns.pipeline.jobs.covers import covers
 from rocketns.pipeline.jobs.earlier.settled import Settled
-from rocketns.pipeline.jobs.points import KEY, VALUE, points_of
+from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
+from rocketns.pipeline.jobs.points import points_of
 
 
 def topic_segments(
@@ -29,7 +30,7 @@ def topic_segments(
         windows, topic_intervals = settled.recent(windows), settled.recent(topic_intervals)
     diverging = windows.select("topic").distinct()
     told = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime, settled)
-    points = keep(told.select(*KEY, "ns", "t", "known", "value"))
+    points = keep(told.select(*TOPIC, "ns", "t", "known", "value"))
     found = conform(_merged(_views(points, _pieces(points, covers(windows)))), TOPIC_SEGMENTS)
     return found if settled is None else found.unionByName(settled.segments)
 
@@ -57,7 +58,7 @@ def _views(points: DataFrame, pieces: DataFrame) -> DataFrame:
     """topic, t1, t2, views. A point applies to the pieces that begin until its key's next point at its name server. The
     pieces of a topic are counted in one sweep, so that no point is compared with pieces that it does not apply to."""
     numbered = _numbered(points, pieces)
-    last = F.coalesce(F.lead("before").over(Window.partitionBy(*KEY, "ns").orderBy("t")), F.col("all"))
+    last = F.coalesce(F.lead("before").over(Window.partitionBy(*TOPIC, "ns").orderBy("t")), F.col("all"))
     shown = F.struct("broker", *[F.col(f"value.{name}").alias(name) for name in VALUE])
     views = (
         numbered.where("t2 is null")

@@ -14,10 +14,9 @@ from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, colum
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.history.intervals import intervals
-from rocketns.pipeline.jobs.history.state import topic_changes
+from rocketns.pipeline.jobs.history.state import TOPIC, VALUE, topic_changes
 from rocketns.pipeline.stream.servers import Servers, any_of
 
-KEY = ["topic", "broker"]
 # A window is kept for this time after its end, so windows that begin soon after it join its incident.
 REMEMBERED_US = 60_000_000
 
@@ -29,11 +28,11 @@ WINDOWS = StructType([*KEY_WINDOWS.fields])
 
 def told_values(remembered: DataFrame, events: DataFrame) -> DataFrame:
     """ns, boot, seq, ts, topic, broker, value (r, w, p; null: gone), cause. Remembered values have no ts."""
-    value = F.struct("r", "w", "p")
+    value = F.struct(*VALUE)
     nothing = F.lit(None).cast("long")
-    old = remembered.select("ns", "boot", "seq", nothing.alias("ts"), *KEY, value.alias("value"), "cause")
-    new = topic_changes(events, ("r", "w", "p"))
-    return old.unionByName(new.select("ns", "boot", "seq", "ts", *KEY, "value", "cause"))
+    old = remembered.select("ns", "boot", "seq", nothing.alias("ts"), *TOPIC, value.alias("value"), "cause")
+    new = topic_changes(events)
+    return old.unionByName(new.select("ns", "boot", "seq", "ts", *TOPIC, "value", "cause"))
 
 
 def routes_at(told: DataFrame, servers: Servers) -> DataFrame:
@@ -41,8 +40,8 @@ def routes_at(told: DataFrame, servers: Servers) -> DataFrame:
     current = told.where(_of_current(servers))
     last = F.max_by(F.struct("seq", "value", "cause"), F.col("seq")).alias("last")
     return conform(
-        current.groupBy("ns", "boot", *KEY).agg(last).where("last.value is not null")
-        .select("ns", "boot", *KEY, "last.seq", "last.value.*", "last.cause"),
+        current.groupBy("ns", "boot", *TOPIC).agg(last).where("last.value is not null")
+        .select("ns", "boot", *TOPIC, "last.seq", "last.value.*", "last.cause"),
         ROUTES,
     )  # fmt: skip
 
@@ -55,8 +54,8 @@ def windows_between(told: DataFrame, before: DataFrame, servers: Servers, hold: 
     stretch = Observation(servers.before, servers.cut)
     spark = told.sparkSession
     uptime = frame_of(spark, [tuple(span) for span in servers.uptime()], NS_UPTIME)
-    touched = told.where("ts is not null").select(*KEY).unionByName(before.where("t2 is null").select(*KEY))
-    looked_at = told if servers.changed else told.join(touched.distinct(), KEY, "left_semi")
+    touched = told.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
+    looked_at = told if servers.changed else told.join(touched.distinct(), [*TOPIC], "left_semi")
     shown = hold(intervals_between(looked_at, uptime, servers))
     found = hold(key_windows(shown, uptime, stretch, 1, keep=hold))
     ended = F.when(F.col("t2") < servers.cut, F.col("t2"))
@@ -74,18 +73,18 @@ def remembered(windows: DataFrame, servers: Servers) -> DataFrame:
 def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFrame:
     """Windows that touch the last cut. A window that was open before it keeps its beginning; an open window that is not
     found again ended at the cut."""
-    new = first.select(*KEY, F.struct(*WINDOWS.names).alias("new"))
-    both = new.join(opened.select(*KEY, F.struct(*WINDOWS.names).alias("old")), KEY, "full")
+    new = first.select(*TOPIC, F.struct(*WINDOWS.names).alias("new"))
+    both = new.join(opened.select(*TOPIC, F.struct(*WINDOWS.names).alias("old")), [*TOPIC], "full")
     begun = F.coalesce("old", "new")
     ended = F.when(F.col("new").isNull(), F.lit(servers.before)).when(F.col("new.t2") < servers.cut, F.col("new.t2"))
-    kept = [begun[name].alias(name) for name in WINDOWS.names if name not in (*KEY, "t2", "gap")]
-    return both.select(*KEY, ended.alias("t2"), F.col("new.gap").alias("gap"), *kept)
+    kept = [begun[name].alias(name) for name in WINDOWS.names if name not in (*TOPIC, "t2", "gap")]
+    return both.select(*TOPIC, ended.alias("t2"), F.col("new.gap").alias("gap"), *kept)
 
 
 def intervals_between(told: DataFrame, uptime: DataFrame, servers: Servers) -> DataFrame:
     """TOPIC_INTERVALS within [before, cut), of the boots of ``uptime``. Remembered values hold from ``before`` on."""
     since = F.greatest(F.coalesce("ts", F.lit(servers.before)), F.lit(servers.before))
-    return conform(intervals(told.withColumn("ts", since), KEY, uptime).select("*", "value.*"), TOPIC_INTERVALS)
+    return conform(intervals(told.withColumn("ts", since), [*TOPIC], uptime).select("*", "value.*"), TOPIC_INTERVALS)
 
 
 def _of_current(servers: Servers) -> Column:

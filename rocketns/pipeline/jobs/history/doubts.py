@@ -15,7 +15,6 @@ from rocketns.pipeline.contract.schema import TOPIC_DOUBTS
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.jobs.history.state import TOPIC, Base, counted, topic_changes
 
-VALUE = ("r", "w", "p")
 BOOT = ("ns", "boot")
 
 
@@ -45,7 +44,7 @@ def _told(events: DataFrame, base: Base, lost: DataFrame, keys: DataFrame, obser
     says of each key, from the empty table of the start on, and what snapshots do not name."""
     holed = F.broadcast(lost.select(*BOOT))
     naming = counted(events, base, observation).where("topics is not null").join(holed, [*BOOT], "left_semi")
-    changes = topic_changes(naming, VALUE).withColumn("whole", F.col("cause") == FOUND_GONE).drop("cause")
+    changes = topic_changes(naming).withColumn("whole", F.col("cause") == FOUND_GONE).drop("cause")
     nothing = F.lit(None).cast(changes.schema["value"].dataType)
     first = lost.select(*BOOT, F.lit(0).cast("long").alias("seq"), F.lit(0).cast("long").alias("ts"))
     begun = first.crossJoin(keys).select(

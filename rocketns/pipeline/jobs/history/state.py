@@ -30,6 +30,7 @@ from rocketns.pipeline.jobs.history.holes import (
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE, intervals, with_found_gone
 
 TOPIC = ("topic", "broker")
+VALUE = ("r", "w", "p")
 ACTIVITY = ("reg", "hb", "down", "tput", "tdel")
 
 
@@ -103,7 +104,7 @@ def broker_intervals(events: DataFrame, base: Base, observation: Observation) ->
 
 def topic_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """TOPIC_INTERVALS."""
-    changes = topic_changes(counted(events, base, observation), ("r", "w", "p"))
+    changes = topic_changes(counted(events, base, observation))
     return conform(held_topics(changes, base).select("*", "value.*"), TOPIC_INTERVALS)
 
 
@@ -112,12 +113,12 @@ def held_topics(changes: DataFrame, base: Base) -> DataFrame:
     return intervals(with_found_gone(changes, TOPIC, base.snapshots), TOPIC, base.uptime)
 
 
-def topic_changes(events: DataFrame, fields: tuple[str, ...]) -> DataFrame:
+def topic_changes(events: DataFrame) -> DataFrame:
     """One row per topic of a tput, tdel or snap record: ns, boot, seq, ts, topic, broker, cause, and ``value``, a
-    struct of the fields, null where the topic is gone."""
+    struct of VALUE, null where the topic is gone."""
     told = events.where(F.col("ev").isin("tput", "tdel", "snap") & F.col("topics").isNotNull())
     entries = told.select("ns", "boot", "seq", "ts", "ev", "broker", "cause", F.explode("topics").alias("entry"))
-    value = F.when(F.col("ev") != "tdel", F.struct(*[F.col(f"entry.{field}").alias(field) for field in fields]))
+    value = F.when(F.col("ev") != "tdel", F.struct(*[F.col(f"entry.{name}").alias(name) for name in VALUE]))
     return entries.select(
         "ns", "boot", "seq", "ts", F.col("entry.t").alias("topic"), "broker", value.alias("value"),
         _cause().alias("cause"),
