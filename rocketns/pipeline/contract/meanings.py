@@ -92,6 +92,8 @@ IMPACT = Meaning(
         "Clients keep their last route when a topic is not found. A name server without the topic therefore does not "
         "count as a separate view.",
         "“Capped” means that there were too many spreads to try each, or more queue ids than are stored.",
+        "A topic with more than 100,000 read queues at a name server is not computed, since such a number is no real "
+        "one. Its divergence is listed like any other.",
     ),
 )
 GROUP_MEMBERS = Meaning(

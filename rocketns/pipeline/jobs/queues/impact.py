@@ -21,6 +21,8 @@ from rocketns.pipeline.jobs.queues.allocation import STRATEGIES, let, read_count
 from rocketns.pipeline.jobs.queues.assignments import DUP, ORPHANED, model_outcome, real_outcome
 
 IDS_MAX = 64
+# Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
+QUEUES_MAX = 100_000
 # One shape may take long to compute, so even a few rows are spread over tasks.
 SHAPE_TASKS = 16
 SEGMENT = ["topic", "t1", "t2"]
@@ -44,11 +46,19 @@ def impact(
 
 def read_views(topic_segments: DataFrame) -> DataFrame:
     """SEGMENT, names (sorted array<string>), shape, view_of (map of ns to place in shape), of segments with at
-    least two different views. An empty view does not count: a running client keeps its last route."""
+    least two different views. An empty view does not count: a running client keeps its last route. Segments in which a
+    view has more than QUEUES_MAX read queues are left out."""
     known = F.filter("views", lambda known: F.size(known.view) > 0)
     # Filtered in the array: Spark would push a where() below the computation, and compute everything twice.
-    differing = F.filter(F.array(let(known, _read)), lambda read: F.size(read.shape) > 1)
+    differing = F.filter(F.array(let(known, _read)), lambda read: (F.size(read.shape) > 1) & _is_counted(read.shape))
     return topic_segments.select(*SEGMENT, F.inline(differing))
+
+
+def _is_counted(shape: Column) -> Column:
+    def queues(counts: Column) -> Column:
+        return F.aggregate(counts, F.lit(0).cast("long"), lambda sum_, count: sum_ + count)
+
+    return F.forall(shape, lambda counts: queues(counts) <= QUEUES_MAX)
 
 
 def _read(views: Column) -> Column:

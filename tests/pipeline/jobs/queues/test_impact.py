@@ -63,6 +63,7 @@ DIFFERENT: Mapping[str, tuple[Mapping[str, Any], bool]] = {
     "write queues and permission to write differ": ({"n1": {"broker-a": 4}, "n2": {"broker-a": (4, 8, 4)}}, False),
     "a broker without read queues more": ({"n1": A, "n2": {"broker-a": 4, "broker-b": (0, 4, 6)}}, False),
     "one shows nothing readable": ({"n1": A, "n2": {"broker-a": (4, 4, 2)}}, True),
+    "more read queues than are counted": ({"n1": A, "n2": dict.fromkeys(BOTH, 2**31 - 1)}, False),
     "read queues differ": ({"n1": A, "n2": {"broker-a": 5}}, True),
 }
 
