@@ -11,6 +11,8 @@ from rocketns.pipeline.cli.values import (
     counts,
     day_count,
     duration,
+    event_count,
+    folder,
     instant,
     master,
     no_remote,
@@ -81,12 +83,12 @@ class _Format(argparse.RawDescriptionHelpFormatter):
 
 
 def _journal(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--journal", required=True, metavar="PATH",
+    add.add_argument("--journal", required=True, type=folder, metavar="PATH",
         help="folder that holds v=1/dt=.../ns=.../*.jsonl; any path that Spark can read")  # fmt: skip
 
 
 def _out(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--out", required=True, metavar="PATH",
+    add.add_argument("--out", required=True, type=folder, metavar="PATH",
         help="folder to write to; it is created if absent. Records that were read are kept in it, also after the "
              "journal's files are gone, and so are the results of the last 3 runs; report.html and summary.json are "
              "those of the last run. The folder belongs to its journal: another one is refused")  # fmt: skip
@@ -137,7 +139,7 @@ def _consumers(add: argparse.ArgumentParser) -> None:
         help="sizes of consumer groups that the impact is computed for, over every way to spread their members over "
              f"the name servers (default: {sizes}). Groups whose members the journals name are computed as they really "
              "were, whatever their size")  # fmt: skip
-    add.add_argument("--dead-days", type=int, default=defaults.DEAD_DAYS, metavar="DAYS",
+    add.add_argument("--dead-days", type=day_count, default=defaults.DEAD_DAYS, metavar="DAYS",
         help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})")  # fmt: skip
 
 
@@ -167,19 +169,22 @@ def _explain(add: argparse.ArgumentParser) -> None:
     add.add_argument("topic", metavar="TOPIC", help="name of the topic")
     add.add_argument("--at", required=True, type=instant, metavar="TIME",
         help="the moment, in UTC unless it has a zone")  # fmt: skip
-    add.add_argument("--journal", metavar="PATH",
+    add.add_argument("--journal", type=folder, metavar="PATH",
         help="folder that holds v=1/dt=.../ns=.../*.jsonl; read where --out does not reach that moment")  # fmt: skip
-    add.add_argument("--out", metavar="PATH",
+    add.add_argument("--out", type=folder, metavar="PATH",
         help="--out of an earlier run or ingest: its events are read instead, which is faster")  # fmt: skip
 
 
 def _stream(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--checkpoint", metavar="PATH",
+    add.add_argument("--checkpoint", type=folder, metavar="PATH",
         help="folder of the stream's memory; after a restart it continues from there "
              "(default: checkpoint below --out)")  # fmt: skip
     add.add_argument("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON")
     add.add_argument(
-        "--clocks", metavar="PATH", help="the --out of a 'run': correct each clock as on the last day of that run"
+        "--clocks",
+        type=folder,
+        metavar="PATH",
+        help="the --out of a 'run': correct each clock as on the last day of that run",
     )
     add.add_argument("--alertmanager", metavar="URL",
         help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093")  # fmt: skip
@@ -195,16 +200,17 @@ def _stream(add: argparse.ArgumentParser) -> None:
 
 
 def _delta(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--out", required=True, metavar="PATH", help="the --out of earlier runs, on this machine")
-    add.add_argument("--to", required=True, metavar="PATH",
+    add.add_argument("--out", required=True, type=folder, metavar="PATH",
+        help="the --out of earlier runs, on this machine")  # fmt: skip
+    add.add_argument("--to", required=True, type=folder, metavar="PATH",
         help="folder of the tables, or s3://BUCKET/PATH with the environment's AWS_... settings; it is made if "
              "absent")  # fmt: skip
 
 
 def _demo(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--out", default="rocketns-demo", metavar="PATH",
+    add.add_argument("--out", default="rocketns-demo", type=folder, metavar="PATH",
         help="folder for the journal, the truth about it and the report (default: rocketns-demo)")  # fmt: skip
-    add.add_argument("--events", type=int, metavar="N", help="about how many records to make")
+    add.add_argument("--events", type=event_count, metavar="N", help="about how many records to make")
     add.add_argument("--seed", type=int, default=1, metavar="N", help="another seed makes other faults (default: 1)")
 
 

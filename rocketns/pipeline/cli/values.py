@@ -12,13 +12,15 @@ CONNECT = "sc://"
 REMOTE = "run, ingest, report, explain and demo"
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
 DAYS_MAX = 36_500  # as journalRetentionDays
+EVENTS_MAX = 100_000_000  # of a demo
+TIMES_US = range(253_000_000_000 * 1_000_000)  # up to 9987: Python shows times before 10000, and some are added to it
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|min|h|d)?")
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000,
            "d": 86_400_000_000}  # fmt: skip
 
 
 def instant(text: str) -> int:
-    """Epoch us of an ISO date or time, in UTC unless it has a zone."""
+    """Epoch us of an ISO date or time from 1970 on, in UTC unless it has a zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -28,7 +30,10 @@ def instant(text: str) -> int:
         ) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    us = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    if us not in TIMES_US:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a time after 1970 and before 9987")
+    return us
 
 
 def duration(text: str) -> int:
@@ -36,7 +41,10 @@ def duration(text: str) -> int:
     match = DURATION.fullmatch(text.strip())
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 5s, 250ms, 2m, 1h or 7d")
-    return round(float(match[1]) * UNIT_US[match[2] or "s"])
+    us = float(match[1]) * UNIT_US[match[2] or "s"]
+    if us > DAYS_MAX * UNIT_US["d"]:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a duration of at most {DAYS_MAX}d")
+    return round(us)
 
 
 def counts(text: str) -> tuple[int, ...]:
@@ -102,8 +110,22 @@ def percent(text: str) -> float:
     return number
 
 
+def folder(text: str) -> str:
+    """A path. An empty one, as of a variable that is not set, would be the root of the file system."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the path is empty: name a folder")
+    return text
+
+
+def event_count(text: str) -> int:
+    """About how many records, from 1 to EVENTS_MAX."""
+    if not text.isdecimal() or len(text) > len(str(EVENTS_MAX)) or not 1 <= int(text) <= EVENTS_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number from 1 to {EVENTS_MAX}")
+    return int(text)
+
+
 def day_count(text: str) -> int:
     """A number of days, from 1 to DAYS_MAX."""
-    if not text.isdecimal() or not 1 <= int(text) <= DAYS_MAX:
+    if not text.isdecimal() or len(text) > len(str(DAYS_MAX)) or not 1 <= int(text) <= DAYS_MAX:
         raise argparse.ArgumentTypeError(f"{text!r}: write a number of days from 1 to {DAYS_MAX}")
     return int(text)
