@@ -31,7 +31,7 @@ def _of_server(incident: Incident, facts: Facts) -> Iterator[Record]:
         if row["t2"] == incident.t1:
             ev = "stop" if row["end_cause"] == "stop" else "last record"
             yield _record(incident.ns[0], incident.t1, ev, facts)
-        if incident.t1 < row["t1"] <= incident.t2:
+        if incident.t1 <= row["t1"] <= incident.t2:
             yield _record(incident.ns[0], int(row["t1"]), "start", facts)
 
 

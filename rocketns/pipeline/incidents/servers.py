@@ -18,7 +18,8 @@ def outages(facts: Facts) -> list[Incident]:
 def _outages(ns: str, boots: Sequence[Row], facts: Facts) -> Iterator[Incident]:
     for before, after in pairwise(boots):
         kind = Kind.KILLED if before["end_cause"] == "lost" else Kind.RESTARTED
-        yield _outage(kind, ns, int(before["t2"]), int(after["t1"]), False)
+        back = int(after["t1"])
+        yield _outage(kind, ns, min(int(before["t2"]), back), back, False)  # the clock may have been set back
     last = boots[-1]
     kind_of_end = {"stop": Kind.STOPPED, "silent": Kind.SILENT}.get(str(last["end_cause"]))
     if kind_of_end and last["t2"] < facts.t1:

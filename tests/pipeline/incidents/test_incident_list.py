@@ -266,6 +266,13 @@ def test_a_name_server_that_did_not_come_back(end_cause: str, expected: Kind) ->
     assert one.lanes[0].spans[-1] == (5_000 * S, END * S, State.DOWN)
 
 
+def test_a_restart_after_the_clock_was_set_back_does_not_end_before_it_begins() -> None:
+    boots = [boot("n1", 0, 2_000, "stop"), boot("n1", 1_970, END, number=2), boot("n2", 0, END)]
+    one = only(listed(ns_uptime=boots))
+    assert (span(one), one.away_us) == ((1_970, 1_970, False), 0)
+    assert [record.ev for record in one.records] == ["start"]
+
+
 def test_hours_of_a_missing_topic_that_follow_each_other_are_one_incident() -> None:
     rows = [misses("typo", 0), misses("typo", 1), misses("typo", 4), misses("other", 1)]
     found = listed(t1=8 * 3600, missing_topics=rows)
