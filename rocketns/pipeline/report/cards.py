@@ -71,8 +71,12 @@ class Card:
 
 def cards(data: ReportInput) -> list[Card]:
     """The worst CARDS_MAX incidents. The first one is open, and a few more if they go on."""
-    named = zip(identities(data.incidents), data.incidents, strict=True)
-    return [_card(name, one, data, place) for place, (name, one) in enumerate(islice(named, CARDS_MAX))]
+    return [_card(name, one, data, place) for place, (name, one) in enumerate(in_page(data))]
+
+
+def in_page(data: ReportInput) -> list[tuple[str, Incident]]:
+    """The incidents that have a card, each with its anchor."""
+    return list(islice(zip(identities(data.incidents), data.incidents, strict=True), CARDS_MAX))
 
 
 def _card(identity: str, one: Incident, data: ReportInput, place: int) -> Card:

@@ -9,9 +9,9 @@ from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.contract.times import HOUR_US, SECOND_US
 from rocketns.pipeline.incidents.harm import NAME_SERVER
 from rocketns.pipeline.incidents.model import Incident
+from rocketns.pipeline.report.cards import in_page
 from rocketns.pipeline.report.grid import Grid
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.words.names import identities
 
 SLACK_US = 60 * SECOND_US
 ROWS_NAMED = 5  # of each table, on a card
@@ -27,7 +27,7 @@ class Links:
         self._brokers: defaultdict[str, list[Named]] = defaultdict(list)
         self._topics: defaultdict[str, list[Named]] = defaultdict(list)
         self._servers: defaultdict[str, list[Named]] = defaultdict(list)
-        for named in zip(identities(data.incidents), data.incidents, strict=True):
+        for named in in_page(data):
             self._index(named)
         self._refs = {grid.name: [self._of(row) for row in grid.rows] for grid in grids}
 

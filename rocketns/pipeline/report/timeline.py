@@ -10,14 +10,15 @@ from typing import Any
 
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
+from rocketns.pipeline.report.cards import in_page
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.spans import Bar, BrokerRow, Span, broker_rows, down_spans, merged
 from rocketns.pipeline.report.text import plural, visible
-from rocketns.pipeline.report.words.names import identities
 from rocketns.pipeline.report.words.titles import title
 
 NAME_SERVERS_MAX = 12
 ROWS_MAX = 400  # of one name server
+LABEL_MAX = 120  # characters
 SPANS_MAX = 400  # of one row; closer ones are joined
 
 
@@ -66,12 +67,18 @@ def _lane(label: str, spans: Iterable[Span], state: str, data: ReportInput) -> O
 def _incidents(data: ReportInput) -> dict[str, Any]:
     """A row for each broker, name server or topic, those of the worst incident first."""
     rows: defaultdict[str, list[list[Any]]] = defaultdict(list)
-    for anchor, one in zip(identities(data.incidents), data.incidents, strict=True):
+    anchors = [anchor for anchor, _ in in_page(data)]
+    anchors += [""] * (len(data.incidents) - len(anchors))
+    for anchor, one in zip(anchors, data.incidents, strict=True):
         rows[_subject(one)].append(
             [*_ms((one.t1, one.t2), data), one.level.name.lower(), visible(title(one, data.t1)), anchor]
         )
-    named = [{"label": visible(label), "spans": spans} for label, spans in rows.items()]
+    named = [{"label": _label(label), "spans": spans} for label, spans in rows.items()]
     return {"name": "all incidents", "rows": named, "steady": ""}
+
+
+def _label(name: str) -> str:
+    return text.shortened(visible(name), LABEL_MAX)
 
 
 def _subject(one: Incident) -> str:
@@ -85,7 +92,7 @@ def _server(data: ReportInput, ns: str) -> dict[str, Any]:
     known = broker_rows(data, ns)
     rows = [row for row in known if row.failed or row.down or row.differ or _late(row, data)]
     away = [_told(span, "down", "name server away or not known", data) for span in down_spans(data, ns)]
-    shown = [{"label": visible(row.label), "spans": _spans(row, data)} for row in rows[:ROWS_MAX]]
+    shown = [{"label": _label(row.label), "spans": _spans(row, data)} for row in rows[:ROWS_MAX]]
     steady, more = len(known) - len(rows), max(0, len(rows) - ROWS_MAX)
     words = [f"{plural(steady, 'broker was', 'brokers were')} listed all the time."] if steady else []
     words += [f"{plural(more, 'more broker is', 'more brokers are')} not drawn."] if more else []

@@ -284,6 +284,25 @@ def test_rows_and_incidents_are_linked_both_ways(pages: dict[str, str]) -> None:
     assert f'<a href="#{anchor}">show</a>' in row
 
 
+def test_nothing_links_to_an_incident_that_the_page_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocketns.pipeline.report.cards.CARDS_MAX", 2)
+    page = render(sample())
+    assert len(re.findall(r'<details class="card', page)) == 2
+    assert "4 more are not in this page" in page
+    anchors = set(re.findall(r"\bi[0-9a-f]{10}\b", page))
+    assert anchors == set(re.findall(r'<details class="card [a-z]+" id="([^"]+)"', page))
+
+
+def test_a_name_of_a_megabyte_is_in_the_page_only_in_part() -> None:
+    data = sample()
+    intervals = [
+        row | {"broker": "b" * MB} if row["broker"] == "broker-b" else row for row in data["broker_intervals"].rows
+    ]
+    incidents = [row | {"broker": "b" * MB} if row["broker"] == "broker-b" else row for row in data["incidents"].rows]
+    page = render(with_tables(data, broker_intervals=Table.of(intervals), incidents=Table.of(incidents)))
+    assert len(page) < MB
+
+
 def test_data_in_the_page_cannot_end_its_script(pages: dict[str, str]) -> None:
     blocks = re.findall(r'<script type="application/json">(.*?)</script>', pages["hostile"], re.DOTALL)
     assert len(blocks) > 8
