@@ -98,6 +98,7 @@ def _told(incident: Incident, facts: Facts) -> Incident:
     every = incident.kind not in NAME_SERVER and len(incident.brokers) > 1
     return replace(
         incident,
+        before=incident.t1 <= facts.t0,
         addrs=tuple(sorted(named)) if len(incident.brokers) == 1 else (),
         all_brokers=every and facts.whole("broker_intervals") and set(facts.intervals) == set(incident.brokers),
         lanes=lanes(incident, facts),

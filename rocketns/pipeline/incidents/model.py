@@ -82,6 +82,7 @@ class Harm:
 @dataclass(frozen=True)
 class Incident:
     """[t1, t2) in epoch us on corrected clocks; ``going_on``: not over at the end of the observation, which is ``t2``.
+    ``before``: there at the beginning of the observation, which is ``t1``, and maybe earlier.
 
     ``brokers`` and ``bids``: who is concerned (``bids`` without 0: only slaves). ``ns``: the name servers at which it
     shows. ``cause``: of the journal. ``times``: how often; ``away_us``: how long in all. ``silent_ms``: since the last
@@ -104,6 +105,7 @@ class Incident:
     clocks: bool = False
     topic: str = ""
     all_brokers: bool = False
+    before: bool = False
     harm: Harm = field(default_factory=Harm)
     lanes: tuple[Lane, ...] = ()
     records: tuple[Record, ...] = ()

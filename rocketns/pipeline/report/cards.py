@@ -97,10 +97,10 @@ def _card(identity: str, one: Incident, data: ReportInput, place: int) -> Card:
 
 def when(one: Incident) -> str:
     """The exact time in UTC, and how long it lasted."""
-    length = text.microseconds(one.lasted_us)
+    length = f"{'at least ' if one.before else ''}{text.microseconds(one.lasted_us)}"
     if one.going_on:
-        return f"since {times.moment(one.t1)} UTC, {length}"
-    return f"{times.moment(one.t1)} to {times.moment(one.t2)} UTC, {length}"
+        return f"since {times.moment(one.t1)} UTC{' or before' if one.before else ''}, {length}"
+    return f"{times.moment(one.t1)}{' or before,' if one.before else ''} to {times.moment(one.t2)} UTC, {length}"
 
 
 def record_text(record: Record) -> str:

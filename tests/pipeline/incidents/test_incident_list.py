@@ -273,6 +273,13 @@ def test_a_restart_after_the_clock_was_set_back_does_not_end_before_it_begins() 
     assert [record.ev for record in one.records] == ["start"]
 
 
+def test_what_is_wrong_at_the_first_moment_may_have_begun_before() -> None:
+    parted = [up("n1", "b", 0, END), up("n2", "b", 500, END), up("n3", "b", 0, END)]
+    early, late = differ("b", 0, 500, "register"), differ("b", 1_000, 3_340)
+    found = listed(broker_intervals=parted, incidents=[early, late])
+    assert [(one.t1 // S, one.before) for one in found] == [(1_000, False), (0, True)]
+
+
 def test_hours_of_a_missing_topic_that_follow_each_other_are_one_incident() -> None:
     rows = [misses("typo", 0), misses("typo", 1), misses("typo", 4), misses("other", 1)]
     found = listed(t1=8 * 3600, missing_topics=rows)

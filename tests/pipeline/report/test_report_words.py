@@ -14,7 +14,7 @@ from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane, Level
 from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
-from rocketns.pipeline.report.cards import cards
+from rocketns.pipeline.report.cards import cards, when
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.text import visible
@@ -46,6 +46,8 @@ OVER = replace(BASE, going_on=False, t2=NINE + 41 * MINUTE, away_us=39 * MINUTE)
          "All 3 brokers are missing at n2 since 09:02 (still)"),
         (replace(OVER, brokers=("a", "b", "c"), ns=("n1", "n2")),
          "3 brokers (a, b, …) were missing at n1 and n2 for 39 min, from 09:02 on"),
+        (replace(BASE, before=True), "broker-b is missing at n2 since 09:02 or before (still)"),
+        (replace(OVER, before=True), "broker-b was missing at n2 for at least 39 min, from 09:02 or before"),
         (replace(BASE, t1=T1 - 1440 * MINUTE - S), "broker-b is missing at n2 since 2026-08-02 23:59 (still)"),
         (replace(BASE, kind=Kind.CRASH), "broker-b crashed at 09:02 and is not back (still)"),
         (replace(OVER, kind=Kind.DEAD), "broker-b stopped sending heartbeats at 09:02 and was away for 39 min"),
@@ -100,6 +102,13 @@ def test_a_title_says_what_where_since_when_and_whether_it_goes_on(one: Incident
 )
 def test_whom_it_hurts(one: Incident, expected: str) -> None:
     assert whom(one) == expected
+
+
+def test_what_was_there_at_the_beginning_of_the_observation_may_be_older() -> None:
+    assert when(replace(BASE, before=True)) == "since 2026-08-03 09:02:00 UTC or before, at least 14 h 58 min"
+    assert when(replace(OVER, before=True)) == (
+        "2026-08-03 09:02:00 or before, to 2026-08-03 09:41:00 UTC, at least 39 min"
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ FIELDS: Mapping[str, Field] = {
     "score": Field("queues off the routes times seconds, or misses; only for sorting", lambda one, _data: one.score),
     "going_on": Field("whether it was not over at the end of the observation", lambda one, _data: one.going_on),
     "since": Field("its beginning in UTC, on corrected clocks", lambda one, _data: exact_text(one.t1)),
+    "before": Field(
+        "whether it was there at the beginning of the observation, and maybe earlier", lambda one, _data: one.before
+    ),
     "until": Field("its end; null if it goes on", lambda one, _data: None if one.going_on else exact_text(one.t2)),
     "t1": Field("its beginning, epoch us", lambda one, _data: one.t1),
     "t2": Field("its end, epoch us; the end of the observation if it goes on", lambda one, _data: one.t2),

@@ -27,8 +27,9 @@ class _Clock:
     def span(self, one: Incident) -> str:
         """``since 09:02 (still)`` or ``for 39 min, from 09:02``."""
         if one.going_on:
-            return f"since {self.at(one.t1)} (still)"
-        return f"for {microseconds(one.lasted_us)}, from {self.at(one.t1)} on"
+            return f"since {self.at(one.t1)}{' or before' if one.before else ''} (still)"
+        least, since = ("at least ", "or before") if one.before else ("", "on")
+        return f"for {least}{microseconds(one.lasted_us)}, from {self.at(one.t1)} {since}"
 
 
 def _begin(text: str) -> str:
