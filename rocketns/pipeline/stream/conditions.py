@@ -93,8 +93,8 @@ def losses(rows: Iterable[Row], servers: Servers) -> list[Condition]:
 
 
 def _loss(row: Row, servers: Servers) -> Condition:
-    text = (
-        f"the journal of {row['ns']} lost {plural(row['lost'], 'record')} and has {plural(row['corrupt'], 'line')} "
-        "that could not be read. Their content is not known"
-    )
+    lost = f"lost {plural(row['lost'], 'record')}" if row["lost"] else ""
+    corrupt = f"has {plural(row['corrupt'], 'line')} that could not be read" if row["corrupt"] else ""
+    what = " and ".join(filter(None, (lost, corrupt)))
+    text = f"the journal of {row['ns']} {what}. Their content is not known"
     return Condition("incomplete", row["ns"], servers.before, text, dict(row), (servers.cut, "reported once"))

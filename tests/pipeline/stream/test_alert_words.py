@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rocketns.pipeline.report.text import visible
-from rocketns.pipeline.stream.conditions import divergence, partition
+from rocketns.pipeline.stream.conditions import divergence, losses, partition
+from rocketns.pipeline.stream.servers import Servers
 
 BROKER, TOPIC = "\x1b[2J is fine", "t\u202e" + "x" * 100_000
 
@@ -26,3 +29,13 @@ def test_the_words_of_a_divergence_are_harmless_and_its_details_exact() -> None:
     assert visible(told.text) == told.text
     assert len(told.text) < 300
     assert told.details["topic_sample"] == [TOPIC]
+
+
+@pytest.mark.parametrize(
+    ("lost", "corrupt", "words"),
+    [(1, 0, "lost 1 record"), (0, 2, "has 2 lines that could not be read"),
+     (14, 1, "lost 14 records and has 1 line that could not be read")],
+)  # fmt: skip
+def test_a_loss_names_only_what_was_lost(lost: int, corrupt: int, words: str) -> None:
+    (told,) = losses([{"ns": "n2", "lost": lost, "corrupt": corrupt}], Servers((), frozenset(), 0, 9))
+    assert told.text == f"the journal of n2 {words}. Their content is not known"
