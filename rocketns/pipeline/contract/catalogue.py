@@ -63,7 +63,7 @@ JOBS = (
         "departures", "a broker's departure, as all name servers saw it",
         schema.DEPARTURES, "departures.departures",
         ("broker_intervals", "events", "observation", "heard"),
-        "brokers", "departures", meanings.DEPARTURES, ("t1", "broker"),
+        "brokers", "departures", meanings.DEPARTURES, ("t1 desc", "broker"),
         Finding("departures", "count_if(kind <> 'graceful')", "departures of brokers that were not graceful"),
     ),
     Job(
@@ -132,7 +132,7 @@ JOBS = (
     Job(
         "missing_topics", "an hour with unusually many lookups of a topic that no broker had",
         schema.MISSING_TOPICS, "missing.missing_topics", ("hours", "system_topics"),
-        "topics", "lookups", meanings.MISSING, ("if(topic_kind = 'system', 1, 0)", "hour", "topic"),
+        "topics", "lookups", meanings.MISSING, ("if(topic_kind = 'system', 1, 0)", "hour desc", "topic"),
         Finding(
             "missing_topics", "count_if(topic_kind <> 'system')",
             "hours with unusually many lookups of a topic that does not exist",

@@ -14,6 +14,8 @@ from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident
 
 NO_ROWS = Table()
+# With a part of their rows, incidents may be missing, or be over too early.
+INCIDENT_TABLES = ("incidents", "departures", "missing_topics", "ns_uptime", "broker_intervals")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,11 @@ class ReportInput:
     def incidents(self) -> Sequence[Incident]:
         """Everything that went wrong, worst and latest first."""
         return incidents_of(self.tables, self.t0, self.t1)
+
+    @property
+    def lists_all(self) -> bool:
+        """Whether the incidents come from all rows."""
+        return all(len(self[name].rows) >= self[name].total for name in INCIDENT_TABLES)
 
     def __getitem__(self, name: str) -> Table:
         return self.tables.get(BY_NAME[name].name, NO_ROWS)

@@ -24,6 +24,7 @@ VERDICTS = {
     Verdict.FINDINGS: "All input was read, and something was found",
     Verdict.INCOMPLETE: "Input is missing",
 }
+CUT = " A table had too many rows, so some incidents are not listed: see --days."
 TILES = (
     ("events", "events read"),
     ("name_servers", "name servers"),
@@ -74,7 +75,7 @@ def summary(data: ReportInput) -> Summary:
         first=first(worst) if worst else "",
         command=command(worst, data.options) if worst else "",
         anchor=identities([worst])[0] if worst else "",
-        counts=counts(data.incidents, data.t1),
+        counts=counts(data),
         verdict=f"{_verdict(data)} · exit status {STATUS[data.verdict]}",
         incomplete=data.incomplete,
         tiles=[Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures],
@@ -91,6 +92,8 @@ def headline(data: ReportInput) -> str:
     worst = data.incidents[0]
     if worst.going_on:
         return f"{title(worst, data.t1)}."
+    if not data.lists_all:
+        return f"Nothing that is listed here goes on now. The worst of it: {title(worst, data.t1)}."
     return f"Nothing goes on now. The worst that was: {title(worst, data.t1)}."
 
 
@@ -102,8 +105,9 @@ def _nothing_found(figures: Mapping[str, float]) -> str:
     return "Nothing is wrong: the name servers agreed, and no broker was lost."
 
 
-def counts(incidents: Sequence[Incident], t1: int) -> str:
-    """How many incidents there are, how bad they are, how many go on at the end ``t1`` (us); '' without any."""
+def counts(data: ReportInput) -> str:
+    """How many incidents there are, how bad they are, how many go on at the end; '' without any."""
+    incidents = data.incidents
     if not incidents:
         return ""
     going_on = sum(one.going_on for one in incidents)
@@ -111,8 +115,10 @@ def counts(incidents: Sequence[Incident], t1: int) -> str:
     bad = ", ".join(f"{levels[level]:,} {LEVELS[level].lower()}" for level in reversed(Level) if levels[level])
     over = len(incidents) - going_on
     on = f"{going_on:,} {'goes' if going_on == 1 else 'go'} on"
-    until = f" at {text.moment(t1)} UTC, where the journals end" if going_on else ""
-    return f"{plural(len(incidents), 'incident')} ({bad}): {on}{until}; {over:,} {'is' if over == 1 else 'are'} over."
+    until = f" at {text.moment(data.t1)} UTC, where the journals end" if going_on else ""
+    least, cut = ("", "") if data.lists_all else ("At least ", CUT)
+    many = f"{least}{plural(len(incidents), 'incident')} ({bad})"
+    return f"{many}: {on}{until}; {over:,} {'is' if over == 1 else 'are'} over.{cut}"
 
 
 def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
 from rocketns.pipeline.report.cards import cards, when
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.summary import summary
+from rocketns.pipeline.report.summary import headline, summary
 from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.advice import ADVICE, first
 from rocketns.pipeline.report.words.harms import whom
@@ -264,6 +264,17 @@ def test_names_in_a_sentence_are_marked_as_whole_words() -> None:
 
 def empty(**tables: Any) -> ReportInput:
     return ReportInput(0, T1, Verdict.NOTHING, tables={name: Table.of(rows) for name, rows in tables.items()})
+
+
+def test_a_list_from_a_part_of_the_rows_does_not_say_that_nothing_goes_on() -> None:
+    data = sample()
+    rows = data["departures"].rows
+    cut = replace(data, tables={**data.tables, "departures": Table.of(rows, 12_000)})
+    assert headline(data).startswith("Nothing goes on now. The worst that was: broker-b was")
+    assert headline(cut).startswith("Nothing that is listed here goes on now. The worst of it: broker-b was")
+    assert summary(cut).counts.startswith("At least 6 incidents (")
+    assert summary(cut).counts.endswith(" A table had too many rows, so some incidents are not listed: see --days.")
+    assert "too many rows" not in summary(data).counts
 
 
 def test_a_planned_stop_is_no_finding_but_the_page_does_not_say_that_nothing_is_wrong() -> None:
