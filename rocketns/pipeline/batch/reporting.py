@@ -14,6 +14,7 @@ from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
 from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.jobs.history.clockdays import REFERENCE
 from rocketns.pipeline.jobs.history.clocks import VERSIONS
 from rocketns.pipeline.report.beside.lines import json_lines
@@ -23,7 +24,7 @@ from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.storage.events.stored import Delivered
-from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
+from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results, order_of
 
 SUMMARY_VERSION = 2
 # The keys of summary.json. docs/tables.md is made from this.
@@ -44,6 +45,8 @@ SUMMARY_KEYS = {
     "options": "options of the run, as texts",
     "report": "name of the page; report.md and incidents.jsonl are beside it",
 }
+# Divergences whose name servers are followed over time, topics of each, and the rows that are read for that.
+FOLLOWED_MAX, TOPICS_FOLLOWED, FOLLOWED_ROWS_MAX = 3_000, 2, 50_000
 HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.
 SIZES = {
@@ -166,8 +169,18 @@ def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
         options=summary["options"],
         figures=summary["figures"],
         notes=summary["notes"],
-        tables=results.tables(LISTED),
+        tables=results.tables(LISTED) | {"topic_intervals": _followed(results)},
     )
+
+
+def _followed(results: Results) -> Table:
+    """TOPIC_INTERVALS of the first topics of each divergence: what each name server showed after it began."""
+    first = F.explode(F.slice("topic_sample", 1, TOPICS_FOLLOWED)).alias("topic")
+    worst = results.frame("incidents").where(CERTAIN).orderBy(*order_of("incidents")).limit(FOLLOWED_MAX)
+    keys = worst.select("broker", first).distinct()
+    found = results.frame("topic_intervals").join(F.broadcast(keys), ["topic", "broker"], "left_semi")
+    rows = found.select("ns", "topic", "broker", "t1", "t2", "r", "w", "p").limit(FOLLOWED_ROWS_MAX + 1).toArrow()
+    return Table.of(rows.slice(0, FOLLOWED_ROWS_MAX), rows.num_rows)
 
 
 def told_shortly(data: ReportInput) -> dict[str, Any]:

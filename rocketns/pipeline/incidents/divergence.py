@@ -31,22 +31,37 @@ def disagreements(rows: Iterable[Row], facts: Facts) -> list[Incident]:
 
 def kind_of(row: Row, facts: Facts) -> Kind:
     """MISSING, STALE_ROUTES or STALE_PERMISSIONS."""
-    without = row.get("ns_without") or ()
+    without = without_route(row, facts)
     if not without:
         return Kind.STALE_PERMISSIONS if _only_permissions(row, facts) else Kind.STALE_ROUTES
-    broker, then = str(row["broker"]), int(row["t1"]) + int(row.get("longest") or row["t2"] - row["t1"]) // 2
-    if broker in facts.intervals:
-        return Kind.STALE_ROUTES if all(facts.lists(ns, broker, then) for ns in without) else Kind.MISSING
+    if str(row["broker"]) in facts.intervals:
+        return Kind.MISSING if missing_at(row, facts) else Kind.STALE_ROUTES
     return Kind.MISSING if row.get("cause") in BROKER_WENT else Kind.STALE_ROUTES
 
 
+def missing_at(row: Row, facts: Facts) -> tuple[str, ...]:
+    """The name servers without the route that did not list the broker in the middle of the longest window."""
+    broker, then = str(row["broker"]), int(row["t1"]) + int(row.get("longest") or row["t2"] - row["t1"]) // 2
+    known = broker in facts.intervals
+    return tuple(ns for ns in without_route(row, facts) if not (known and facts.lists(ns, broker, then)))
+
+
+def without_route(row: Row, facts: Facts) -> tuple[str, ...]:
+    """The name servers that lacked the broker for most of a window; as the windows began if that is not known."""
+    windows = [window for window in windows_of(row, facts) if window["followed"]]
+    if not windows:
+        return tuple(row.get("ns_without") or ())
+    return tuple(sorted({v["ns"] for window in windows for v in window["values"] if not v["present"]}))
+
+
 def windows_of(row: Row, facts: Facts) -> list[Row]:
-    """The key windows of a row of INCIDENTS, as far as they are here."""
-    return [
+    """The key windows of a row of INCIDENTS, as far as they are here; if some were followed, only these."""
+    found = [
         window
         for window in facts.windows.get(str(row["broker"]), ())
         if window.get("cause") == row.get("cause") and row["t1"] <= window["t1"] < row["t2"]
     ]
+    return [window for window in found if window["followed"]] or found
 
 
 def odd_ones(windows: Iterable[Row]) -> tuple[str, ...]:
@@ -89,7 +104,7 @@ def _together(rows: Iterable[Row], facts: Facts) -> list[tuple[Signature, list[R
 
 def _signature(row: Row, facts: Facts) -> Signature:
     kind = kind_of(row, facts)
-    ns = tuple(row.get("ns_without") or ()) if kind is Kind.MISSING else odd_ones(windows_of(row, facts))
+    ns = missing_at(row, facts) if kind is Kind.MISSING else odd_ones(windows_of(row, facts))
     return kind, str(row.get("cause") or ""), ns or tuple(row.get("opened_by") or ()), row["t2"] >= facts.t1
 
 

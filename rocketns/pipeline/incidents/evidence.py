@@ -40,7 +40,7 @@ def _of_windows(incident: Incident, facts: Facts) -> Iterator[Record]:
         for row in facts.windows.get(broker, ()):
             if row.get("cause") == incident.cause and incident.t1 <= row["t1"] <= incident.t2 and row.get("opened_by"):
                 ns = str(row["opened_by"])
-                shown = any(value["ns"] == ns and value["present"] for value in row.get("values") or ())
+                shown = any(value["ns"] == ns and value["present"] for value in row.get("first") or ())
                 yield _record(ns, int(row["t1"]), "tput" if shown else "tdel", facts, incident.cause, broker)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rocketns.pipeline.contract.causes import LOST_RECORDS, NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.incidents.prevailing import prevailing
 
 NO_ROWS = Table()
 
@@ -39,8 +40,23 @@ class Facts:
 
     @cached_property
     def windows(self) -> Mapping[str, Sequence[Row]]:
-        """KEY_WINDOWS by broker, in the order of t1, without those that may be lost records."""
-        return _grouped((row for row in self.rows("key_windows") if row.get("doubt") != LOST_RECORDS), "broker")
+        """KEY_WINDOWS by broker, in the order of t1, without those that may be lost records. ``values`` are those of
+        most of the window if it is ``followed``, else those of its beginning, which ``first`` has always."""
+        certain = (row for row in self.rows("key_windows") if row.get("doubt") != LOST_RECORDS)
+        return _grouped(map(self._with_values, certain), "broker")
+
+    def _with_values(self, window: Row) -> Row:
+        intervals = self._topics.get((str(window["topic"]), str(window["broker"])))
+        values = prevailing(window, intervals, self.boots) if intervals else window.get("values")
+        return {**window, "values": values, "first": window.get("values"), "followed": bool(intervals)}
+
+    @cached_property
+    def _topics(self) -> Mapping[tuple[str, str], Sequence[Row]]:
+        """TOPIC_INTERVALS by topic and broker; of some topics, or of none."""
+        groups: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+        for row in self.rows("topic_intervals") if self.whole("topic_intervals") else ():
+            groups[str(row["topic"]), str(row["broker"])].append(row)
+        return groups
 
     @cached_property
     def impact(self) -> Mapping[str, Sequence[Row]]:

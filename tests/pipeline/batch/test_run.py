@@ -16,11 +16,13 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.reporting import SUMMARY_KEYS
+from rocketns.pipeline.batch.reporting import SUMMARY_KEYS, report_input
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.storage.events.openfiles import open_texts, tail_after
 from rocketns.pipeline.storage.events.stored import read_events
 from rocketns.pipeline.storage.ingest import ingest
+from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.results import Results, current
 from tests.pipeline.journals import SECOND, Broker, Journal, topic, worked_example, write_files
 
 SMALL = ("--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.sql.codegen.wholeStage=false")
@@ -169,6 +171,17 @@ def test_a_route_of_the_past_is_explained(
     assert "since 1970-01-01T00:00:02.000Z (register; boot 0, seq" in n1
     assert f"broker-a: 4 read queues, 4 write queues, perm 6; 0 {A}" in n2
     assert "broker-b" not in n2
+
+
+def test_the_page_follows_a_topic_of_each_divergence(folder: Path, spark: SparkSession) -> None:
+    """It needs what the name servers showed after the first moment of a window, to say which of them was wrong."""
+    results = Results.published(spark, Folder(spark, str(folder / "out")))
+    table = report_input(results, current(Folder(spark, str(folder / "out")))).tables["topic_intervals"]
+    assert sorted((row["ns"], row["broker"], row["t1"] / SECOND, row["t2"] / SECOND) for row in table.rows) == [
+        ("n1", "broker-b", 2, 400),
+        ("n2", "broker-b", 2, 185),
+        ("n2", "broker-b", 302, 400),
+    ]
 
 
 def test_the_commands_of_the_page_answer_in_any_working_directory(

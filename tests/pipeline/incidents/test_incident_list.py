@@ -147,6 +147,34 @@ def test_a_listed_broker_whose_topic_was_deleted_at_some_is_a_different_route_at
     assert one.records == (Record("n1", 1, 1_000 * S, "tdel", "admin", "b"),)
 
 
+def held(ns: str, topic: str, broker: str, t1: int, t2: int, r: int = 4) -> dict[str, Any]:
+    """A row of TOPIC_INTERVALS."""
+    return {"ns": ns, "topic": topic, "broker": broker, "t1": t1 * S, "t2": t2 * S, "r": r, "w": 4, "p": 6}
+
+
+def test_a_change_that_one_name_server_missed_is_wrong_there_and_not_where_it_came_first() -> None:
+    """n1 learned of the deletion, n2 a second later, n3 never."""
+    windows = [window("old", "b", 1_000, 3_000, "admin", {"n1": None, "n2": (4, 4, 6), "n3": (4, 4, 6)})]
+    kept = [held("n1", "old", "b", 0, 1_000), held("n2", "old", "b", 0, 1_001), held("n3", "old", "b", 0, 3_000)]
+    row = differ("b", 1_000, 3_000, "admin", ("n1",), topics=1, user_topics=1, topic_sample=["old"], queues=4)
+    one = only(listed(incidents=[row], key_windows=windows, topic_intervals=kept))
+    assert (one.kind, one.ns) == (Kind.STALE_ROUTES, ("n3",))
+    assert [lane.says for lane in one.lanes] == ["no route", "no route", "4 read queues, 4 write queues, permission rw"]
+    assert one.records == (Record("n1", 1, 1_000 * S, "tdel", "admin", "b"),)
+    without = only(listed(incidents=[row], key_windows=windows))
+    assert without.ns == ("n1",)  # as the window began
+
+
+def test_a_new_broker_is_missing_only_where_it_is_not_registered_soon() -> None:
+    """n1 hears it first, n2 a second later, n3 never."""
+    there = [up("n1", "new", 1_000, END), up("n2", "new", 1_001, END)]
+    windows = [window("orders", "new", 1_000, END, "register", {"n1": (4, 4, 6), "n2": None, "n3": None})]
+    kept = [held("n1", "orders", "new", 1_000, END), held("n2", "orders", "new", 1_001, END)]
+    row = differ("new", 1_000, END, "register", ("n2", "n3"))
+    one = only(listed(broker_intervals=there, incidents=[row], key_windows=windows, topic_intervals=kept))
+    assert (one.kind, one.ns) == (Kind.MISSING, ("n3",))
+
+
 def test_views_that_differ_in_permissions_only() -> None:
     windows = [window("t", "b", 1_000, 3_000, "perm", {"n1": (4, 4, 4), "n2": (4, 4, 6), "n3": (4, 4, 4)})]
     row = differ("b", 1_000, 3_000, "perm", (), queues=0)
