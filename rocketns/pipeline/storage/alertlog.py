@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.storage.posting import REFUSED, checked, post
+from rocketns.pipeline.storage.posting import REFUSED, checked, host_of, post
 
 Alert = Mapping[str, Any]
 
@@ -84,7 +84,9 @@ class Webhook:
             if wait is None or problem.startswith(REFUSED):
                 break
             self._sleep(wait)
-        self._say(f"webhook: {len(alerts)} alerts of batch {batch} were not delivered to {self._url}: {problem}")
+        many = "1 alert" if len(alerts) == 1 else f"{len(alerts)} alerts"
+        were = "was" if len(alerts) == 1 else "were"
+        self._say(f"webhook: {many} of batch {batch} {were} not delivered to {host_of(self._url)}: {problem}")
         return False
 
     def _last(self) -> int:

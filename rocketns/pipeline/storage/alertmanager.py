@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.storage.posting import checked, post
+from rocketns.pipeline.storage.posting import checked, host_of, post
 
 REPEAT_S = 60.0
 ALERTS_MAX = 1_000  # in one request
@@ -55,7 +55,7 @@ class Alertmanager:
             problem = post(self._url, bodies[start : start + ALERTS_MAX])
             if problem is not None:
                 self._sent = None
-                self._say(f"alertmanager: {len(bodies)} alerts were not delivered to {self._url}: {problem}")
+                self._say(f"alertmanager: {len(bodies)} alerts were not delivered to {host_of(self._url)}: {problem}")
                 return False
         if due or lines:
             self._sent = self._now()

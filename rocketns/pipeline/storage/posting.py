@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any
+from urllib.parse import urlsplit
 
 from rocketns.pipeline.contract.errors import BadInput
 
@@ -28,9 +29,23 @@ _OPENER = urllib.request.build_opener(_Staying)
 
 def checked(option: str, url: str) -> str:
     """The address. BadInput if it is not one of HTTP."""
-    if not url.startswith(("http://", "https://")):
-        raise BadInput(f"{option} {url}: the address must begin with http:// or https://")
+    if not url.startswith(("http://", "https://")) or not _has_host(url):
+        raise BadInput(f"{option}: the address must begin with http:// or https://, and a host or host:port")
     return url
+
+
+def _has_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def host_of(url: str) -> str:
+    """What may be said of an address: the rest may be a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def post(url: str, value: Any, headers: Mapping[str, str] | None = None) -> str | None:
@@ -50,5 +65,5 @@ def post(url: str, value: Any, headers: Mapping[str, str] | None = None) -> str 
 def _answered(error: urllib.error.HTTPError) -> str:
     if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code == HTTPStatus.TOO_MANY_REQUESTS:
         return f"answered {error.code}"
-    moved = error.headers.get("Location") if error.code < HTTPStatus.BAD_REQUEST else None
-    return f"{REFUSED} with {error.code}" + (f", which names another address: {moved}" if moved else "")
+    redirected = ", a redirect, which is not followed" if error.code < HTTPStatus.BAD_REQUEST else ""
+    return f"{REFUSED} with {error.code}{redirected}"

@@ -124,7 +124,47 @@ def test_tries_are_bounded_and_the_failure_is_said(tmp_path: Path) -> None:
     with receiver(*[500] * 9) as server:
         assert not Webhook(server.url, tmp_path / "delivered", said.append, lambda _: None).post(7, [{}, {}])
     assert len(server.bodies) == len(WAITS_S) + 1
-    assert said == [f"webhook: 2 alerts of batch 7 were not delivered to {server.url}: answered 500"]
+    assert said == [
+        f"webhook: 2 alerts of batch 7 were not delivered to {server.url.removesuffix('/hook')}: answered 500"
+    ]
+
+
+@pytest.mark.parametrize("answer", [b"garbage\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b""])
+def test_an_answer_that_is_not_http_does_not_end_the_stream(tmp_path: Path, answer: bytes) -> None:
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_answer, args=(server, answer, len(WAITS_S) + 1))
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        assert not Webhook(url, tmp_path / "delivered", said.append, lambda _: None).post(0, [{}])
+        thread.join()
+    assert said[0].startswith("webhook: 1 alert of batch 0 was not delivered")
+
+
+def _answer(server: socket.socket, answer: bytes, times: int) -> None:
+    for _ in range(times):
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(1 << 16)
+            connection.sendall(answer)
+
+
+def test_a_port_that_is_no_number_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="--webhook: the address must begin with"):
+        Webhook("http://host:abc/x", tmp_path / "delivered", pytest.fail)
+
+
+def test_the_secret_of_an_address_is_not_said(tmp_path: Path) -> None:
+    """An address of a chat's webhook is a secret as a whole but for its host."""
+    said: list[str] = []
+    url = "http://user:pass@127.0.0.1:1/services/T00/secret?token=secret"
+    assert not Webhook(url, tmp_path / "delivered", said.append, lambda _: None).post(0, [{}])
+    assert said[0].startswith("webhook: 1 alert of batch 0 was not delivered to http://127.0.0.1:1: ")
+    assert "pass" not in said[0]
+    assert "secret" not in said[0]
+    with pytest.raises(BadInput) as refused:
+        Webhook("ftp://host/secret", tmp_path / "delivered", said.append)
+    assert "secret" not in str(refused.value)
 
 
 def test_a_refusal_is_not_tried_again(tmp_path: Path) -> None:
@@ -140,7 +180,7 @@ def test_an_address_that_moved_got_nothing(tmp_path: Path, status: int) -> None:
     said: list[str] = []
     with receiver(status) as server:
         assert not Webhook(server.url, tmp_path / "delivered", said.append, pytest.fail).post(0, [{}])
-    assert f"refused with {status}, which names another address: /elsewhere" in said[0]
+    assert f"refused with {status}, a redirect, which is not followed" in said[0]
 
 
 def test_an_answer_that_is_not_http_is_no_reason_to_stop(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_what_could_not_be_sent_is_sent_with_the_next_batch() -> None:
 
 
 def test_another_kind_of_address_is_refused() -> None:
-    with pytest.raises(BadInput, match="--alertmanager ftp://x"):
+    with pytest.raises(BadInput, match="--alertmanager: the address must begin"):
         Alertmanager("ftp://x", print)
 
 
