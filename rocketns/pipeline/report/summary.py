@@ -115,7 +115,7 @@ def counts(data: ReportInput) -> str:
     bad = ", ".join(f"{levels[level]:,} {LEVELS[level].lower()}" for level in reversed(Level) if levels[level])
     over = len(incidents) - going_on
     on = f"{going_on:,} {'goes' if going_on == 1 else 'go'} on"
-    until = f" at {text.moment(data.t1)} UTC, where the journals end" if going_on else ""
+    until = f" at {text.moment(data.t1)} UTC, the last moment that was looked at" if going_on else ""
     least, cut = ("", "") if data.lists_all else ("At least ", CUT)
     many = f"{least}{plural(len(incidents), 'incident')} ({bad})"
     return f"{many}: {on}{until}; {over:,} {'is' if over == 1 else 'are'} over.{cut}"

@@ -133,7 +133,7 @@ def test_the_beginning_says_whom_it_hurts_and_what_to_do_first() -> None:
         "First: Look at the network between broker-b (10.0.0.2:10911) and n2: heartbeats do not arrive there",
         "rocketns audit explain --journal journal --at 2026-08-03T23:22:00.000Z -- audit_topic",
         "6 incidents (1 severe, 2 major, 3 minor): 1 goes on at ",
-        "UTC, where the journals end; 5 are over.",
+        "UTC, the last moment that was looked at; 5 are over.",
     ):
         assert sentence in top
 

@@ -277,6 +277,15 @@ def test_a_list_from_a_part_of_the_rows_does_not_say_that_nothing_goes_on() -> N
     assert "too many rows" not in summary(data).counts
 
 
+def test_what_goes_on_does_so_at_the_end_of_the_observation() -> None:
+    """With --to the journals go on after it."""
+    data = empty()
+    data.__dict__["incidents"] = [replace(BASE, level=Level.SEVERE)]
+    assert summary(data).counts == (
+        "1 incident (1 severe): 1 goes on at 2026-08-04 00:00:00 UTC, the last moment that was looked at; 0 are over."
+    )
+
+
 def test_a_planned_stop_is_no_finding_but_the_page_does_not_say_that_nothing_is_wrong() -> None:
     data = empty()
     assert summary(data).verdict == "All input was read, and nothing is wrong · exit status 0"
