@@ -20,9 +20,10 @@ class Meaning:
 INCIDENTS = Meaning(
     "A window is a stretch of time in which the running name servers disagreed about one topic on one broker. Windows "
     "with the same broker and cause that begin within 10 s of each other are one row. “Without the route” names the "
-    "name servers that did not have the broker. If it is empty, all had the broker, but with different queue counts or "
-    "permissions. “Hidden queues”: read queues of user topics that one name server showed and another did not. "
-    "“Stalled” names those that did not run themselves when a window began, or up to 30 s before. Their view was late.",
+    "name servers that did not have the broker when a window began. If it is empty, all had the broker, but with "
+    "different queue counts or permissions. “Hidden queues”: read queues of user topics that one name server showed "
+    "and another did not. “Stalled” names those that did not run themselves when a window began, or up to 30 s "
+    "before. Their view was late.",
     (
         "A fault begins before its window. A name server notices a lost broker only when the connection closes or the "
         "heartbeat timeout expires. “Silent before” is the time since the last heartbeat.",

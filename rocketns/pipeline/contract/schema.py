@@ -123,9 +123,9 @@ DEPARTURES = columns(
 
 # windows: how many; topics: distinct ones; user_topics: those of users; topic_sample: the first names, users' topics
 # before others; queues: read queues of user topics that one name server showed and another did not; ns_without: name
-# servers that lacked the broker for one of them (none if all had it with different queues or permissions); longest: us;
-# gap_max: ms, null if none was noted; stalled: the name servers compared that did not run themselves when a window
-# began, or just before; doubt: that of all its windows.
+# servers that lacked the broker when one of them began (none if all had it, with other queues or permissions);
+# longest: us; gap_max: ms, null if none was noted; stalled: the name servers compared that did not run themselves when
+# a window began, or just before; doubt: that of all its windows.
 INCIDENTS = columns(
     "cause:string broker:string t1:long t2:long windows:long topics:long user_topics:long topic_sample:strings "
     "queues:long ns_without:strings opened_by:strings longest:long gap_max:long stalled:strings doubt:string"

@@ -51,7 +51,7 @@ def heard_again(alert: Alert, member: Row | None, others: Iterable[str], servers
 
 def divergence(row: Row) -> Condition:
     """From a row of INCIDENTS; ``row["open"]``: whether one of its windows is still open."""
-    without = f", {', '.join(row['ns_without'])} without it" if row["ns_without"] else ""
+    without = f", {', '.join(row['ns_without'])} without it at first" if row["ns_without"] else ""
     some, topics = ", ".join(map(short, row["topic_sample"])), plural(row["topics"], "topic")
     text = f"name servers disagree about {topics} of {short(row['broker'])} ({row['cause']}{without}): {some}"
     over = None if row["open"] else (row["t2"], "the name servers agree again")

@@ -24,7 +24,7 @@ def test_the_words_of_a_divergence_are_harmless_and_its_details_exact() -> None:
            "ns_without": ["n2"], "opened_by": ["n2"]}  # fmt: skip
     told = divergence(row)
     assert told.text.startswith(
-        "name servers disagree about 1 topic of “\\x1b[2J is fine” (expired, n2 without it): t\\u202e"
+        "name servers disagree about 1 topic of “\\x1b[2J is fine” (expired, n2 without it at first): t\\u202e"
     )
     assert visible(told.text) == told.text
     assert len(told.text) < 300
