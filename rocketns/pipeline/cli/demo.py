@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from shutil import rmtree
@@ -13,8 +14,9 @@ from rocketns.pipeline.batch.findings import Outcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import EVENTS_FOLDER, Results
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES, Results
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.cards_compared import card_verdicts
 from rocketns.pipeline.synthetic.make import save_truth
 from rocketns.pipeline.synthetic.scenario.spec import DEMO_EVENTS
 from rocketns.pipeline.synthetic.truth import COLUMNS, compare, summary
@@ -50,7 +52,7 @@ def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say)
     asked = Request(str(folder / JOURNAL), out, truth["t0"], truth["t1"], truth["min_window"])
     outcome = audit(spark, asked, say)
     say("comparing with the truth")
-    verdicts = compare(truth, found(spark, out))
+    verdicts = [*compare(truth, found(spark, out)), *card_verdicts(truth, listed(spark, out))]
     return Demo(outcome, verdicts, [*outcome.lines, "", *told(truth, verdicts)])
 
 
@@ -61,6 +63,11 @@ def found(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
         name: [row.asDict() for row in results.frame(name).select(*columns).collect()]
         for name, columns in COLUMNS.items()
     }
+
+
+def listed(spark: SparkSession, out: str) -> list[Mapping[str, Any]]:
+    """The incidents of the page."""
+    return [json.loads(line) for line in Folder(spark, out).read(LINES).splitlines()]
 
 
 def told(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:
