@@ -4,8 +4,9 @@ A broker sends each registration to all its name servers at once. Two kinds of s
 
 - versions: the first heartbeat in which a name server took a data version, if it had heard of the broker within the
   last minute and had taken another version before. No other heartbeat matches it, so any offset can be measured.
-- heartbeats, used if fewer than SAMPLES_MIN versions changed: each is compared with the nearest heartbeat of the same
-  member at the reference. That measures offsets of up to half a heartbeat period (15 s with RocketMQ's 30 s).
+- heartbeats, where the versions of a name server on a day are too few or do not agree: each is compared with the
+  nearest heartbeat of the same member at the reference. That measures offsets of up to half a heartbeat period (15 s
+  with RocketMQ's 30 s).
 
 The offset is the median. It is accepted if at least half of the samples lie within AGREE_US of it. Without an accepted
 offset the times of a name server stay as they are (method none). Each day of the journal has its own estimate, from
@@ -36,7 +37,8 @@ MEMBERS_MAX = 30  # used as samples
 
 DAY = "dt"
 VERSION = ("dvt", "dvc", "dvs")
-# A row for each day, name server and method; one with a null method for a name server without samples on the day.
+# A row for each day, name server and method; one with a null method for a name server without samples on the day. Where
+# versions tell the offset there is none for heartbeats.
 # reference: the name server with the most heartbeats of the sampled members on that day; agreeing: samples near the
 # offset; latest: the last SAMPLES_MIN differences of versions, us, the last one first.
 ESTIMATES = columns(
@@ -59,9 +61,22 @@ def estimates(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = 
     servers = hold(_servers(raw_events, firsts))
     no_gap = F.lit(None).cast("long").alias("gap")
     versions = _version_differences(firsts, servers).select("*", no_gap, F.lit(VERSIONS).alias("method"))
-    beats = _beat_differences(told, servers).select("*", F.lit(HEARTBEATS).alias("method"))
-    judged = _judged(keep(versions.unionByName(beats)))
+    judged = hold(_judged(hold(versions)))
+    unsure = hold(_unsure(servers, judged))
+    if unsure.collect():
+        beats = _beat_differences(told, unsure).select("*", F.lit(HEARTBEATS).alias("method"))
+        judged = judged.unionByName(_judged(keep(beats)))
     return conform(servers.join(F.broadcast(judged), [DAY, "ns"], "left"), ESTIMATES)
+
+
+def _unsure(servers: DataFrame, by_versions: DataFrame) -> DataFrame:
+    """Those of ``servers`` whose clock their versions do not tell, with the reference of each day that has one of them:
+    only for these are heartbeats compared."""
+    agree = (F.col("samples") >= SAMPLES_MIN) & (F.col("agreeing") * 2 >= F.col("samples"))
+    others = servers.where("ns <> reference")
+    left = others.join(F.broadcast(by_versions.where(agree)), [DAY, "ns"], "left_anti")
+    references = servers.where("ns = reference").join(F.broadcast(left.select(DAY).distinct()), DAY, "left_semi")
+    return left.unionByName(references)
 
 
 def corrected(events: DataFrame, clock_days: DataFrame) -> DataFrame:
