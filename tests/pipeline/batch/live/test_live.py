@@ -9,21 +9,17 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch import run
 from rocketns.pipeline.batch.findings import Outcome
-from rocketns.pipeline.batch.run import Request, audit, computed, ingest_only, plain_rows, read_part
+from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
-from rocketns.pipeline.storage.events.openfiles import open_texts
-from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.live.livefleet import Fleet
-from tests.pipeline.chosen import with_inputs
 
-pytestmark = pytest.mark.skipif(
-    "ROCKETNS_LIVE" not in os.environ, reason="20 audits of a live fleet take long: ROCKETNS_LIVE=1 runs them"
+LIVE = "ROCKETNS_LIVE"
+takes_long = pytest.mark.skipif(
+    LIVE not in os.environ, reason=f"20 and more audits of a live fleet take ten minutes: {LIVE}=1 runs them"
 )
 
-MOMENTS = 10  # of each fleet
+MOMENTS = 10  # of each healthy fleet
 # Around closing, in the middle of a file, and over hours, each of which has a snapshot.
 STEPS_S = (2, 598, 60, 600, 290, 602, 1800, 30, 1000, 118)
 EVENING_MS = 1_700_000_000_000  # 22:13 UTC
@@ -61,41 +57,19 @@ def request_of(fleet: Fleet) -> Request:
     return Request(str(fleet.journal), str(fleet.journal.parent / "out"))
 
 
-# The tables that decide whether a run is clean. The others take most of the time.
-DECIDING = ("clock_offsets", "key_windows", "quality")
-
-
-@pytest.fixture
-def faults_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[Fleet], list[object]]:
-    """The windows and the faults of the input that a run over the present files finds."""
-
-    def run_now(fleet: Fleet) -> list[object]:
-        fleet.check()
-        request = request_of(fleet)
-        being_written = open_texts(spark, [request.journal])
-        ingest_only(spark, request.journal, request.out, lambda _: None)
-        results = Results(spark, Folder(spark, request.out))
-        with monkeypatch.context() as only:
-            only.setattr(run, "JOBS", with_inputs(DECIDING))
-            computed(spark, read_part(spark, request, being_written), results, lambda _: None)
-        return [*plain_rows(results.frame("key_windows")), *plain_rows(results.frame("quality"))]
-
-    return run_now
-
-
+@takes_long
 @pytest.mark.parametrize("epoch_ms", [EVENING_MS, MIDNIGHT_MS - 2_000_000], ids=["evening", "midnight"])
-def test_a_healthy_fleet_is_clean_at_any_moment(
-    fleets: Callable[..., Fleet], faults_of: Callable[[Fleet], list[object]], epoch_ms: int
-) -> None:
+def test_a_healthy_fleet_is_clean_at_any_moment(fleets: Callable[..., Fleet], audited: Audit, epoch_ms: int) -> None:
     fleet = fleets(epoch_ms=epoch_ms)
     fleet.live(10)
     fleet.start()
     for moment in range(MOMENTS):
-        assert faults_of(fleet) == [], (moment, fleet.seconds)
+        outcome = audited(fleet)
+        assert outcome.exit_status == EXIT_NOTHING, (moment, fleet.seconds, outcome.lines)
         fleet.live(STEPS_S[moment])
 
 
-def test_a_cut_that_is_made_while_it_runs_is_found(fleets: Callable[..., Fleet], audited: Audit) -> None:
+def test_a_live_fleet_is_clean_until_a_cut_is_made_while_it_runs(fleets: Callable[..., Fleet], audited: Audit) -> None:
     """All records of it are in files that are not closed yet. The name server drops the broker after 120 s."""
     fleet = fleets()
     fleet.live(60)
@@ -110,16 +84,17 @@ def test_a_cut_that_is_made_while_it_runs_is_found(fleets: Callable[..., Fleet],
     assert outcome.findings["incidents"] >= 1  # one more for each topic that the broker gets while it is cut off
 
 
+@takes_long
 def test_a_killed_name_server_is_told_from_one_whose_file_is_not_closed(
-    fleets: Callable[..., Fleet], audited: Audit, faults_of: Callable[[Fleet], list[object]]
+    fleets: Callable[..., Fleet], audited: Audit
 ) -> None:
     """n3's clock is 150 s ahead, which data versions show."""
     fleet = fleets(ahead_ms=(0, 0, 150_000))
     fleet.live(1500)
-    assert faults_of(fleet) == []
+    assert audited(fleet).exit_status == EXIT_NOTHING
     fleet.kill("n2")
     fleet.live(100)
-    assert faults_of(fleet) == []
+    assert audited(fleet).exit_status == EXIT_NOTHING
     fleet.live(1300)
     outcome = audited(fleet)
     assert outcome.exit_status == EXIT_INCOMPLETE
