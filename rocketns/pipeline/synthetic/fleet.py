@@ -3,7 +3,7 @@ journal: clients, failed time, single points of failure."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,19 +11,22 @@ from rocketns.pipeline.synthetic.journal.effects import Sight
 from rocketns.pipeline.synthetic.journal.lookups import Asking, asking, misser, newcomer, pollers
 from rocketns.pipeline.synthetic.journal.sight import Session
 from rocketns.pipeline.synthetic.scenario.plan import Boot, Plan
-from rocketns.pipeline.synthetic.scenario.world import World
+from rocketns.pipeline.synthetic.scenario.world import WIDTH, World
 
 FAILURES, GRACEFUL = ("expired", "channel_close"), ("unregister",)
+SAMPLE_MAX = 5
 
 
 def fleet_of(world: World, plan: Plan, sights: Sequence[Sight]) -> dict[str, Any]:
     """Values that JSON can hold."""
+    sole = _sole(world, plan)
     return {
         "pollers": [client for _, client in pollers(world)],
         "census": _census(world, plan),
         "askers": [[m.topic, misser(ns)] for m in plan.misses for ns in range(world.spec.name_servers)],
         "budgets": list(_budgets(world, plan, sights)),
-        "sole": _sole(world, plan),
+        "sole": sole,
+        "radius": _radius(sole),
     }
 
 
@@ -39,19 +42,52 @@ def _census(world: World, plan: Plan) -> list[list[Any]]:
 
 
 def _budgets(world: World, plan: Plan, sights: Sequence[Sight]) -> Iterator[dict[str, Any]]:
-    """Of each address over all name servers: time away after a failure and after an unregistration."""
-    for unit, named in enumerate(world.units):
-        failed, planned, failures = 0, 0, 0
+    """Of each address, group, group's master and cluster over all name servers: time listed, away after a failure, and
+    away after an unregistration. ``groups``: so many are summed up."""
+    for level, broker, bid, groups in _levels(world):
+        ms: Counter[str] = Counter()
         for ns, sight in enumerate(sights):
-            sessions = sight.sessions[unit]
-            starts = [*[session.reg_ms for session in sessions[1:]], world.spec.end_ms]
-            for session, back_ms in zip(sessions, starts, strict=True):
-                away = _known(plan.boots[ns], session, back_ms)
-                failed += away if session.cause in FAILURES else 0
-                planned += away if session.cause in GRACEFUL else 0
-                failures += session.cause in FAILURES
-        row = {"failed_s": failed / 1000, "planned_s": planned / 1000, "failures": failures}
-        yield {"broker": named.broker, "bid": named.bid} | row
+            for units in groups:
+                ms += _times(plan.boots[ns], [s for unit in units for s in sight.sessions[unit]], world.spec.end_ms)
+        row = {f"{what}_s": ms[what] / 1000 for what in ("listed", "failed", "planned")}
+        row |= {"failures": ms["failures"], "groups": len(groups)}
+        yield {"level": level, "broker": broker, "bid": bid} | row
+
+
+def _levels(world: World) -> Iterator[tuple[str, str | None, int | None, list[list[int]]]]:
+    """Level, broker's name, broker's id, and the members of each group that count."""
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for unit, named in enumerate(world.units):
+        groups[named.broker].append(unit)
+        yield "broker", named.broker, named.bid, [[unit]]
+    for broker, units in groups.items():
+        yield "group", broker, None, [units]
+        yield "master", broker, None, [[world.masters[broker]]]
+    yield "cluster", None, None, [*groups.values()]
+
+
+def _times(boots: Sequence[Boot], sessions: Sequence[Session], end_ms: int) -> Counter[str]:
+    """Of members that one name server lists as one: ms listed, failed and planned, and the number of failures."""
+    found: Counter[str] = Counter()
+    spells = _spells(sessions)
+    backs = [*[begin_ms for begin_ms, _ in spells[1:]], end_ms]
+    for (begin_ms, last), back_ms in zip(spells, backs, strict=True):
+        found["listed"] += last.end_ms - begin_ms
+        found["planned" if last.cause in GRACEFUL else "failed"] += _known(boots, last, back_ms)
+        found["failures"] += last.cause in FAILURES
+    return found
+
+
+def _spells(sessions: Sequence[Session]) -> list[tuple[int, Session]]:
+    """When any member was listed: since when without a break, and the session that ended last."""
+    spells: list[tuple[int, Session]] = []
+    for session in sorted(sessions, key=lambda session: session.reg_ms):
+        if spells and session.reg_ms <= spells[-1][1].end_ms:
+            begin_ms, last = spells[-1]
+            spells[-1] = begin_ms, max(last, session, key=lambda one: one.end_ms)
+        else:
+            spells.append((session.reg_ms, session))
+    return spells
 
 
 def _known(boots: Sequence[Boot], session: Session, back_ms: int) -> int:
@@ -61,12 +97,24 @@ def _known(boots: Sequence[Boot], session: Session, back_ms: int) -> int:
     return sum(max(0, min(boot.end_ms, back_ms) - max(boot.start_ms, session.down_ms)) for boot in boots)
 
 
-def _sole(world: World, plan: Plan) -> list[list[str]]:
-    """Scope, name, topic: the broker or zone that takes all of a topic's brokers with it. At the end all are up."""
+def _sole(world: World, plan: Plan) -> list[list[Any]]:
+    """Scope, name, topic, whether it loses masters and write queues, and those queues: the broker or zone that takes
+    all of a topic's brokers with it. At the end all are up, and take messages of every topic."""
     tables = {broker: plan.table(world, broker, world.spec.end_ms) for broker in world.tables}
     found = []
     for topic in [*world.topics(), *(topic for _, topic in plan.grown)]:
-        brokers = {broker for broker, table in tables.items() if topic in table}
-        for scope, names in (("broker", brokers), ("zone", {world.zones[broker] for broker in brokers})):
-            found += [[scope, name, topic] for name in names if len(names) == 1]
+        queues = {broker: table[topic][WIDTH] for broker, table in tables.items() if topic in table}
+        for scope, names in (("broker", {*queues}), ("zone", {world.zones[broker] for broker in queues})):
+            found += [[scope, name, topic, True, True, sum(queues.values())] for name in names if len(names) == 1]
     return sorted(found)
+
+
+def _radius(sole: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Scope, name, topics that lose their masters and their write queues, those queues, the first names."""
+    lost: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    for scope, name, topic, _, _, queues in sole:
+        lost[scope, name][topic] = queues
+    return [
+        [*whose, len(topics), len(topics), sum(topics.values()), " ".join(sorted(topics)[:SAMPLE_MAX])]
+        for whose, topics in sorted(lost.items())
+    ]

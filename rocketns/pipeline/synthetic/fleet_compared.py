@@ -14,11 +14,13 @@ COLUMNS = {
     "clients": ("client", "poll_s"),
     "client_census": ("lang", "cv", "clients"),
     "missing_askers": ("topic", "client"),
-    "availability": ("level", "broker", "bid", "failed_s", "planned_s", "failures"),
-    "sole_topics": ("scope", "name", "topic", "kind", "loses_writes"),
+    "availability": ("level", "broker", "bid", "listed_s", "failed_s", "planned_s", "failures"),
+    "sole_topics": ("scope", "name", "topic", "kind", "loses_masters", "loses_writes", "queues"),
+    "blast_radius": ("scope", "name", "no_master", "no_write", "queues", "sample"),
     "storms": ("ns", "t1", "registrations", "brokers", "trigger"),
     "ordered_keys": ("topic", "kind", "steps", "moved_max"),
     "growth": ("day", "topics", "entries", "broker", "registration_bytes"),
+    "growth_limits": ("measure", "now", "per_day"),
 }
 # The ends of the observation and of a killed name server are those of the last record.
 UP_TOLERANCE_S = 90.0
@@ -32,13 +34,26 @@ def fleet_verdicts(truth: Mapping[str, Any], given: Mapping[str, Sequence[Row]])
     yield from sets("client_census", _tuples(truth["census"]), _rows(given, "client_census"))
     yield from sets("missing_askers", _tuples(truth["askers"]), _rows(given, "missing_askers"))
     yield from _budgets(truth["budgets"], given["availability"])
-    users = [row for row in given["sole_topics"] if row["kind"] == "user" and row["loses_writes"]]
-    yield from sets("sole_topics", _tuples(truth["sole"]), {(row["scope"], row["name"], row["topic"]) for row in users})
+    yield from _losses(truth, given)
     yield from sets("storms", _tuples(truth["storms"]), set(_numbered(given["storms"])))
     moved = {(r["topic"], r["steps"], round(r["moved_max"], 9)) for r in given["ordered_keys"] if r["kind"] == "user"}
     yield from sets("ordered_keys", _tuples(truth["moved"]), moved)
     growth = {(_day(row["day"]), *(row[name] for name in COLUMNS["growth"][1:])) for row in given["growth"]}
     yield from sets("growth", _tuples(truth["growth"]), growth)
+    limits = {
+        (row["measure"], row["now"], row["per_day"] and round(row["per_day"], 6)) for row in given["growth_limits"]
+    }
+    yield from sets("growth_limits", _tuples(truth["limits"]), limits)
+
+
+def _losses(truth: Mapping[str, Any], given: Mapping[str, Sequence[Row]]) -> Iterator[Verdict]:
+    """What one broker or zone takes with it."""
+    users = [row for row in given["sole_topics"] if row["kind"] == "user"]
+    names = ("scope", "name", "topic", "loses_masters", "loses_writes", "queues")
+    yield from sets("sole_topics", _tuples(truth["sole"]), {tuple(row[name] for name in names) for row in users})
+    *others, sample = COLUMNS["blast_radius"]
+    radius = {(*(row[name] for name in others), " ".join(row[sample])) for row in given["blast_radius"]}
+    yield from sets("blast_radius", _tuples(truth["radius"]), radius)
 
 
 def _tuples(lists: Sequence[Sequence[Any]]) -> set[tuple[Any, ...]]:
@@ -61,18 +76,24 @@ def _day(text: str) -> int:
 
 
 def _budgets(wanted: Sequence[Row], rows: Sequence[Row]) -> Iterator[Verdict]:
-    """One verdict if every address has its failed and planned time, else one for each that has not."""
-    found = {(row["broker"], row["bid"]): row for row in rows if row["level"] == "broker"}
-    wrong = [row for row in wanted if not _same(found.pop((row["broker"], row["bid"]), None), row)]
+    """One verdict if everything that has a budget has its times, else one for each that has not."""
+    found = {_unit(row): row for row in rows}
+    wrong = [row for row in wanted if not _same(found.pop(_unit(row), None), row)]
     for row in wrong:
         said = f"failed {row['failed_s']:.0f} s in {row['failures']} failures, planned {row['planned_s']:.0f} s"
-        yield Verdict(Outcome.MISSED, "availability", f"{row['broker']} {row['bid']}: {said}")
+        yield Verdict(Outcome.MISSED, "availability", f"{_unit(row)}: listed {row['listed_s']:.0f} s, {said}")
     if not wrong:
-        yield Verdict(Outcome.FOUND, "availability", f"failed and planned time of {len(wanted)} brokers")
-    yield from (invented("availability", f"{broker} {bid}") for broker, bid in sorted(found))
+        yield Verdict(Outcome.FOUND, "availability", f"the times of {len(wanted)} brokers, groups and clusters")
+    yield from (invented("availability", unit) for unit in sorted(found))
+
+
+def _unit(row: Row) -> str:
+    """``broker b 0``, ``group b``, ``master b`` or ``cluster``."""
+    return " ".join(str(row[name]) for name in ("level", "broker", "bid") if row[name] is not None)
 
 
 def _same(row: Row | None, wanted: Row) -> bool:
     if row is None or row["failures"] != wanted["failures"]:
         return False
-    return all(abs(row[name] - wanted[name]) <= UP_TOLERANCE_S for name in ("failed_s", "planned_s"))
+    tolerance = UP_TOLERANCE_S * wanted["groups"]
+    return all(abs(row[name] - wanted[name]) <= tolerance for name in ("listed_s", "failed_s", "planned_s"))

@@ -6,16 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import lcm
+from statistics import linear_regression
 from typing import Any
 
 from rocketns.pipeline.synthetic.journal.effects import Sight
 from rocketns.pipeline.synthetic.scenario.plan import Boot, Plan
 from rocketns.pipeline.synthetic.scenario.spec import TIMEOUT_MS
-from rocketns.pipeline.synthetic.scenario.world import Table, World
+from rocketns.pipeline.synthetic.scenario.world import WIDTH, Table, World
 
 DAY_MS = 86_400_000
 APART_MS, STORM_MIN, SETTLED_MS = 30_000, 5, 30_000
-WIDTH = 1  # of (read queues, write queues, permission)
+HISTORY_DAYS, HISTORY_DAYS_MIN = 90, 3
 # As (broker, write queues), by name.
 Queues = tuple[tuple[str, int], ...]
 
@@ -26,6 +27,7 @@ def routes_of(world: World, plan: Plan, sights: Sequence[Sight]) -> dict[str, An
         "storms": [row for ns, sight in enumerate(sights) for row in _storms(world, plan.boots[ns], ns, sight)],
         "moved": _moved(world, plan, sights),
         "growth": list(_growth(world, plan)),
+        "limits": list(_limits(world, plan)),
     }
 
 
@@ -97,6 +99,27 @@ def _part_moved(old: Queues, new: Queues) -> float:
 
 def _growth(world: World, plan: Plan) -> Iterator[list[Any]]:
     """UTC day, topics, routes, and the broker with most topics, at the end of each day."""
+    for day, tables in _days(world, plan):
+        size = _sizes(tables)
+        largest = max(size, key=lambda broker: (size[broker], broker))
+        yield [day, len(set().union(*tables.values())), sum(map(len, tables.values())), largest, size[largest]]
+
+
+def _limits(world: World, plan: Plan) -> Iterator[list[Any]]:
+    """What grows, its size at the end, and how many bytes more it is each day."""
+    days = [tables for _, tables in _days(world, plan)][-HISTORY_DAYS:]
+    measures = {
+        "registration": [max(_sizes(tables).values()) for tables in days],
+        "topic_list": [170 + sum(3 + len(topic) for topic in set().union(*tables.values())) for tables in days],
+    }
+    for measure, sizes in measures.items():
+        known = len(sizes) >= HISTORY_DAYS_MIN
+        per_day = round(linear_regression(range(len(sizes)), sizes).slope, 6) if known else None
+        yield [measure, sizes[-1], per_day]
+
+
+def _days(world: World, plan: Plan) -> Iterator[tuple[int, dict[str, set[str]]]]:
+    """UTC day, and the topics of each broker at its end; a deletion counts once every name server has it."""
     for day in range(world.spec.start_ms // DAY_MS, (world.spec.end_ms - 1) // DAY_MS + 1):
         ended = min((day + 1) * DAY_MS, world.spec.end_ms)
         tables = {broker: set(plan.table(world, broker, ended)) for broker in world.tables}
@@ -104,6 +127,9 @@ def _growth(world: World, plan: Plan) -> Iterator[list[Any]]:
             if deletion.at_ms < ended <= deletion.late_ms:
                 for broker in world.brokers_of(deletion.topic):
                     tables[broker].add(deletion.topic)
-        size = {broker: sum(144 + 2 * len(topic) for topic in table) for broker, table in tables.items()}
-        largest = max(size, key=lambda broker: (size[broker], broker))
-        yield [day, len(set().union(*tables.values())), sum(map(len, tables.values())), largest, 663 + size[largest]]
+        yield day, tables
+
+
+def _sizes(tables: dict[str, set[str]]) -> dict[str, int]:
+    """Of each broker's registration."""
+    return {broker: 663 + sum(144 + 2 * len(topic) for topic in table) for broker, table in tables.items()}

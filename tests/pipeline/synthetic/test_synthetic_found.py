@@ -16,7 +16,7 @@ from rocketns.pipeline.jobs.departures import departures
 from rocketns.pipeline.jobs.earlier import tallies
 from rocketns.pipeline.jobs.fleet import census, growth, storms
 from rocketns.pipeline.jobs.fleet.availability import availability
-from rocketns.pipeline.jobs.fleet.blast import sole_topics
+from rocketns.pipeline.jobs.fleet.blast import blast_radius, sole_topics
 from rocketns.pipeline.jobs.fleet.ordered import ordered_keys
 from rocketns.pipeline.jobs.history.state import base, broker_intervals, topic_intervals
 from rocketns.pipeline.jobs.missing import missing_topics
@@ -42,6 +42,8 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
     lookups = cut(census.asked(asking))
     days = cut(growth.sizes(there, seen))
     callers = cut(census.clients(lookups))
+    alone = cut(sole_topics(there, brokers, known.uptime, names))
+    grown = cut(growth.growth(days))
     made = {
         "ns_uptime": known.uptime,
         "departures": departures(brokers, events, seen),
@@ -55,10 +57,12 @@ def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSess
         "client_census": census.client_census(callers),
         "missing_askers": census.missing_askers(lookups, names),
         "availability": availability(brokers, known.uptime, seen),
-        "sole_topics": sole_topics(there, brokers, known.uptime, names),
+        "sole_topics": alone,
+        "blast_radius": blast_radius(alone),
         "storms": storms.storms(storms.storm_registrations(brokers, there, known.uptime, days)),
         "ordered_keys": ordered_keys(there, events, names, cut),
-        "growth": growth.growth(days),
+        "growth": grown,
+        "growth_limits": growth.growth_limits(grown, seen),
     }
     tables = {name: rows(frame) for name, frame in made.items()} | not_looked_at(truth)
     verdicts = compare(truth | {"dead": truth["unasked"]}, tables)

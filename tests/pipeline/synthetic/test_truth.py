@@ -72,10 +72,16 @@ def fleet_tables(truth: Truth) -> Rows:
         + [{"client": "10.3.0.1:40000", "poll_s": 30.0}, {"client": None, "poll_s": None}],
         "client_census": [{"lang": lang, "cv": cv, "clients": n} for lang, cv, n in truth["census"]],
         "missing_askers": [{"topic": topic, "client": client} for topic, client in truth["askers"]],
-        "availability": [row | {"level": "broker"} for row in truth["budgets"]] + [{"level": "group"}],
+        "availability": truth["budgets"],
         "sole_topics": [
-            {"scope": scope, "name": name, "topic": topic, "kind": "user", "loses_writes": True}
-            for scope, name, topic in truth["sole"]
+            {"scope": scope, "name": name, "topic": topic, "kind": "user"}
+            | {"loses_masters": masters, "loses_writes": writes, "queues": queues}
+            for scope, name, topic, masters, writes, queues in truth["sole"]
+        ],
+        "blast_radius": [
+            {"scope": scope, "name": name, "no_master": masters, "no_write": writes, "queues": queues}
+            | {"sample": sample.split()}
+            for scope, name, masters, writes, queues, sample in truth["radius"]
         ],
         "storms": [
             {"ns": ns, "t1": number, "registrations": n, "brokers": brokers, "trigger": trigger}
@@ -95,6 +101,7 @@ def fleet_tables(truth: Truth) -> Rows:
             }
             for day, topics, entries, broker, size in truth["growth"]
         ],
+        "growth_limits": [{"measure": what, "now": now, "per_day": by} for what, now, by in truth["limits"]],
     }
 
 
@@ -172,6 +179,24 @@ def test_a_wrong_figure_of_a_broker_is_told(truth: Truth, tables: Rows, figure: 
 
 
 @pytest.mark.parametrize(
+    ("table", "change"),
+    [
+        ("availability", {"listed_s": 0.0}),
+        ("availability", {"failures": -1}),
+        ("sole_topics", {"loses_masters": False}),
+        ("sole_topics", {"queues": -1}),
+        ("blast_radius", {"no_write": 0}),
+        ("blast_radius", {"sample": []}),
+        ("growth_limits", {"now": 0}),
+    ],
+)
+def test_a_wrong_value_of_the_fleet_is_told(truth: Truth, tables: Rows, table: str, change: dict[str, Any]) -> None:
+    """The last row of availability is that of the cluster."""
+    tables[table][-1] |= change
+    assert (Outcome.MISSED, table) in bad(truth, tables)
+
+
+@pytest.mark.parametrize(
     ("table", "row"),
     [
         ("dead_topics", {"topic": "t", "kind": "user"}),
@@ -187,7 +212,13 @@ def test_a_wrong_figure_of_a_broker_is_told(truth: Truth, tables: Rows, figure: 
         ("storms", {"ns": "ns-1", "t1": 10**18, "registrations": 5, "brokers": 5, "trigger": "new"}),
         ("ordered_keys", {"topic": "t", "kind": "user", "steps": 1, "moved_max": 0.5}),
         ("growth", {"day": "1970-01-01", "topics": 1, "entries": 1, "broker": "b", "registration_bytes": 1}),
-        ("sole_topics", {"scope": "zone", "name": "z", "topic": "t", "kind": "user", "loses_writes": True}),
+        ("growth_limits", {"measure": "m", "now": 1, "per_day": None}),
+        ("blast_radius", {"scope": "zone", "name": "z", "no_master": 1, "no_write": 0, "queues": 0, "sample": ["t"]}),
+        (
+            "sole_topics",
+            {"scope": "zone", "name": "z", "topic": "t", "kind": "user", "queues": 0}
+            | {"loses_masters": True, "loses_writes": False},
+        ),
     ],
 )
 def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str, row: dict[str, Any]) -> None:
@@ -198,7 +229,7 @@ def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str,
 @pytest.mark.parametrize(
     "table",
     ["hot_topics", "missing_topics", "quality", "clients", "client_census", "missing_askers", "availability",
-     "sole_topics", "storms", "ordered_keys", "growth"],
+     "sole_topics", "blast_radius", "storms", "ordered_keys", "growth", "growth_limits"],
 )  # fmt: skip
 def test_what_was_seeded_and_is_not_there_is_missed(truth: Truth, tables: Rows, table: str) -> None:
     tables[table] = []

@@ -17,6 +17,7 @@ LATE_MS_MAX = JITTER_MS_MAX + DELAY_MS_MAX
 
 # topic → (read queues, write queues, permission)
 Table = dict[str, tuple[int, int, int]]
+WIDTH = 1  # the place of the write queues
 
 
 class Unit(NamedTuple):
