@@ -169,7 +169,7 @@ def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
         options=summary["options"],
         figures=summary["figures"],
         notes=summary["notes"],
-        tables=results.tables(LISTED) | {"topic_intervals": _followed(results)},
+        tables=results.tables(LISTED) | {"topic_intervals": _followed(results), "clock_days": _clocks(results)},
     )
 
 
@@ -181,6 +181,11 @@ def _followed(results: Results) -> Table:
     found = results.frame("topic_intervals").join(F.broadcast(keys), ["topic", "broker"], "left_semi")
     rows = found.select("ns", "topic", "broker", "t1", "t2", "r", "w", "p").limit(FOLLOWED_ROWS_MAX + 1).toArrow()
     return Table.of(rows.slice(0, FOLLOWED_ROWS_MAX), rows.num_rows)
+
+
+def _clocks(results: Results) -> Table:
+    """CLOCK_DAYS: by which offsets the times of records were corrected."""
+    return Table.of(results.frame("clock_days").toArrow())
 
 
 def told_shortly(data: ReportInput) -> dict[str, Any]:

@@ -20,6 +20,11 @@ def moment(us: int) -> str:
     return utc(us).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def day(us: int) -> str:
+    """2026-08-03, in UTC."""
+    return utc(us).date().isoformat()
+
+
 def exact_text(us: int) -> str:
     """2026-11-21T14:03:05.250Z, for alerts and for programs."""
     return utc(us).isoformat(timespec="milliseconds").replace("+00:00", "Z")

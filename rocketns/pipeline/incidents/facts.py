@@ -9,6 +9,7 @@ from typing import Any
 
 from rocketns.pipeline.contract.causes import LOST_RECORDS, NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
+from rocketns.pipeline.contract.times import DAY_US, day
 from rocketns.pipeline.incidents.prevailing import prevailing
 
 NO_ROWS = Table()
@@ -76,8 +77,21 @@ class Facts:
 
     @cached_property
     def offsets(self) -> Mapping[str, int]:
-        """How far each name server's clock is ahead, us."""
+        """How far each name server's clock is ahead on its last day, us."""
         return {str(row["ns"]): int(row.get("offset_us") or 0) for row in self.rows("sources")}
+
+    @cached_property
+    def _offsets_of_days(self) -> Mapping[tuple[str, str], int]:
+        """The same by name server and day, from CLOCK_DAYS."""
+        return {(str(row["ns"]), str(row["day"])): int(row["offset"] or 0) for row in self.rows("clock_days")}
+
+    @cached_property
+    def _missing(self) -> Mapping[tuple[str, int], Sequence[Row]]:
+        """QUALITY by name server and boot."""
+        groups: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
+        for row in self.rows("quality"):
+            groups[str(row["ns"]), int(row.get("boot") or 0)].append(row)
+        return groups
 
     @cached_property
     def name_servers(self) -> Sequence[str]:
@@ -91,6 +105,23 @@ class Facts:
     def boot_at(self, ns: str, at: int) -> Row | None:
         """The start of the name server whose state is known then."""
         return next((row for row in self.boots.get(ns, ()) if row["t1"] <= at <= row["t2"]), None)
+
+    def boot_from(self, ns: str, at: int) -> Row | None:
+        """The same; of two that meet then, the later one."""
+        return next((row for row in reversed(self.boots.get(ns, ())) if row["t1"] <= at <= row["t2"]), None)
+
+    def missing_of(self, boot: Row) -> Sequence[Row]:
+        """What is missing of a boot, as rows of QUALITY."""
+        return self._missing.get((str(boot["ns"]), int(boot.get("boot") or 0)), ())
+
+    def by_own_clock(self, ns: str, at: int) -> int:
+        """A moment as the name server's journal has it. Each day was corrected by an offset of its own."""
+        last = at + self.offsets.get(ns, 0)
+        for near in (last, last - DAY_US, last + DAY_US):
+            own = at + self._offsets_of_days.get((ns, day(near)), 0)
+            if (ns, day(own)) in self._offsets_of_days and day(own) == day(near):
+                return own
+        return last
 
     def lists(self, ns: str, broker: str, at: int) -> bool:
         """Whether a name server lists any member of the broker at a moment."""

@@ -23,11 +23,13 @@ from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED
 from tests.pipeline.elsewhere.s3 import BUCKET, Store, in_environment, reached, s3_store, settings
 from tests.pipeline.elsewhere.server import connect_server
+from tests.pipeline.evidence import invented, journals_in, named_records
 from tests.pipeline.tables import rounded, tables_in
 
 RUN_TIMEOUT_S = 900.0
 FINDINGS, USAGE = 1, 2
-SPEC = FleetSpec(brokers=4, topics=6, seconds=3600, rotate_s=600, seed=5, faults=NO_FAULTS._replace(partitions=1))
+FAULTS = NO_FAULTS._replace(partitions=1, crashes=1, kills=1)
+SPEC = FleetSpec(brokers=4, topics=6, seconds=3600, rotate_s=600, seed=5, faults=FAULTS)
 OF_SESSION = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
 # Plans of small tables: planning them twice and compiling them takes longer than running them.
 OF_PROCESS = SMALL_BATCHES | SHORT_SETTINGS | {"spark.driver.extraJavaOptions": " ".join(SHORT_LIVED)}
@@ -65,6 +67,12 @@ def server(spark: SparkSession) -> Iterator[str]:
         yield address
 
 
+def test_every_record_that_an_incident_names_is_in_the_files_of_the_journal(here: Here) -> None:
+    lines = (here.out / "incidents.jsonl").read_text("utf-8")
+    assert {kind for kind, _ in named_records(lines)} == {"missing", "crash", "killed"}
+    assert invented(lines, journals_in(here.journal)) == []
+
+
 @needs_connector
 def test_an_audit_in_s3_has_the_tables_of_one_in_folders(
     spark: SparkSession, here: Here, store: Store, tmp_path: Path
@@ -81,7 +89,7 @@ def test_a_process_of_its_own_ingests_from_s3_to_s3(here: Here, store: Store, tm
     """Its Java has the settings of the command line."""
     ingest = ["audit", "ingest", "--journal", f"s3a://{BUCKET}/journal", "--out", f"s3a://{BUCKET}/by-command"]
     status, said = called(tmp_path, *ingest, *with_settings(OF_PROCESS | settings(store)))
-    assert (status, "read 18 files with 0.2 MB; 0 were there already" in said) == (0, True), said
+    assert (status, "read 19 files with 0.2 MB; 0 were there already" in said) == (0, True), said
     store.get("by-command", tmp_path / "there")
     assert records(tmp_path / "there") == records(here.out)
 
@@ -106,7 +114,7 @@ def test_an_audit_through_spark_connect_has_the_tables_of_one_with_its_own_spark
 def test_a_client_of_spark_connect_ingests_from_s3_to_s3(here: Here, store: Store, server: str, tmp_path: Path) -> None:
     """The client lists and writes small files itself. The second time it finds what the first wrote."""
     ingest = ["audit", "ingest", "--journal", f"s3a://{BUCKET}/journal", "--out", f"s3a://{BUCKET}/ingested"]
-    for told in ("read 18 files with 0.2 MB; 0 were there already", "read 0 files with 0.0 MB; 18 were there already"):
+    for told in ("read 19 files with 0.2 MB; 0 were there already", "read 0 files with 0.0 MB; 19 were there already"):
         status, said = called(tmp_path, *ingest, "--remote", server, environment=in_environment(store))
         assert (status, told in said) == (0, True), said
     store.get("ingested", tmp_path / "there")

@@ -77,7 +77,8 @@ FIELDS: Mapping[str, Field] = {
     "misses": Field("lookups answered “topic not exist”", lambda one, _data: one.harm.misses),
     "records": Field(
         "journal records that prove it, the first 24: ns, boot (epoch ms or null), ts (epoch us by that name server's "
-        "own clock), ev, cause, broker",
+        "own clock), ev, cause, broker; ev is last record where a killed or silent name server ended; a missing topic "
+        "has none",
         lambda one, _data: [record._asdict() for record in one.records],
     ),
     "views": Field(

@@ -1,0 +1,1 @@
+"""What the incidents of a run name, looked up in the journal."""
