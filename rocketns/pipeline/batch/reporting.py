@@ -56,6 +56,8 @@ SIZES = {
     "topics": ("topic_inventory", "count_if(kind = 'user')"),
     "dead_topics": ("dead_topics", "count_if(kind = 'user')"),
     "uneven_topics": ("skew", "count_if(kind = 'user' and skew > 1)"),
+    "missing_hours": ("missing_topics", "count_if(topic_kind <> 'system')"),
+    "ordered_topics": ("ordered_keys", "count_if(kind = 'user')"),
     "incidents": ("incidents", f"count_if({CERTAIN})"),
     "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
     "lost_windows": ("key_windows", f"count_if(not ({CERTAIN}) and kind = 'user')"),

@@ -330,7 +330,7 @@ def test_the_sections_about_the_fleet_answer_in_a_sentence(pages: dict[str, str]
         "1 broker group used up the error budget.",
         "The worst loss is that of zone east: it leaves 3 user topics without a write queue.",
         "1 storm. The largest: 8 registrations at n2.",
-        "The write queues of 1 topic changed, which moves keys.",
+        "The write queues of 1 user topic changed, which moves keys.",
         "The registration of a broker reaches 16 MiB about 2026-09-13 15:00:00.",
     ):
         assert answer in text

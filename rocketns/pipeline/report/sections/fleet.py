@@ -190,10 +190,13 @@ def storms_section(data: ReportInput) -> Section:
 
 def ordered_section(data: ReportInput) -> Section:
     """Which topics' keys moved to other queues."""
-    topics = plural(data["ordered_keys"].total, "topic")
-    none = "No topic's write queues changed for longer than 30 s."
-    block = listed("Topics whose keys moved", meaning("ordered_keys"), ORDERED, data["ordered_keys"], none)
-    return Section("ordered", f"The write queues of {topics} changed, which moves keys.", [block])
+    table, none = data["ordered_keys"], "No topic's write queues changed for longer than 30 s."
+    count = int(data.figures.get("ordered_topics", sum(row["kind"] == "user" for row in table.rows)))
+    answer = "No user topic's write queues changed for longer than 30 s."
+    if count:
+        answer = f"The write queues of {plural(count, 'user topic')} changed, which moves keys."
+    block = listed("Topics whose keys moved", meaning("ordered_keys"), ORDERED, table, none)
+    return Section("ordered", answer, [block])
 
 
 def growth_section(data: ReportInput) -> Section:

@@ -27,10 +27,16 @@ def lookups_section(data: ReportInput) -> Section:
         KIND,
     )
     empty = "No unusual number of lookups of missing topics."
-    system = sum(row.get("topic_kind") == "system" for row in data["missing_topics"].rows)
-    hours = plural(data["missing_topics"].total - system, "topic hour")
+    hours = plural(_hours(data), "topic hour")
     blocks = [listed("Missing topics", meaning("missing_topics"), missing, data["missing_topics"], empty), _hot(data)]
     return Section("lookups", f"{hours} with unusually many lookups of a topic that no broker had.", blocks)
+
+
+def _hours(data: ReportInput) -> int:
+    """How many hours of topics that are not the system's. The rows that were read may not have all of them."""
+    table = data["missing_topics"]
+    system = sum(row.get("topic_kind") == "system" for row in table.rows)
+    return int(data.figures.get("missing_hours", table.total - system))
 
 
 def _hot(data: ReportInput) -> Block:
