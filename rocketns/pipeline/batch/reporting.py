@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.batch.effects import counted
 from rocketns.pipeline.batch.findings import Outcome, verdict
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
 from rocketns.pipeline.contract.causes import CLOCKS
@@ -47,6 +49,8 @@ SUMMARY_KEYS = {
 }
 # Divergences whose name servers are followed over time, topics of each, and the rows that are read for that.
 FOLLOWED_MAX, TOPICS_FOLLOWED, FOLLOWED_ROWS_MAX = 3_000, 2, 50_000
+# The tables that tell what an incident did. Where the list is made from a part of their rows, all of them are counted.
+EFFECTS = ("key_windows", "impact")
 HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.
 SIZES = {
@@ -163,6 +167,13 @@ def summarise(
 
 def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """The input of the report, from the tables and the summary."""
+    data = _told(results, summary)
+    if all(len(data[name].rows) >= data[name].total for name in EFFECTS):
+        return data
+    return replace(data, listed=counted(results, data.incidents))
+
+
+def _told(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     return ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],

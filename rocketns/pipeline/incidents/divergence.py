@@ -13,7 +13,7 @@ from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.harm import harm_of_rows, to_ask_about
-from rocketns.pipeline.incidents.model import Incident, Kind
+from rocketns.pipeline.incidents.model import Incident, Kind, MadeFrom
 
 # Counted from the first row of an incident. An expiry comes up to a heartbeat and a scan after that of another broker.
 TOGETHER_US = 10 * SECOND_US
@@ -108,6 +108,11 @@ def _signature(row: Row, facts: Facts) -> Signature:
     return kind, str(row.get("cause") or ""), ns or tuple(row.get("opened_by") or ()), row["t2"] >= facts.t1
 
 
+def made_from(rows: Iterable[Row]) -> tuple[MadeFrom, ...]:
+    """The rows of INCIDENTS as an incident names them."""
+    return tuple(MadeFrom(str(row["broker"]), row.get("cause"), int(row["t1"]), int(row["t2"])) for row in rows)
+
+
 def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incident:
     kind, cause, ns, going_on = signature
     brokers = tuple(sorted({str(row["broker"]) for row in group}))
@@ -119,4 +124,5 @@ def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incid
         stalled=tuple(sorted({str(ns) for row in group for ns in row.get("stalled") or ()})),
         clocks=all(row.get("doubt") == CLOCKS for row in group),
         topic=to_ask_about(harm.sample), harm=harm, away_us=min(t2, facts.t1) - max(t1, facts.t0),
+        rows=made_from(group),
     )  # fmt: skip

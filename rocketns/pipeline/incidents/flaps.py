@@ -46,4 +46,5 @@ def _flap(chain: Sequence[Incident]) -> Incident:
         cause=max(sorted(set(causes)), key=causes.count), times=len(chain), away_us=sum(one.away_us for one in chain),
         silent_ms=max((one.silent_ms for one in chain if one.silent_ms is not None), default=None),
         stalled=tuple(sorted({ns for one in chain for ns in one.stalled})), topic=chain[0].topic, harm=harm,
+        rows=tuple(row for one in chain for row in one.rows),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from rocketns.pipeline.contract.causes import FAILURES, LOST_RECORDS
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.departures import losses, partitions
-from rocketns.pipeline.incidents.divergence import disagreements
+from rocketns.pipeline.incidents.divergence import disagreements, made_from
 from rocketns.pipeline.incidents.evidence import records
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.flaps import with_flaps
@@ -70,7 +70,9 @@ def _settled(outage: Incident, rows: Sequence[Row], facts: Facts) -> Incident:
     until = min(facts.t1, max(outage.t2, *(int(row["t2"]) for row in rows)))
     brokers = tuple(sorted({str(row["broker"]) for row in rows}))
     topic = to_ask_about(harm.sample)
-    return replace(outage, t2=until, going_on=until >= facts.t1, brokers=brokers, harm=harm, topic=topic)
+    return replace(
+        outage, t2=until, going_on=until >= facts.t1, brokers=brokers, harm=harm, topic=topic, rows=made_from(rows)
+    )
 
 
 def _shows(row: Row, loss: Incident) -> bool:

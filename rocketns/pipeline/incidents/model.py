@@ -64,6 +64,15 @@ class Record(NamedTuple):
     broker: str = ""
 
 
+class MadeFrom(NamedTuple):
+    """A row of the table INCIDENTS: a broker and a cause. Times are epoch us."""
+
+    broker: str
+    cause: str | None
+    t1: int
+    t2: int
+
+
 @dataclass(frozen=True)
 class Harm:
     """What user topics suffer. ``topics``: how many; ``sample``: some of them. ``queues``: read queues that are on no
@@ -87,7 +96,8 @@ class Incident:
     ``brokers`` and ``bids``: who is concerned (``bids`` without 0: only slaves). ``ns``: the name servers at which it
     shows. ``cause``: of the journal. ``times``: how often; ``away_us``: how long in all. ``silent_ms``: since the last
     heartbeat when it began. ``clocks``: it may be only that clocks differ. ``stalled``: name servers that did not run
-    themselves when it began. ``topic``: one to ask about."""
+    themselves when it began. ``topic``: one to ask about.
+    ``rows``: those of INCIDENTS that it was put together from."""
 
     kind: Kind
     t1: int
@@ -109,6 +119,7 @@ class Incident:
     harm: Harm = field(default_factory=Harm)
     lanes: tuple[Lane, ...] = ()
     records: tuple[Record, ...] = ()
+    rows: tuple[MadeFrom, ...] = ()
     level: Level = Level.MINOR
     score: float = 0.0
 

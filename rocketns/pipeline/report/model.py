@@ -40,6 +40,8 @@ class ReportInput:
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # By the names of the catalogue, which describes their columns and their order.
     tables: Mapping[str, Table] = field(default_factory=dict)
+    # What went wrong, if more is known of it than the tables tell.
+    listed: Sequence[Incident] | None = None
 
     def __post_init__(self) -> None:
         unknown = self.tables.keys() - BY_NAME.keys()
@@ -49,7 +51,7 @@ class ReportInput:
     @cached_property
     def incidents(self) -> Sequence[Incident]:
         """Everything that went wrong, worst and latest first."""
-        return incidents_of(self.tables, self.t0, self.t1)
+        return incidents_of(self.tables, self.t0, self.t1) if self.listed is None else self.listed
 
     @property
     def lists_all(self) -> bool:
