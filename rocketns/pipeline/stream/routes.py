@@ -49,20 +49,20 @@ def routes_at(told: DataFrame, servers: Servers) -> DataFrame:
 def windows_between(told: DataFrame, before: DataFrame, servers: Servers, hold: Keep = as_it_is) -> DataFrame:
     """WINDOWS that were open between the last cut and this one, and those of ``before`` that ended recently.
 
-    ``hold`` is called on frames that are used several times, and mostly have few rows.
+    The moment before the last cut counts, too, because what happened at the cut is seen only now. ``hold`` is called on
+    frames that are used several times, and mostly have few rows.
     """
-    stretch = Observation(servers.before, servers.cut)
-    spark = told.sparkSession
-    uptime = frame_of(spark, [tuple(span) for span in servers.uptime()], NS_UPTIME)
+    start, spark = servers.before - 1, told.sparkSession
+    uptime = frame_of(spark, [tuple(span) for span in servers.uptime_since(start)], NS_UPTIME)
     touched = told.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
     looked_at = told if servers.changed else told.join(touched.distinct(), [*TOPIC], "left_semi")
-    shown = hold(intervals_between(looked_at, uptime, servers))
-    found = hold(key_windows(shown, uptime, stretch, 1, keep=hold))
+    shown = hold(intervals_since(start, looked_at, uptime))
+    found = hold(key_windows(shown, uptime, Observation(start, servers.cut), 1, keep=hold))
     ended = F.when(F.col("t2") < servers.cut, F.col("t2"))
-    later = found.where(F.col("t1") > servers.before).withColumn("t2", ended)
+    later = found.where(F.col("t1") > start).withColumn("t2", ended)
     opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)
-    continued = _continued(found.where(F.col("t1") == servers.before), opened, servers)
-    return conform(continued.unionByName(later).unionByName(over), WINDOWS)
+    first = found.where(F.col("t1") == start).withColumn("t1", F.lit(servers.before))
+    return conform(_continued(first, opened, servers).unionByName(later).unionByName(over), WINDOWS)
 
 
 def remembered(windows: DataFrame, servers: Servers) -> DataFrame:
@@ -81,9 +81,9 @@ def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFra
     return both.select(*TOPIC, ended.alias("t2"), F.col("new.gap").alias("gap"), *kept)
 
 
-def intervals_between(told: DataFrame, uptime: DataFrame, servers: Servers) -> DataFrame:
-    """TOPIC_INTERVALS within [before, cut), of the boots of ``uptime``. Remembered values hold from ``before`` on."""
-    since = F.greatest(F.coalesce("ts", F.lit(servers.before)), F.lit(servers.before))
+def intervals_since(start: int, told: DataFrame, uptime: DataFrame) -> DataFrame:
+    """TOPIC_INTERVALS of the boots of ``uptime``. Remembered values hold from ``start`` on."""
+    since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))
     return conform(intervals(told.withColumn("ts", since), [*TOPIC], uptime).select("*", "value.*"), TOPIC_INTERVALS)
 
 

@@ -110,6 +110,12 @@ class Servers(NamedTuple):
                 spans.append(Uptime(boot.ns, boot.boot, start, min(end, self.cut), cause))
         return spans
 
+    def uptime_since(self, start: int) -> list[Uptime]:
+        """The same, from this moment before the last cut on for those whose state was known then."""
+        known = {(boot.ns, boot.boot) for boot in self.boots if boot.known is not None and boot.known <= start}
+        return [span._replace(t1=start) if span.t1 == self.before and (span.ns, span.boot) in known else span
+                for span in self.uptime()]  # fmt: skip
+
 
 def boots_in(events: DataFrame) -> DataFrame:
     """BOOTS of the events alone."""

@@ -27,7 +27,7 @@ from tests.pipeline.journals import (
     worked_example,
 )
 from tests.pipeline.parts import cut_at
-from tests.pipeline.whole import whole_windows
+from tests.pipeline.whole import WINDOW, whole_windows
 
 
 class Follower:
@@ -98,15 +98,26 @@ def test_windows_are_those_of_a_whole_run_however_the_journals_are_cut(spark: Sp
     found = set()
     for part in cut_at(journals, [400, 900, 901, 10_000]):
         follower.take(part)
-        found |= {
-            tuple(row) for row in follower.memory.tables["windows"].select("topic", "broker", "t1", "t2").collect()
-        }
+        found |= {tuple(row) for row in follower.memory.tables["windows"].select(*WINDOW).collect()}
     cut = follower.memory.cut
     assert cut is not None
     ended = {window for window in found if window[3] is not None}
     start = observed(journals)[0]
     assert ended == {window for window in whole_windows(spark, journals, start, cut) if window[3] < cut}
     assert len(ended) > 20
+
+
+def test_what_happened_at_the_moment_of_a_cut_is_told_with_its_cause(spark: SparkSession) -> None:
+    """The last record of n2 that has arrived is the one by which it drops broker-b, and n1 was read further."""
+    follower = Follower(spark, Limits())
+    until = {"n1": 212, "n2": 186}
+    early = {ns: [record for record in records if record["ts"] < until[ns] * SECOND]
+             for ns, records in worked_example().items()}  # fmt: skip
+    late = {ns: records[len(early[ns]) :] for ns, records in worked_example().items()}
+    told = [*follower.take(early), *follower.take(late)]
+    (opened,) = [line for line in told if (line["event"], line["kind"]) == ("open", "divergence")]
+    assert (opened["cause"], opened["opened_by"], opened["ns_without"]) == ("expired", ["n2"], ["n2"])
+    assert opened["since"] == exact_text(185 * SECOND)
 
 
 class Fleet(NamedTuple):
