@@ -3,7 +3,8 @@ another hears.
 
 A partition is alerted long before the name server drops the broker. A broker sends its heartbeats to all name servers
 at once. A heartbeat that is late at one name server (by the broker's usual period and a grace) and arrived in time at
-another was lost on the way. Lateness at a name server is measured by its own clock.
+another was lost on the way. Lateness at a name server is measured by its own clock. Where only one name server lost
+the connection of a broker, it is alerted without waiting for another heartbeat.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, LongType, StructType
 
-from rocketns.pipeline.contract.causes import FAILURES, MEMBER
+from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, MEMBER
 from rocketns.pipeline.contract.frames import columns, conform
 from rocketns.pipeline.stream.servers import Servers, any_of
 
@@ -88,11 +89,13 @@ def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame
     after = F.col("other_heard") - F.col("other_usual") / 2 > F.col("heard")
     # Where a broker's habit is not known yet, the other name server shows how long it waited for the heartbeat.
     is_late = ~F.col("up") | F.col("habit") | (F.col("silence") > F.col("other_gap"))
-    # When a broker crashes, its connections close everywhere within moments, so others must have heard it since.
+    # When a broker crashes, its connections close everywhere within moments. So others must have heard it since, or
+    # must have kept it for longer than that.
     after_down = F.col("up") | (F.col("cause") == "expired") | (F.col("other_heard") > F.col("left"))
+    is_kept = ~F.col("up") & F.col("cause").isin(*CONNECTION_ENDED) & (F.lit(servers.cut) - F.col("left") > grace_us)
     found = (
         lost.join(hearing, [*MEMBER], "inner")
-        .where((F.col("ns") != F.col("other")) & after & is_late & after_down)
+        .where((F.col("ns") != F.col("other")) & (is_kept | after & is_late & after_down))
         .groupBy("ns", *MEMBER, "heard", "cause", "up")
         .agg(F.array_sort(F.collect_set("other")).alias("by"))
     )

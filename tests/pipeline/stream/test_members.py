@@ -62,18 +62,34 @@ def test_a_broker_that_is_heard_every_10_s_is_missed_sooner(spark: SparkSession)
     assert [row["since"] for row in found] == [92 * SECOND]
 
 
-def test_a_connection_that_closed_here_only_is_a_partition_once_the_broker_was_heard_elsewhere(
-    spark: SparkSession,
+@pytest.mark.parametrize(
+    ("heard_last", "closed_s", "causes"),
+    [(92, 70, ["channel_close"]), (92, 94, []), (62, 70, ["channel_close"]), (62, 92, [])],
+    ids=["heard elsewhere since", "just now", "kept elsewhere for the grace", "kept elsewhere as yet"],
+)
+def test_a_connection_that_closed_here_only_is_a_partition(
+    spark: SparkSession, heard_last: int, closed_s: int, causes: list[str]
 ) -> None:
-    for heard_last, expected in ((62, []), (92, ["channel_close"])):
-        written = journals(heard_last, 62, until=100)
-        n2 = Journal(0, "n2")
-        n2.register(1 * SECOND, B)
-        n2.heartbeat(62 * SECOND, B)
-        n2.down(70 * SECOND, B, "channel_close")
-        n2.lookup(100 * SECOND, "t", 1)
-        found, _ = judged(spark, written | {"n2": n2.records})
-        assert [row["cause"] for row in found] == expected
+    n2 = Journal(0, "n2")
+    n2.register(1 * SECOND, B)
+    n2.heartbeat(62 * SECOND, B)
+    n2.down(closed_s * SECOND, B, "channel_close")
+    n2.lookup(100 * SECOND, "t", 1)
+    found, _ = judged(spark, journals(heard_last, 62, until=100) | {"n2": n2.records})
+    assert [row["cause"] for row in found] == causes
+
+
+def test_a_connection_that_closed_everywhere_is_no_partition(spark: SparkSession) -> None:
+    """As when the broker crashes."""
+    written = journals(62, 62, until=100)
+    for ns in ("n1", "n2"):
+        journal = Journal(0, ns)
+        journal.register(1 * SECOND, B)
+        journal.heartbeat(62 * SECOND, B)
+        journal.down(70 * SECOND, B, "channel_close")
+        journal.lookup(100 * SECOND, "t", 1)
+        written[ns] = journal.records
+    assert judged(spark, written)[0] == []
 
 
 def test_a_broker_that_unregistered_here_is_no_partition(spark: SparkSession) -> None:
