@@ -15,7 +15,7 @@ from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES, Results
-from rocketns.pipeline.synthetic import FleetSpec, make_fleet
+from rocketns.pipeline.synthetic import FleetSpec, Truth, make_fleet
 from rocketns.pipeline.synthetic.cards_compared import card_verdicts
 from rocketns.pipeline.synthetic.make import save_truth
 from rocketns.pipeline.synthetic.scenario.spec import DEMO_EVENTS
@@ -52,8 +52,13 @@ def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say)
     asked = Request(str(folder / JOURNAL), out, truth["t0"], truth["t1"], truth["min_window"])
     outcome = audit(spark, asked, say)
     say("comparing with the truth")
-    verdicts = [*compare(truth, found(spark, out)), *card_verdicts(truth, listed(spark, out))]
+    verdicts = compared(spark, out, truth)
     return Demo(outcome, verdicts, [*outcome.lines, "", *told(truth, verdicts)])
+
+
+def compared(spark: SparkSession, out: str, truth: Truth) -> list[Verdict]:
+    """The tables and the incidents of the run that counts, with what is to be found."""
+    return [*compare(truth, found(spark, out)), *card_verdicts(truth, listed(spark, out))]
 
 
 def found(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:

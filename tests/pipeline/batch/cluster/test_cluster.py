@@ -1,11 +1,12 @@
-"""The audit on a Spark standalone cluster: the same results as in one process, even if workers are lost."""
+"""The audit on a Spark standalone cluster: the same results as in one process, even if workers are lost. Those of one
+process are the truth about a synthetic fleet."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,10 +14,10 @@ from pyspark.sql import SparkSession
 from interop.harness.process import Process
 from interop.harness.wire import eventually
 from rocketns.pipeline.batch.run import Request, audit
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS
+from rocketns.pipeline.cli.demo import compared
+from rocketns.pipeline.contract.exits import EXIT_INCOMPLETE
 from rocketns.pipeline.storage.session import has_java
-from rocketns.pipeline.synthetic import FleetSpec, make_fleet
-from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
+from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED, Cluster, audit_on, cluster
 from tests.pipeline.tables import rounded, tables_in
 
@@ -43,23 +44,29 @@ SETTINGS = (
     f"spark.driver.extraJavaOptions={JAVA_OPTIONS}",
     f"spark.executor.extraJavaOptions={JAVA_OPTIONS}",
 )
-FAULTS = NO_FAULTS._replace(partitions=1, crashes=1, kills=1)
-SPEC = FleetSpec(brokers=6, topics=20, seconds=6 * 3600, rotate_s=600, seed=5, faults=FAULTS)
+HOURS_S = 6 * 3600
+SPEC = FleetSpec(brokers=6, topics=20, seconds=HOURS_S, rotate_s=600, seed=5, faults=Faults().within(HOURS_S))
+
+
+class Seeded(NamedTuple):
+    """A journal, some lines of which are lost, and what is to be found in it."""
+
+    journal: Path
+    truth: Truth
 
 
 @pytest.fixture(scope="module")
-def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Seeded:
     folder = tmp_path_factory.mktemp("journal")
-    make_fleet(SPEC, folder)
-    return folder
+    return Seeded(folder, make_fleet(SPEC, folder))
 
 
 @pytest.fixture(scope="module")
-def local(spark: SparkSession, journal: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The results of one process, the one of the session."""
+def here(spark: SparkSession, seeded: Seeded, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an audit in one process, the one of the session."""
     folder = tmp_path_factory.mktemp("local")
-    assert audit(spark, Request(str(journal), str(folder / "out")), print).exit_status == EXIT_FINDINGS
-    return results_in(folder)
+    assert audit(spark, Request(str(seeded.journal), str(folder / "out")), print).exit_status == EXIT_INCOMPLETE
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,7 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def finished(run: Process, folder: Path) -> dict[str, Any]:
     """Its results, once it has ended."""
     try:
-        assert run.wait(RUN_TIMEOUT_S) == EXIT_FINDINGS, run.text()
+        assert run.wait(RUN_TIMEOUT_S) == EXIT_INCOMPLETE, run.text()
     finally:
         run.stop()
     return results_in(folder)
@@ -87,13 +94,18 @@ def results_in(folder: Path) -> dict[str, Any]:
     return {"summary": rounded(summary), **tables}
 
 
+def test_an_audit_finds_every_seeded_fault_and_nothing_else(spark: SparkSession, seeded: Seeded, here: Path) -> None:
+    """In its tables, and in the incidents of its page."""
+    verdicts = compared(spark, str(here / "out"), seeded.truth)
+    assert [verdict for verdict in verdicts if not verdict.good] == []
+
+
 def test_two_workers_come_to_what_one_process_does_though_both_are_lost(
-    journal: Path, local: dict[str, Any], standalone: Cluster, tmp_path: Path
+    seeded: Seeded, here: Path, standalone: Cluster, tmp_path: Path
 ) -> None:
     """One is killed during ingest, and another takes its place; the second one is killed while the jobs run."""
-    assert local["summary"]["findings"]["incidents"] > 0
     events, results = tmp_path / "out" / "events", tmp_path / "out" / "results"
-    run = audit_on(standalone.url, journal, tmp_path / "out", SETTINGS)
+    run = audit_on(standalone.url, seeded.journal, tmp_path / "out", SETTINGS)
     try:
         eventually(lambda: any(events.rglob("*.parquet")), RUN_TIMEOUT_S)
         assert not any(events.glob("data/*/_SUCCESS")), "the ingest was over before the worker was killed"
@@ -105,4 +117,4 @@ def test_two_workers_come_to_what_one_process_does_though_both_are_lost(
     except BaseException:
         run.kill()
         raise
-    assert finished(run, tmp_path) == local
+    assert finished(run, tmp_path) == results_in(here)
