@@ -89,9 +89,16 @@ def _journal(add: argparse.ArgumentParser) -> None:
 
 def _out(add: argparse.ArgumentParser) -> None:
     add.add_argument("--out", required=True, type=folder, metavar="PATH",
-        help="folder to write to; it is created if absent. Records that were read are kept in it, also after the "
-             "journal's files are gone, and so are the results of the last 3 runs; report.html and summary.json are "
-             "those of the last run. The folder belongs to its journal: another one is refused")  # fmt: skip
+        help="folder to write to; it is created if absent. Each run replaces report.html, report.md, incidents.jsonl "
+             "and summary.json. Kept are: in events/ all records that were read, also after the journal's files are "
+             "gone; in results/ the tables and pages of the last 3 runs; in earlier/ what runs computed of the last 8 "
+             "closed days. The folder belongs to its journal: another one is refused")  # fmt: skip
+
+
+def _alerts(add: argparse.ArgumentParser) -> None:
+    add.add_argument("--out", required=True, type=folder, metavar="PATH",
+        help="folder on this machine; it is created if absent. alerts.jsonl grows by a line for each alert that opens "
+             "or closes, and checkpoint/ is the stream's memory")  # fmt: skip
 
 
 def _span(add: argparse.ArgumentParser) -> None:
@@ -230,7 +237,7 @@ COMMANDS = {
     "stream": ("keep running, and alert while it happens",
         "Follow the journals as they are written. Each alert is one line in alerts.jsonl below --out when it opens,\n"
         "and one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it stopped.",
-        (_journal, _out, _stream, _window, _spark)),
+        (_journal, _alerts, _stream, _window, _spark)),
     "explain": ("the route of a topic at a moment, on each name server",
         "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
         (_explain, _spark_or_remote)),

@@ -36,6 +36,26 @@ def test_a_command_and_all_its_options_are_documented(name: str) -> None:
     assert missing == set()
 
 
+def kept_in_out() -> set[str]:
+    """The files and folders of --out in the table that says what is kept of them, but not what a run removes itself."""
+    rows = TEXT.split("### What is in `--out`")[1].split("\n\n")[1].splitlines()[2:]
+    kept = [row.split("|")[1] for row in rows if "until its end" not in row.lower()]
+    return {name.split("/")[0] for paths in kept for name in re.findall(r"`([^`]+)`", paths)}
+
+
+@pytest.mark.parametrize("name", ["run", "ingest", "report"])
+def test_the_help_of_out_names_everything_that_is_kept_there(name: str) -> None:
+    (out,) = (action for action in commands()[name]._actions if "--out" in action.option_strings)
+    assert {"report.html", "summary.json", "results", "events", "earlier"} <= kept_in_out()
+    assert {path for path in kept_in_out() if path not in str(out.help)} == set()
+
+
+def test_the_help_of_a_stream_names_what_is_in_its_own_out() -> None:
+    (out,) = (action for action in commands()["stream"]._actions if "--out" in action.option_strings)
+    assert "alerts.jsonl" in str(out.help)
+    assert "report.html" not in str(out.help)
+
+
 def test_the_document_names_no_option_that_is_not_there() -> None:
     known = {option for one in commands().values() for action in one._actions for option in action.option_strings}
     elsewhere = {"--version"}  # of the name server
