@@ -52,12 +52,25 @@ def heard_again(alert: Alert, member: Row | None, others: Iterable[str], servers
 def divergence(row: Row) -> Condition:
     """From a row of INCIDENTS; ``row["open"]``: whether one of its windows is still open."""
     without = f", {', '.join(row['ns_without'])} without it at first" if row["ns_without"] else ""
-    some, topics = ", ".join(map(short, row["topic_sample"])), plural(row["topics"], "topic")
-    text = f"name servers disagree about {topics} of {short(row['broker'])} ({row['cause']}{without}): {some}"
+    text = (
+        f"name servers disagree about {_topics(row)} of {short(row['broker'])} ({row['cause']}{without}): {_some(row)}"
+    )
     over = None if row["open"] else (row["t2"], "the name servers agree again")
-    names = ("broker", "cause", "topics", "topic_sample", "ns_without", "opened_by")
+    names = ("broker", "cause", "topics", "user_topics", "topic_sample", "ns_without", "opened_by")
     key = f"{row['broker']}|{row['cause']}|{row['t1']}"
     return Condition("divergence", key, row["t1"], text, {name: row[name] for name in names}, over)
+
+
+def _topics(row: Row) -> str:
+    """As a run counts them: those of users. The others only if there are no such topics."""
+    if row["user_topics"]:
+        return plural(row["user_topics"], "user topic")
+    return f"{plural(row['topics'], 'topic')} of the system or of consumer groups"
+
+
+def _some(row: Row) -> str:
+    """The sample has users' topics first."""
+    return ", ".join(map(short, row["topic_sample"][: row["user_topics"] or None]))
 
 
 def silences(servers: Servers) -> list[Condition]:

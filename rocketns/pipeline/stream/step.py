@@ -14,6 +14,7 @@ from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.incidents import incidents
+from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.changes import Alert, changes
 from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions
@@ -107,7 +108,7 @@ def step(
     }
     found = [
         *map(conditions.partition, _rows(partitions(tables["members"], now, limits.grace))),
-        *map(conditions.divergence, _incidents(tables["windows"], now, limits) if moved or memory.windows else []),
+        *map(conditions.divergence, _incidents(tables, now, limits) if moved or memory.windows else []),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
         *conditions.losses(_losses(events), now),
@@ -146,12 +147,14 @@ def _servers(memory: Memory, arrived: list[Line], limits: Limits, arriving: Arri
     return servers_at_cut(memory.boots, boots, memory.cut, limits.silent_after, arriving)
 
 
-def _incidents(windows: DataFrame, now: Servers, limits: Limits) -> list[Line]:
+def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) -> list[Line]:
     """INCIDENTS of windows that are long enough, if they are open or ended since the last cut."""
     until = F.coalesce("t2", F.lit(now.cut))
-    long_enough = windows.withColumn("t2", until).where(F.col("t2") - F.col("t1") >= limits.min_window)
+    windows = tables["windows"].drop("kind").withColumn("t2", until)
+    long_enough = windows.where(F.col("t2") - F.col("t1") >= limits.min_window)
     ended = F.col("t2") < now.cut
-    lately = incidents(long_enough).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
+    told = with_kind(long_enough, system_topics(tables["members"]))
+    lately = incidents(told).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
     return _rows(lately)
 
 

@@ -20,15 +20,30 @@ def test_the_words_of_a_partition_are_harmless_and_its_details_exact() -> None:
 
 
 def test_the_words_of_a_divergence_are_harmless_and_its_details_exact() -> None:
-    row = {"broker": BROKER, "cause": "expired", "t1": 7, "t2": 9, "open": True, "topics": 1, "topic_sample": [TOPIC],
-           "ns_without": ["n2"], "opened_by": ["n2"]}  # fmt: skip
+    row = {"broker": BROKER, "cause": "expired", "t1": 7, "t2": 9, "open": True, "topics": 1, "user_topics": 1,
+           "topic_sample": [TOPIC], "ns_without": ["n2"], "opened_by": ["n2"]}  # fmt: skip
     told = divergence(row)
     assert told.text.startswith(
-        "name servers disagree about 1 topic of “\\x1b[2J is fine” (expired, n2 without it at first): t\\u202e"
+        "name servers disagree about 1 user topic of “\\x1b[2J is fine” (expired, n2 without it at first): t\\u202e"
     )
     assert visible(told.text) == told.text
     assert len(told.text) < 300
     assert told.details["topic_sample"] == [TOPIC]
+
+
+@pytest.mark.parametrize(
+    ("users", "sample", "words"),
+    [
+        (2, ["a", "b", "TBW102"], "about 2 user topics of b-1 (expired): a, b"),
+        (0, ["TBW102", "b-1"], "about 3 topics of the system or of consumer groups of b-1 (expired): TBW102, b-1"),
+    ],
+)
+def test_a_divergence_names_topics_of_users_as_far_as_there_are_any(users: int, sample: list[str], words: str) -> None:
+    row = {"broker": "b-1", "cause": "expired", "t1": 7, "t2": 9, "open": True, "topics": 3, "user_topics": users,
+           "topic_sample": sample, "ns_without": [], "opened_by": ["n2"]}  # fmt: skip
+    told = divergence(row)
+    assert told.text == f"name servers disagree {words}"
+    assert (told.details["topics"], told.details["user_topics"], told.details["topic_sample"]) == (3, users, sample)
 
 
 @pytest.mark.parametrize(
