@@ -21,12 +21,10 @@ from typing import Any
 from benchmarks.audit.engines import ENGINES
 from benchmarks.audit.watched import Watched
 from benchmarks.servers.machine import commit, facts, load_average
-from rocketns.config import JournalConfig
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 
 SIZES = (1.7, 5.0, 17.0)
-ROTATE_S = JournalConfig().journal_rotation_seconds
 WHOLE = ("events", "journal_mb", "ingest_events_per_s", "run_s", "session_s", "cpu_s", "java_mb")
 RESULTS = Path(__file__).parents[1] / "results" / "audit"
 
@@ -49,7 +47,7 @@ def main() -> None:
 
 def measured(millions: float, folder: Path, say: Progress) -> dict[str, Any]:
     """One size."""
-    spec = replace(FleetSpec.of_events(round(millions * 1e6)), rotate_s=ROTATE_S)
+    spec = FleetSpec.of_events(round(millions * 1e6))
     spec = replace(spec, faults=spec.faults._replace(corrupt_lines=0))  # DuckDB's SQL cannot read corrupt lines
     truth = make_fleet(spec, folder / "journal", say)
     events = sum(server["records"] for server in truth["name_servers"])

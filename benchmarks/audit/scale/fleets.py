@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from rocketns.config import JournalConfig
 from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
 
 DAY_S = 86_400
@@ -45,7 +44,7 @@ def fleet(size: Size) -> FleetSpec:
     )  # fmt: skip
     return replace(
         FleetSpec.large(days * DAY_S), brokers=brokers, topics=TOPICS_PER_BROKER * brokers,
-        groups=GROUPS_PER_PART * parts, rotate_s=JournalConfig().journal_rotation_seconds, faults=faults,
+        groups=GROUPS_PER_PART * parts, faults=faults,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from rocketns.config import JournalConfig
 from rocketns.journal.record import COLUMNS_OF, DOWN_CAUSES, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.journal.heartbeats import TIME_SHIFT
@@ -325,6 +326,10 @@ def test_the_demo_is_long_enough_to_judge_dead_topics_and_bursts() -> None:
     spec = FleetSpec.of_events(DEMO_EVENTS)
     assert spec.seconds >= 8 * DAY_S
     assert spec.faults == Faults()
+
+
+def test_a_large_fleet_has_the_files_of_the_default_rotation() -> None:
+    assert FleetSpec.large().rotate_s == JournalConfig().journal_rotation_seconds
 
 
 @pytest.mark.parametrize("events", [100_000, 350_000, 1_700_000, 17_000_000])

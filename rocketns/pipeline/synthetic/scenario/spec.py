@@ -16,6 +16,8 @@ DEMO_EVENTS = 360_000
 LARGE_EVENTS = 1_000_000
 BURST_SECONDS_MIN = 36 * 3600
 SECONDS_MIN = 6 * 3600
+# The default of journalRotationSeconds.
+ROTATE_S = 600
 
 
 class Faults(NamedTuple):
@@ -118,7 +120,7 @@ class FleetSpec:
         faults = Faults().times(2 * seconds / DAY_S)._replace(restarts=1, kills=1, bursts=0, typos=0)
         return cls(
             brokers=200, slaves=0, topics=5000, seconds=seconds, heartbeat_s=30, lookup_s=6 * 3600, groups=10,
-            rotate_s=3600, seed=seed, faults=faults,
+            rotate_s=ROTATE_S, seed=seed, faults=faults,
         )  # fmt: skip
 
     def events(self) -> int:
