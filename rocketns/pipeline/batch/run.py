@@ -25,9 +25,18 @@ from rocketns.pipeline.batch.observing import (
     reach_of,
     too_short,
 )
-from rocketns.pipeline.batch.reporting import notes, outcome_of, pages_of, report_input, summarise, told_shortly
+from rocketns.pipeline.batch.reporting import (
+    SUMMARY_VERSION,
+    notes,
+    outcome_of,
+    pages_of,
+    report_input,
+    summarise,
+    told_shortly,
+)
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
+from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import CLOCKS, STAGES, Job
 from rocketns.pipeline.contract.times import moment
@@ -40,7 +49,7 @@ from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tai
 from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
 from rocketns.pipeline.storage.ingest import Ingested, ingest
 from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.results import EVENTS_FOLDER, Results, current
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current
 from rocketns.pipeline.storage.session import master_of
 
 Say = Callable[[str], None]
@@ -235,9 +244,15 @@ class Stages:
 
 
 def report_again(spark: SparkSession, out: str) -> Outcome:
-    """The pages again, from the tables that the last run left below ``out``. BadInput if there was none."""
+    """The pages again, from the tables that the last run left below ``out``. BadInput if there was none, or if its
+    summary has another version."""
     folder = Folder(spark, out)
     summary = current(folder)
+    if (version := summary.get("version")) != SUMMARY_VERSION:
+        raise BadInput(
+            f"{folder.path(SUMMARY)} has version {version}, and this rocketns knows {SUMMARY_VERSION}. Start 'rocketns "
+            "audit run' again, or use the rocketns that wrote it."
+        )
     results = Results(spark, folder, summary["run"])
     results.show(pages_of(report_input(results, summary)))
     return outcome_of(summary, out)

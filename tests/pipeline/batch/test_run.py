@@ -160,6 +160,18 @@ def test_the_page_can_be_written_again(folder: Path, words: tuple[str, ...]) -> 
     assert page.read_bytes() == before
 
 
+@pytest.mark.parametrize("version", [1, 3, None])
+def test_results_of_a_version_that_this_audit_does_not_know_are_refused(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], version: int | None
+) -> None:
+    told = {"run": "20260101T000000-00000000", "version": version}
+    (tmp_path / "summary.json").write_text(json.dumps(told), "utf-8")
+    assert main(["report", "--out", str(tmp_path), *words]) == 2
+    said = capsys.readouterr().err
+    assert f"rocketns audit report: {tmp_path}/summary.json has version {version}, and this rocketns knows 2." in said
+    assert "Start 'rocketns audit run' again" in said
+
+
 def test_a_route_of_the_past_is_explained(
     folder: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
