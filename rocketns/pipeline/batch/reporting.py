@@ -107,13 +107,15 @@ def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, l
         days = f"{uncovered} of the last {dead_days} days"
         told["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
     if delivered.repeated:
-        told["quality"] = [
-            f"{plural(delivered.repeated, 'record')} came more than once, {plural(delivered.copies, 'whole file')} "
-            "among them. Each record counts once."
-        ]
+        told["quality"] = [_came_again(delivered)]
     if unsure := unsure_clocks(results):
         told["divergence"] = list(map(clock_note, unsure))
     return told
+
+
+def _came_again(delivered: Delivered) -> str:
+    files = f", {plural(delivered.copies, 'whole file')} among them" if delivered.copies else ""
+    return f"{plural(delivered.repeated, 'record')} came more than once{files}. Each record counts once."
 
 
 def unsure_clocks(results: Results) -> list[Mapping[str, Any]]:

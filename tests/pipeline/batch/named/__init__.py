@@ -1,1 +1,1 @@
-"""What the incidents of a run name, looked up in the journal."""
+"""What a run says beside its tables: the records that incidents name, and doubts."""
