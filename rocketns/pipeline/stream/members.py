@@ -21,6 +21,8 @@ from rocketns.pipeline.stream.servers import Servers, any_of
 USUAL_MIN_MS, USUAL_MS, USUAL_MAX_MS = 10_000, 30_000, 60_000
 # The last gaps determine the usual period, unless they are a burst of registrations.
 GAPS_KEPT, BURST_MS = 8, 60_000
+# When a broker crashes, its connections have closed everywhere after this time. Clocks may differ by as much.
+KEPT_US = 5_000_000
 # A dropped member is forgotten after this time. By then nobody hears it, or there is an alert about it.
 FORGET_US = 3_600_000_000
 
@@ -89,10 +91,9 @@ def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame
     after = F.col("other_heard") - F.col("other_usual") / 2 > F.col("heard")
     # Where a broker's habit is not known yet, the other name server shows how long it waited for the heartbeat.
     is_late = ~F.col("up") | F.col("habit") | (F.col("silence") > F.col("other_gap"))
-    # When a broker crashes, its connections close everywhere within moments. So others must have heard it since, or
-    # must have kept it for longer than that.
+    # When a broker crashes, it is dropped everywhere within moments. So others must have heard it since, or kept it.
     after_down = F.col("up") | (F.col("cause") == "expired") | (F.col("other_heard") > F.col("left"))
-    is_kept = ~F.col("up") & F.col("cause").isin(*CONNECTION_ENDED) & (F.lit(servers.cut) - F.col("left") > grace_us)
+    is_kept = ~F.col("up") & F.col("cause").isin(*CONNECTION_ENDED) & (F.lit(servers.cut) - F.col("left") > KEPT_US)
     found = (
         lost.join(hearing, [*MEMBER], "inner")
         .where((F.col("ns") != F.col("other")) & (is_kept | after & is_late & after_down))
