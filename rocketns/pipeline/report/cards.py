@@ -162,6 +162,9 @@ def _impact(one: Incident) -> str:
     if not one.harm.orphaned and not one.harm.twice:
         return ""
     none, two = one.harm.orphaned, one.harm.twice
-    parts = [f"{plural(none, 'queue')} {'has' if none == 1 else 'have'} no consumer"] if none else []
-    parts += [f"{plural(two, 'queue')} {'has' if two == 1 else 'have'} two or more"] if two else []
-    return f"In the worst group of consumers that is spread over the name servers, {', and '.join(parts)}."
+    parts = [f"{plural(none, 'queue')} {'is' if none == 1 else 'are'} read by nobody"] if none else []
+    parts += [f"{plural(two, 'queue')} {'is' if two == 1 else 'are'} read by two consumers or more"] if two else []
+    return (
+        "Of all queues of these topics, if a group of consumers is spread over the name servers in the worst way: "
+        f"{', and '.join(parts)}."
+    )

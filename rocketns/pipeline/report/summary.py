@@ -10,7 +10,7 @@ from typing import Any
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.cards import when
+from rocketns.pipeline.report.cards import in_page, when
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.advice import first
@@ -25,6 +25,7 @@ VERDICTS = {
     Verdict.INCOMPLETE: "Input is missing",
 }
 CUT = " A table had too many rows, so some incidents are not listed: see --days."
+OTHERS_SHOWN = 4
 TILES = (
     ("events", "events read"),
     ("name_servers", "name servers"),
@@ -44,9 +45,20 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class Other:
+    """An incident that goes on beside the first one; ``anchor``: its card."""
+
+    anchor: str
+    level: str
+    title: str
+    names: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Summary:
     """``state``: severe, major, minor, none or incomplete, for the style sheet. ``anchor``: the card of the incident
-    that the headline is about, '' if there is none. ``when``: its exact time, with the day."""
+    that the headline is about, '' if there is none. ``when``: its exact time, with the day. ``others``: the next ones
+    that go on, and ``more_others``, how many more do."""
 
     state: str
     headline: str
@@ -57,6 +69,8 @@ class Summary:
     command: str
     anchor: str
     counts: str
+    others: Sequence[Other]
+    more_others: int
     verdict: str
     incomplete: Sequence[str]
     tiles: Sequence[Tile]
@@ -66,6 +80,7 @@ class Summary:
 def summary(data: ReportInput) -> Summary:
     """The summary of a page."""
     worst = data.incidents[0] if data.incidents else None
+    others = [(name, one) for name, one in in_page(data)[1:] if one.going_on]
     return Summary(
         state=_state(data, worst),
         headline=headline(data),
@@ -76,11 +91,17 @@ def summary(data: ReportInput) -> Summary:
         command=command(worst, data.options) if worst else "",
         anchor=identities([worst])[0] if worst else "",
         counts=counts(data),
+        others=[_other(name, one, data) for name, one in others[:OTHERS_SHOWN]],
+        more_others=len(others[OTHERS_SHOWN:]),
         verdict=f"{_verdict(data)} · exit status {STATUS[data.verdict]}",
         incomplete=data.incomplete,
         tiles=[Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures],
         period=f"{text.moment(data.t0)} to {text.moment(data.t1)} UTC, {text.microseconds(data.t1 - data.t0)}",
     )
+
+
+def _other(anchor: str, one: Incident, data: ReportInput) -> Other:
+    return Other(anchor, LEVELS[one.level], title(one, data.t1), (*one.brokers, *one.ns, one.topic))
 
 
 def headline(data: ReportInput) -> str:

@@ -28,7 +28,7 @@ CAUSES = {
     "conflict": "another broker took the name (conflict)",
     "admin": "an administrator's command (admin)",
     "register": "registration (register)",
-    "heartbeat": "first noted by a heartbeat (heartbeat)",
+    "heartbeat": "changed by a later registration of the broker (heartbeat)",
     "topic": "topic registered by itself (topic)",
     "perm": "permission changed (perm)",
     "start": "name server started (start)",

@@ -16,9 +16,10 @@ from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
 from rocketns.pipeline.report.cards import cards, when
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, summary
 from rocketns.pipeline.report.text import visible
-from rocketns.pipeline.report.words.advice import ADVICE, first
+from rocketns.pipeline.report.words.advice import ADVICE, first, silent_before
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.marking import marked
 from rocketns.pipeline.report.words.names import identities
@@ -115,10 +116,10 @@ def test_what_was_there_at_the_beginning_of_the_observation_may_be_older() -> No
     ("harm", "topics", "impact"),
     [
         (Harm(1, ("orders",), 1, orphaned=1, twice=2), "1 user topic with 1 queue: orders",
-         "1 queue has no consumer, and 2 queues have two or more."),
-        (Harm(2, (), 0, twice=1), "2 user topics", "1 queue has two or more."),
+         "1 queue is read by nobody, and 2 queues are read by two consumers or more."),
+        (Harm(2, (), 0, twice=1), "2 user topics", "1 queue is read by two consumers or more."),
         (Harm(3, ("orders",), 1_200, orphaned=7), "3 user topics with 1,200 queues: orders and 2 more",
-         "7 queues have no consumer."),
+         "7 queues are read by nobody."),
     ],
 )  # fmt: skip
 def test_a_card_counts_in_whole_words(harm: Harm, topics: str, impact: str) -> None:
@@ -126,7 +127,35 @@ def test_a_card_counts_in_whole_words(harm: Harm, topics: str, impact: str) -> N
     data.__dict__["incidents"] = [replace(BASE, harm=harm)]
     card = cards(data)[0]
     assert card.topics == topics
-    assert card.impact.endswith(f"over the name servers, {impact}")
+    assert card.impact.endswith(f"in the worst way: {impact}")
+
+
+def test_the_beginning_names_the_next_incidents_that_go_on() -> None:
+    """Whoever reads only the first one would not know that another broker is missing, too."""
+    data = empty()
+    going_on = [replace(BASE, brokers=(f"b{number}",), t1=BASE.t1 + number) for number in range(7)]
+    data.__dict__["incidents"] = [going_on[0], replace(OVER, kind=Kind.CRASH), *going_on[1:]]
+    top = summary(data)
+    assert [other.title for other in top.others] == [
+        f"b{number} is missing at n2 since 09:02 (still)" for number in range(1, 5)
+    ]
+    assert [other.anchor for other in top.others] == [card.identity for card in cards(data)[2:6]]
+    assert top.more_others == 2
+    page = render(data)
+    assert f'<b>Minor:</b> <a href="#{top.others[0].anchor}">' in page
+    assert "and 2 more, in the list below" in page
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (replace(BASE, silent_ms=121_000), "The last heartbeat came at 08:59:59, 2 min 1 s earlier"),
+        (replace(BASE, silent_ms=121_000, before=True), "The last heartbeat came 2 min 1 s earlier"),
+        (BASE, ""),
+    ],
+)
+def test_the_last_heartbeat_has_a_time_if_the_beginning_is_known(one: Incident, said: str) -> None:
+    assert silent_before(one) == (f"{said}: the fault may have begun then." if said else "")
 
 
 def test_a_name_server_that_did_not_run_is_looked_at_first() -> None:

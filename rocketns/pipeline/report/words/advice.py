@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocketns.pipeline.contract.times import moment
 from rocketns.pipeline.incidents.model import Incident, Kind
 from rocketns.pipeline.report.text import milliseconds, short
 from rocketns.pipeline.report.words.names import brokers, servers
@@ -24,7 +25,8 @@ def silent_before(one: Incident) -> str:
     """How long a broker had been silent when it was dropped; '' if that is not known."""
     if one.silent_ms is None:
         return ""
-    return f"The last heartbeat came {milliseconds(one.silent_ms)} earlier: the fault may have begun then."
+    at = "" if one.before else f" at {moment(one.t1 - one.silent_ms * 1000)[11:]},"
+    return f"The last heartbeat came{at} {milliseconds(one.silent_ms)} earlier: the fault may have begun then."
 
 
 # By kind and cause; the empty cause stands for all others.
@@ -39,8 +41,8 @@ ADVICE = {
     (Kind.MISSING, "register"): "Check that namesrvAddr of {broker}{addr} names {ns}: it registered elsewhere only.",
     (Kind.MISSING, ""): "Look at the log of {broker}{addr} for its registration at {ns}.",
     (Kind.STALE_ROUTES, "admin"): "Delete the topic again at every name server (mqadmin deleteTopic).",
-    (Kind.STALE_ROUTES, ""): "Look at the log of {broker}{addr} for failed registrations at {ns}. A restart of the "
-    "broker sends everything again.",
+    (Kind.STALE_ROUTES, ""): "Look at the log of {broker}{addr} for failed registrations at {ns}. To send the "
+    "topic again, repeat its change (mqadmin updateTopic).",
     (Kind.STALE_PERMISSIONS, ""): "Repeat the change at every name server (mqadmin wipeWritePerm or addWritePerm).",
     (Kind.CRASH, ""): "Look at the process and the host of {broker}{addr}: all its connections ended at once.",
     (Kind.DEAD, ""): "Look at the host and the network of {broker}{addr}: heartbeats stopped everywhere, and no "
