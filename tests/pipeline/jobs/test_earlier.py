@@ -21,6 +21,7 @@ from rocketns.pipeline.jobs.history import holes, state
 from rocketns.pipeline.jobs.history.doubts import topic_doubts
 from rocketns.pipeline.jobs.missing import missing_topics
 from rocketns.pipeline.jobs.topics import uncovered_days
+from tests.pipeline.draws import seeds
 from tests.pipeline.frames import cut, rows
 from tests.pipeline.jobs.history.test_state import harmed
 from tests.pipeline.journals import DAY_START, SECOND, Journals, events_frame, observed, random_journals
@@ -28,6 +29,7 @@ from tests.pipeline.journals import DAY_START, SECOND, Journals, events_frame, o
 HOUR = 3600 * SECOND
 ROTATION = 600 * SECOND
 CLOSED = ("2026-01-01", "2026-01-02")
+FLEETS = 4
 
 
 class Known:
@@ -94,10 +96,11 @@ def in_files(events: DataFrame) -> DataFrame:
     return events.withColumn("dt", F.date_format(F.timestamp_micros(F.col("ts") - late), "yyyy-MM-dd"))
 
 
-def test_jobs_go_on_after_closed_days(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seed", seeds(0))
+def test_jobs_go_on_after_closed_days(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Two runs close a day each, at any time after midnight. The third one has the rows of a run over everything."""
     monkeypatch.setattr(holes, "STRETCH", 16)
-    chance, journals = random.Random(5), fleets(range(4))
+    chance, journals = random.Random(seed), fleets(range(FLEETS * seed, FLEETS * (seed + 1)))
     events, (begin, end) = cut(in_files(events_frame(spark, journals))), observed(journals)
     earlier = Earlier.nothing(spark)
     for day in CLOSED:
