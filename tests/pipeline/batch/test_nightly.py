@@ -23,6 +23,7 @@ from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.eventful import HOUR, MIDNIGHT, SEED, Whole, request_of
 from tests.pipeline.chosen import reading_records, with_inputs
+from tests.pipeline.draws import seeds
 from tests.pipeline.frames import plain, rounded
 from tests.pipeline.journals import DAY_START, Journal, write_files
 
@@ -65,15 +66,21 @@ def rows_of(path: Path) -> list[Any]:
     return sorted((rounded(plain(row)) for row in pyarrow.parquet.read_table(path).to_pylist()), key=repr)
 
 
-def test_a_second_night_has_the_tables_of_one_run_over_everything(
-    spark: SparkSession, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("seed", seeds(SEED))
+def test_the_night_after_a_late_file_has_the_tables_of_one_run_over_everything(
+    spark: SparkSession, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Eight hours around midnight, cut at a random time after it. Jobs that read only tables get the same tables, so
-    they are left out; the first night needs only the tables that are kept of a closed day."""
-    cut = MIDNIGHT + 2 * HOUR + random.Random(SEED).randrange(3 * HOUR)
+    """Eight hours around midnight, cut at a random time after it. A file of the day that the first night closed comes
+    late: the second one reads that day again, and the third one goes on from there. Jobs that read only tables get the
+    same tables, so they are left out; the first two need only the tables that are kept of a closed day."""
+    chance = random.Random(seed)
+    cut = MIDNIGHT + 2 * HOUR + chance.randrange(3 * HOUR)
     before = [file for file in whole.files if begin_of(file) < cut]
+    late = chance.choice([file for file in before if "dt=2026-01-01" in file.parts])
+    closing = with_inputs(["topic_segments", "imbalance", "group_members", "clock_offsets"])
     nights = Nights(spark, whole, tmp_path, monkeypatch)
-    nights.run(before, with_inputs(["topic_segments", "imbalance", "group_members", "clock_offsets"]))
+    nights.run([file for file in before if file != late], closing)
+    nights.run([late], closing)
     compared = with_inputs(reading_records())
     found = nights.run([file for file in whole.files if file not in before], compared)
     assert nights.known == ["2026-01-01"]
