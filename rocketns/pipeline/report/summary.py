@@ -57,8 +57,8 @@ class Other:
 @dataclass(frozen=True)
 class Summary:
     """``state``: severe, major, minor, none or incomplete, for the style sheet. ``anchor``: the card of the incident
-    that the headline is about, '' if there is none. ``when``: its exact time, with the day. ``others``: the next ones
-    that go on, and ``more_others``, how many more do."""
+    that the headline is about, '' if there is none. ``when``: its exact time, with the day, and its level if it goes
+    on. ``others``: the next ones that go on, and ``more_others``, how many more do."""
 
     state: str
     headline: str
@@ -85,7 +85,7 @@ def summary(data: ReportInput) -> Summary:
         state=_state(data, worst),
         headline=headline(data),
         names=(*worst.brokers, *worst.ns, worst.topic) if worst else (),
-        when=_sentence(when(worst)) if worst else "",
+        when=_when(worst) if worst else "",
         whom=whom(worst) if worst else "",
         first=first(worst) if worst else "",
         command=command(worst, data.options) if worst else "",
@@ -158,8 +158,8 @@ def _verdict(data: ReportInput) -> str:
     return VERDICTS[data.verdict]
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+def _when(one: Incident) -> str:
+    return f"{LEVELS[one.level]}, {when(one)}." if one.going_on else f"{when(one)}."
 
 
 def _state(data: ReportInput, worst: Incident | None) -> str:

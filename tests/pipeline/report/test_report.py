@@ -127,7 +127,7 @@ def test_the_page_begins_with_what_is_wrong(make: Callable[[], ReportInput], hea
 def test_the_beginning_says_whom_it_hurts_and_what_to_do_first() -> None:
     top = Page(render(going_on()).split('<section id="summary"')[1].split("</section>")[0]).text
     for sentence in (
-        "Since 2026-08-03 23:21:00 UTC, ",
+        "Severe, since 2026-08-03 23:21:00 UTC, ",
         "1,248 user topics: consumers that ask n2 leave 4,992 queues unread, and producers that ask it send nothing to "
         "broker-b.",
         "First: Look at the network between broker-b (10.0.0.2:10911) and n2: heartbeats do not arrive there",
