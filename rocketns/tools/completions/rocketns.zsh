@@ -108,7 +108,7 @@ _shtab_rocketns_audit_explain_defaults_added=0
 _shtab_rocketns_audit_ingest_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--journal[folder that holds v\=1\/dt\=...\/ns\=...\/\*.jsonl\; any path that Spark can read]:PATH:"
-  "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
+  "--out[folder to write to\; it is created if absent. Each run replaces report.html, report.md, incidents.jsonl and summary.json. Kept are\: in events\/ all records that were read, also after the journal\'s files are gone\; in results\/ the tables and pages of the last 3 runs\; in earlier\/ what runs computed of the last 8 closed days. The folder belongs to its journal\: another one is refused]:PATH:"
   "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
   "--remote[Spark Connect server that does the work, such as sc\:\/\/host\:15002. It needs no Java here, but the extra connect. Folders are in S3, or shared with the server under the same path]:URL:"
   "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
@@ -128,7 +128,7 @@ _shtab_rocketns_audit_prepare_defaults_added=0
 
 _shtab_rocketns_audit_report_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
+  "--out[folder to write to\; it is created if absent. Each run replaces report.html, report.md, incidents.jsonl and summary.json. Kept are\: in events\/ all records that were read, also after the journal\'s files are gone\; in results\/ the tables and pages of the last 3 runs\; in earlier\/ what runs computed of the last 8 closed days. The folder belongs to its journal\: another one is refused]:PATH:"
   "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
   "--remote[Spark Connect server that does the work, such as sc\:\/\/host\:15002. It needs no Java here, but the extra connect. Folders are in S3, or shared with the server under the same path]:URL:"
   "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
@@ -140,7 +140,7 @@ _shtab_rocketns_audit_report_defaults_added=0
 _shtab_rocketns_audit_run_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--journal[folder that holds v\=1\/dt\=...\/ns\=...\/\*.jsonl\; any path that Spark can read]:PATH:"
-  "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
+  "--out[folder to write to\; it is created if absent. Each run replaces report.html, report.md, incidents.jsonl and summary.json. Kept are\: in events\/ all records that were read, also after the journal\'s files are gone\; in results\/ the tables and pages of the last 3 runs\; in earlier\/ what runs computed of the last 8 closed days. The folder belongs to its journal\: another one is refused]:PATH:"
   "--from[start of the observation, in UTC unless it has a zone (default\: the first record)]:TIME:"
   "--to[end of the observation, exclusive (default\: what the journals of all live name servers have reached)]:TIME:"
   "--days[audit only the last N days, and up to 6 more\: the observation begins at a midnight that moves once a week. So a run each night costs the same after a year as after a month (default\: all)]:N:"
@@ -161,7 +161,7 @@ _shtab_rocketns_audit_run_defaults_added=0
 _shtab_rocketns_audit_stream_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--journal[folder that holds v\=1\/dt\=...\/ns\=...\/\*.jsonl\; any path that Spark can read]:PATH:"
-  "--out[folder to write to\; it is created if absent. Records that were read are kept in it, also after the journal\'s files are gone, and so are the results of the last 3 runs\; report.html and summary.json are those of the last run. The folder belongs to its journal\: another one is refused]:PATH:"
+  "--out[folder on this machine\; it is created if absent. alerts.jsonl grows by a line for each alert that opens or closes, and checkpoint\/ is the stream\'s memory]:PATH:"
   "--checkpoint[folder of the stream\'s memory\; after a restart it continues from there (default\: checkpoint below --out)]:PATH:"
   "--webhook[http or https address to which each alert is posted as JSON]:URL:"
   "--clocks[the --out of a \'run\'\: correct each clock as on the last day of that run]:PATH:"
