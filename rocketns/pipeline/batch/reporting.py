@@ -170,7 +170,7 @@ def summarise(
 def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """The input of the report, from the tables and the summary."""
     data = _told(results, summary)
-    if all(len(data[name].rows) >= data[name].total for name in EFFECTS):
+    if all(data[name].is_whole for name in EFFECTS):
         return data
     return replace(data, listed=counted(results, data.incidents))
 

@@ -34,5 +34,10 @@ class Table:
         rows = data.to_pylist() if isinstance(data, Columnar) else list(data)
         return cls(tuple(rows), len(rows) if total is None else total, path)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are here."""
+        return len(self.rows) >= self.total
+
     def __bool__(self) -> bool:
         return self.total > 0

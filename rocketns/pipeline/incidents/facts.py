@@ -26,8 +26,7 @@ class Facts:
 
     def whole(self, name: str) -> bool:
         """Whether the table is here with all its rows."""
-        table = self._tables.get(name, NO_ROWS)
-        return name in self._tables and len(table.rows) >= table.total
+        return name in self._tables and self._tables[name].is_whole
 
     @cached_property
     def intervals(self) -> Mapping[str, Sequence[Row]]:

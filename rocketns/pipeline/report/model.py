@@ -56,7 +56,7 @@ class ReportInput:
     @property
     def lists_all(self) -> bool:
         """Whether the incidents come from all rows."""
-        return all(len(self[name].rows) >= self[name].total for name in INCIDENT_TABLES)
+        return all(self[name].is_whole for name in INCIDENT_TABLES)
 
     def __getitem__(self, name: str) -> Table:
         return self.tables.get(BY_NAME[name].name, NO_ROWS)

@@ -78,5 +78,5 @@ def _inventory(data: ReportInput) -> list[Grid]:
 def _uneven(skew: Table) -> tuple[Table, bool]:
     """The rows with a skew above 1, and whether they are known to be all of them."""
     rows = [row for row in skew.rows if (row.get("skew") or 0) > 1]
-    exact = len(rows) < len(skew.rows) or len(skew.rows) >= skew.total
+    exact = len(rows) < len(skew.rows) or skew.is_whole
     return Table(rows, len(rows), skew.path), exact
