@@ -96,8 +96,8 @@ class Incident:
     ``brokers`` and ``bids``: who is concerned (``bids`` without 0: only slaves). ``ns``: the name servers at which it
     shows. ``cause``: of the journal. ``times``: how often; ``away_us``: how long in all. ``silent_ms``: since the last
     heartbeat when it began. ``clocks``: it may be only that clocks differ. ``stalled``: name servers that did not run
-    themselves when it began. ``topic``: one to ask about.
-    ``rows``: those of INCIDENTS that it was put together from."""
+    themselves when it began. ``topic``: one to ask about. ``rows``: those of INCIDENTS that it was
+    put together from."""
 
     kind: Kind
     t1: int

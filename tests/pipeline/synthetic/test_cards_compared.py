@@ -55,7 +55,8 @@ def wrong(cards: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 
 def test_each_fault_has_its_incident() -> None:
     assert wrong(CARDS) == []
-    assert wrong([*CARDS, card("missing", 600, ["n2"], "b")]) == []  # about as short as what is left out
+    # The fault at minute 600 is nearly too short to count: an incident of it is right, and so is none.
+    assert wrong([*CARDS, card("missing", 600, ["n2"], "b")]) == []
 
 
 def changed(number: int, **values: Any) -> list[dict[str, Any]]:
