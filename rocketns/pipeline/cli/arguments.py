@@ -250,9 +250,4 @@ COMMANDS = {
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
         "Exit status 0: every fault was found, and nothing else.",
         (_demo, _spark_or_remote)),
-    "prepare": ("make later audits start sooner",
-        "Write an archive of the Java classes that an audit loads to the user's cache folder: 200 MB, once. Java then\n"
-        "need not load and check them in each run, which saves some seconds. Later audits find the archive by\n"
-        "themselves. You may delete it at any time.",
-        (_spark,)),
 }  # fmt: skip

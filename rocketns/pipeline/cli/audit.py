@@ -120,15 +120,6 @@ def _demo(options: argparse.Namespace, say: Progress) -> int:
     return EXIT_NOTHING if shown.right else EXIT_FINDINGS
 
 
-def _prepare(options: argparse.Namespace, say: Progress) -> int:
-    check_extra()
-    from rocketns.pipeline.cli.preparing import prepare
-
-    archive = prepare(options, say)
-    print(f"{archive}: {archive.stat().st_size / 1e6:.0f} MB. Every later audit with this Java and this Spark uses it.")
-    return EXIT_NOTHING
-
-
 HANDLERS: dict[str, Callable[[argparse.Namespace, Progress], int]] = {
     "run": _run,
     "ingest": _ingest,
@@ -137,5 +128,4 @@ HANDLERS: dict[str, Callable[[argparse.Namespace, Progress], int]] = {
     "stream": _stream,
     "delta": _delta,
     "demo": _demo,
-    "prepare": _prepare,
 }

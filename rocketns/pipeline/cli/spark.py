@@ -7,13 +7,12 @@ import atexit
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rocketns.pipeline.cli.class_archive import archive_path, options_to_use
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.files.places import is_on_this_machine
@@ -46,23 +45,17 @@ MISSING_JAVA = (
 
 
 def session(
-    options: argparse.Namespace,
-    say: Progress,
-    usual: Mapping[str, str] = MappingProxyType({}),
-    *,
-    short: bool = False,
-    java: Sequence[str] | None = None,
+    options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({}), *, short: bool = False
 ) -> SparkSession:
     """Spark with the settings of the command line, then those of ``usual``; with --remote that of a server. ``short``:
-    the command takes about a minute. ``java``: further options, by default those for the archive of classes. BadInput
-    if something is not installed, or no server answers."""
+    the command takes about a minute. BadInput if something is not installed, or no server answers."""
     check_extra()
     if options.remote:
         return _session_of_server(options, say)
     _check_mode()
     submitted = is_submitted()
-    if not submitted and java is None:
-        java = options_to_use(archive_path(check_java()))
+    if not submitted:
+        check_java()
     from rocketns.pipeline.storage.session import spark_session
 
     say("starting Spark")
@@ -70,9 +63,7 @@ def session(
     memory = settings.pop("spark.driver.memory", "2g")
     master = options.master or (None if submitted else "local[*]")
     local = LOCAL if master is not None and master.startswith("local") else {}
-    spark = spark_session(
-        master, memory=memory, settings=QUIET | local | dict(usual) | settings, short=short, java=java or ()
-    )
+    spark = spark_session(master, memory=memory, settings=QUIET | local | dict(usual) | settings, short=short)
     spark.sparkContext.setLogLevel("ERROR")
     say(f"Spark {spark.version} on {spark.sparkContext.master}")
     return spark
@@ -149,8 +140,8 @@ def check_connect() -> None:
         raise BadInput(MISSING_CONNECT.format(package)) from error
 
 
-def check_java() -> str:
-    """What `java -version` says. BadInput if Spark would find no Java runtime, or one that is too old."""
+def check_java() -> None:
+    """BadInput if Spark would find no Java runtime, or one that is too old."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else "java"
     try:
@@ -161,4 +152,3 @@ def check_java() -> str:
     match = re.search(r'version "(\d+)', shown)
     if match is None or int(match[1]) < JAVA_MIN:
         raise BadInput(MISSING_JAVA.format(f"{java} is {shown.splitlines()[0] if shown else 'not one'}"))
-    return shown

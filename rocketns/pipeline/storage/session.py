@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.java_gateway import JavaClass, JavaMember  # type: ignore[import-untyped]
@@ -68,16 +68,15 @@ def spark_session(
     partitions: int | None = None,
     settings: Mapping[str, str] | None = None,
     short: bool = False,
-    java: Sequence[str] = (),
 ) -> SparkSession:
     """The session with RUN_SETTINGS; ``master`` None takes spark-submit's. ``partitions``: those of a shuffle (None:
-    Spark's own choice). ``memory`` is the driver's heap, ``short`` chooses settings for a run of a minute, Java's among
-    them, and ``java`` are further options of Java, which count only where this call starts the Java process.
+    Spark's own choice). ``memory`` is the driver's heap. ``short`` chooses settings for a run of a minute; Java's among
+    them count only where this call starts the Java process.
     """
     builder = SparkSession.builder.appName("rocketns audit").config("spark.driver.memory", memory)
     if master is not None:
         builder = builder.master(master)
-    words = " ".join((*(SHORT_JAVA_OPTIONS if short else JAVA_OPTIONS), *java))
+    words = " ".join(SHORT_JAVA_OPTIONS if short else JAVA_OPTIONS)
     usual = START_SETTINGS | RUN_SETTINGS | (SHORT_SETTINGS if short else {})
     chosen = usual | {"spark.driver.extraJavaOptions": words} | dict(settings or {})
     if partitions is not None:

@@ -6,7 +6,7 @@
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
 _shtab_rocketns_get_subparsers=(brokers topics route kv config connections)
-_shtab_rocketns_audit_subparsers=(run ingest report stream explain delta demo prepare)
+_shtab_rocketns_audit_subparsers=(run ingest report stream explain delta demo)
 _shtab_rocketns_subparsers=(get diff top health completion audit)
 
 _shtab_rocketns_get_brokers_option_strings=(-h --help -n --namesrvAddr --json --timeout -D)
@@ -27,7 +27,6 @@ _shtab_rocketns_audit_stream_option_strings=(-h --help --journal --out --checkpo
 _shtab_rocketns_audit_explain_option_strings=(-h --help --at --journal --out --master --remote --conf)
 _shtab_rocketns_audit_delta_option_strings=(-h --help --out --to)
 _shtab_rocketns_audit_demo_option_strings=(-h --help --out --events --seed --master --remote --conf)
-_shtab_rocketns_audit_prepare_option_strings=(-h --help --master --conf)
 _shtab_rocketns_audit_option_strings=(-h --help)
 _shtab_rocketns_option_strings=(-h --help -c --configFile -p --printConfigItem -n --namesrvAddr -D --log-files --log-level --log-format --reactors --version)
 
@@ -35,7 +34,7 @@ _shtab_rocketns_option_strings=(-h --help -c --configFile -p --printConfigItem -
 
 _shtab_rocketns_get_pos_0_choices=(brokers topics route kv config connections)
 _shtab_rocketns_completion_pos_0_choices=(bash zsh)
-_shtab_rocketns_audit_pos_0_choices=(run ingest report stream explain delta demo prepare)
+_shtab_rocketns_audit_pos_0_choices=(run ingest report stream explain delta demo)
 _shtab_rocketns_pos_0_choices=(get diff top health completion audit)
 _shtab_rocketns___log_level_choices=(DEBUG INFO WARNING ERROR)
 _shtab_rocketns___log_format_choices=(text json)
@@ -91,8 +90,6 @@ _shtab_rocketns_audit_delta__h_nargs=0
 _shtab_rocketns_audit_delta___help_nargs=0
 _shtab_rocketns_audit_demo__h_nargs=0
 _shtab_rocketns_audit_demo___help_nargs=0
-_shtab_rocketns_audit_prepare__h_nargs=0
-_shtab_rocketns_audit_prepare___help_nargs=0
 _shtab_rocketns_audit_pos_0_nargs=A...
 _shtab_rocketns_audit__h_nargs=0
 _shtab_rocketns_audit___help_nargs=0

@@ -26,7 +26,6 @@ _shtab_rocketns_audit_commands() {
     demo:'Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.'
     explain:'Print what each name server would have answered for TOPIC at a past moment, and which record caused it.'
     ingest:'Read journal files into Parquet below --out, by day and name server. Each file is read once, however often'
-    prepare:'Write an archive of the Java classes that an audit loads to the user'"'"'s cache folder: 200 MB, once. Java then'
     report:'Write report.html, report.md and incidents.jsonl again from the result tables and summary.json that '"'"'run'"'"''
     run:'Read the journals, run every job, and write result tables, summary.json, report.html, report.md and'
     stream:'Follow the journals as they are written. Each alert is one line in alerts.jsonl below --out when it opens,'
@@ -116,15 +115,6 @@ _shtab_rocketns_audit_ingest_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_rocketns_audit_ingest_defaults_added=0
-
-_shtab_rocketns_audit_prepare_options=(
-  "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--master[Spark master, such as spark\:\/\/host\:7077 (default\: local\[\*\], or the master of spark-submit)]:MASTER:"
-  "*--conf[a Spark setting, such as spark.driver.memory\=3g\; may be repeated]:KEY=VALUE:"
-)
-
-# guard to ensure default positional specs are added only once per session
-_shtab_rocketns_audit_prepare_defaults_added=0
 
 _shtab_rocketns_audit_report_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -349,7 +339,6 @@ _shtab_rocketns_audit() {
         demo) _arguments -C -s $_shtab_rocketns_audit_demo_options ;;
         explain) _arguments -C -s $_shtab_rocketns_audit_explain_options ;;
         ingest) _arguments -C -s $_shtab_rocketns_audit_ingest_options ;;
-        prepare) _arguments -C -s $_shtab_rocketns_audit_prepare_options ;;
         report) _arguments -C -s $_shtab_rocketns_audit_report_options ;;
         run) _arguments -C -s $_shtab_rocketns_audit_run_options ;;
         stream) _arguments -C -s $_shtab_rocketns_audit_stream_options ;;
