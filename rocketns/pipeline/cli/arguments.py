@@ -206,14 +206,6 @@ def _stream(add: argparse.ArgumentParser) -> None:
     add.add_argument("--once", action="store_true", help="process what is there, then stop")
 
 
-def _delta(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--out", required=True, type=folder, metavar="PATH",
-        help="the --out of earlier runs, on this machine")  # fmt: skip
-    add.add_argument("--to", required=True, type=folder, metavar="PATH",
-        help="folder of the tables, or s3://BUCKET/PATH with the environment's AWS_... settings; it is made if "
-             "absent")  # fmt: skip
-
-
 def _demo(add: argparse.ArgumentParser) -> None:
     add.add_argument("--out", default="rocketns-demo", type=folder, metavar="PATH",
         help="folder for the journal, the truth about it and the report (default: rocketns-demo)")  # fmt: skip
@@ -241,11 +233,6 @@ COMMANDS = {
     "explain": ("the route of a topic at a moment, on each name server",
         "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
         (_explain, _spark_or_remote)),
-    "delta": ("keep tables of Delta Lake for other programs",
-        "Make or extend the Delta Lake tables events and results/<name> below --to. Each record is inserted once,\n"
-        "and each result table is replaced in one step. Data that was written before is skipped. Start it after each\n"
-        "'run'. It needs no Java: pip install 'rocketns[spark,delta]'.",
-        (_delta,)),
     "demo": ("audit a synthetic fleet with known faults",
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
         "Exit status 0: every fault was found, and nothing else.",

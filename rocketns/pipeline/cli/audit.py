@@ -100,17 +100,6 @@ def _stream(options: argparse.Namespace, say: Progress) -> int:
     return 0
 
 
-def _delta(options: argparse.Namespace, say: Progress) -> int:
-    check_extra()
-    check_extra("delta")
-    from rocketns.pipeline.delta.publish import publish
-
-    done = publish(options.out, options.to, say)
-    results = f"{done.tables} tables of run {done.run} replaced" if done.run else "no run yet"
-    print(f"{done.records:,} new records in {done.days:,} days of name servers, {results}: {options.to}")
-    return EXIT_NOTHING
-
-
 def _demo(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say, short=True)
     from rocketns.pipeline.cli.demo import demo
@@ -126,6 +115,5 @@ HANDLERS: dict[str, Callable[[argparse.Namespace, Progress], int]] = {
     "report": _report,
     "explain": _explain,
     "stream": _stream,
-    "delta": _delta,
     "demo": _demo,
 }

@@ -33,8 +33,8 @@ QUIET = {"spark.log.level": "ERROR"}
 # Where Hadoop's configuration or spark-submit may name another file system for paths without one.
 PLACES_ELSEWHERE = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT")
 # pip takes the extra from the rocketns that is installed, also if no index has it.
-MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[{}]'"
-NEEDED = {"spark": ("pyspark", "pyarrow"), "delta": ("deltalake",)}
+MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[spark]'"
+NEEDED = ("pyspark", "pyarrow")
 MISSING_CONNECT = (
     "{} is not installed or too old, and --remote needs it. Install it with: pip install 'rocketns[connect]'"
 )
@@ -118,13 +118,13 @@ def is_here(options: argparse.Namespace, *paths: str | None) -> bool:
     return not chosen and all(path is None or is_on_this_machine(path) for path in paths)
 
 
-def check_extra(extra: str = "spark") -> None:
-    """BadInput if what an extra brings is missing."""
-    for module in NEEDED[extra]:
+def check_extra() -> None:
+    """BadInput if what the extra spark brings is missing."""
+    for module in NEEDED:
         try:
             __import__(module)
         except ImportError as error:
-            raise BadInput(MISSING_EXTRA.format(module, extra)) from error
+            raise BadInput(MISSING_EXTRA.format(module)) from error
 
 
 def check_connect() -> None:

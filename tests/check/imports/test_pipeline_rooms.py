@@ -15,7 +15,7 @@ ORDER = (
     ("contract",),
     ("storage", "jobs", "incidents", "synthetic"),
     ("report",),
-    ("batch", "stream", "moment", "delta"),
+    ("batch", "stream", "moment"),
     ("cli",),
     ("submit",),
 )

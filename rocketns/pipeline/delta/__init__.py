@@ -1,1 +1,0 @@
-"""What is below --out as tables of Delta Lake, for other programs."""
