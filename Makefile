@@ -89,7 +89,7 @@ helm: $(VENV)/made ## helm itself into .venv, compiled by go; without it the tes
 build: $(VENV)/built ## compile what changed in rocketns/_fast, and the module that only tests call
 
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so tests/compiled/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so tests/compiled/*.so rocketns/tools/completions .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find rocketns tests interop benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made:

@@ -7,6 +7,7 @@ import io
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import sysconfig
 import tarfile
@@ -15,6 +16,7 @@ from pathlib import Path
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 from setuptools.errors import PlatformError
 
@@ -72,6 +74,16 @@ class BuildExtensions(build_ext):
         if not any((Path(folder) / "Python.h").is_file() for folder in folders):
             raise PlatformError(NO_HEADERS.format(folders=" or ".join(folders)))
         super().build_extensions()
+
+
+class BuildPackage(build_py):
+    """build_py that also writes the completion scripts, into the checkout where the build is editable."""
+
+    def run(self) -> None:
+        super().run()
+        place = HERE if self.editable_mode else Path(self.build_lib).resolve()
+        folder = place / "rocketns" / "tools" / "completions"
+        subprocess.run([sys.executable, HERE / "packaging" / "completions.py", folder], check=True)
 
 
 class ReproducibleSdist(sdist):
@@ -173,6 +185,6 @@ if __name__ == "__main__":
     os.chdir(HERE)
     setup(
         ext_modules=extensions(),
-        cmdclass={"build_ext": BuildExtensions, "sdist": ReproducibleSdist},
+        cmdclass={"build_ext": BuildExtensions, "build_py": BuildPackage, "sdist": ReproducibleSdist},
         options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE_ABI else {},
     )

@@ -1,7 +1,6 @@
 """`rocketns completion`: the scripts of `completions/`, which shtab makes from the parsers.
 
-They are made beforehand, by ``python -m tests.check.completions``, so that no shell waits for Python at the Tab key and
-nobody needs shtab to run rocketns. A test compares.
+A build makes them (`packaging/completions.py`), so that no shell waits for Python at the Tab key.
 """
 
 from __future__ import annotations

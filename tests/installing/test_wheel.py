@@ -16,6 +16,7 @@ import pytest
 
 from interop.harness import codes
 from rocketns import __version__
+from rocketns.tools.arguments import SHELLS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.check.source import ROOT
@@ -93,10 +94,11 @@ def compiled() -> set[str]:
 
 
 def others() -> set[str]:
-    shown = ["pipeline/report/templates", "tools/completions", "admin/page/static"]
+    shown = ["pipeline/report/templates", "admin/page/static"]
     folders = [ROOT / "rocketns" / folder for folder in shown]
     found = {path for folder in folders for path in folder.iterdir()} | set((ROOT / "rocketns").rglob("*.pxd"))
-    return {path.relative_to(ROOT).as_posix() for path in found} | {"rocketns/py.typed"}
+    made = {f"rocketns/tools/completions/rocketns.{shell}" for shell in SHELLS}
+    return {path.relative_to(ROOT).as_posix() for path in found} | made | {"rocketns/py.typed"}
 
 
 def test_both_commands_say_the_version(programs: Path) -> None:
