@@ -15,6 +15,7 @@ from benchmarks.record import Row
 from benchmarks.report import markdown
 from benchmarks.report.aims import AIMS, UNMEASURED, YES
 from benchmarks.report.figures import best_java, figure, table, times_better
+from benchmarks.report.short import short_table
 from benchmarks.report.store import MixedRun, Results
 from benchmarks.servers.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, REACTORS_1, RUST, C
 
@@ -62,6 +63,8 @@ LINES = list(_lines())
 # At a given rate, the throughput of all servers that keep up is about the same.
 BEHIND = 0.99
 TEXT = """\
+{short}
+
 One run of `make bench` on commit {commit}: all servers on the same machine ({machine}), with the same load in turn;
 rocketns in its default configuration{busy}. Java is RocketMQ 5.5.0's NameServer with three settings of its virtual
 machine. Rust is rocketmq-namesrv 1.0.0. The simple C server holds no routes. Lookups use {topics:,} topics unless a row
@@ -83,7 +86,7 @@ def section(results: Results) -> str:
     text = TEXT.format(
         commit=results.commit, machine=machine, topics=TOPICS, cores=cores, clients=CLIENTS, few=FEW, many=MANY,
         busy="; the machine was busy" if results.busy else "", reached=verdicts.count(YES),
-        measured=len(verdicts) - verdicts.count(UNMEASURED),
+        measured=len(verdicts) - verdicts.count(UNMEASURED), short=short_table(results),
     )  # fmt: skip
     rows = [_cells(row) for line in LINES for row in line.rows(results)]
     plot = "![CPU time of a route lookup on each server](../benchmarks/results/lookups.svg)"

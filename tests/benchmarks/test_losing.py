@@ -5,13 +5,27 @@ from __future__ import annotations
 from benchmarks.record import Row
 from benchmarks.report import costs
 from benchmarks.report.costs import HEAD, LINES, behind, section
+from benchmarks.report.figures import table
 from benchmarks.report.markdown import text
+from benchmarks.report.short import ROWS, short_table
 from benchmarks.servers.kinds import DEFAULT, JAVA_SCRIPT, RUST
 from tests.benchmarks.rows import WHAT, record, results
 
 
 def rows_of(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.startswith("| ")]
+    """The rows of the large table, its two lines of head included."""
+    lines = text.splitlines()
+    return [line for line in lines[lines.index(table(HEAD, 2, [])[0]) :] if line.startswith("| ")]
+
+
+def test_the_short_table_says_wins_and_losses_in_words() -> None:
+    def last_cell(ours: float, javas: float) -> str:
+        (row,) = (line for line in short_table(results([ours], [javas])).splitlines() if "100,000 clients" in line)
+        return row.split("|")[-2].strip()
+
+    assert last_cell(2.0, 3.0) == "1.50 times less"
+    assert last_cell(3.0, 2.0) == "1.50 times more"
+    assert sum(line.endswith("| - |") for line in short_table(results([2.0], [3.0])).splitlines()) == len(ROWS) - 1
 
 
 def test_a_row_that_rocketns_loses_stays_with_a_ratio_below_one() -> None:
