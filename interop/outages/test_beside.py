@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -43,9 +44,13 @@ def test_brokers_register_with_it_and_clients_never_see_it(
     produce: Callable[..., JavaClient],
     consume: Callable[..., JavaClient],
 ) -> None:
-    java, ours = JavaNameServer(tmp_path / "java", options=[SHORT_KEY]), RocketnsServer(tmp_path / "ours")
-    admin = Admin(tmp_path / "admin", name_server_list(java))
-    try:
+    with ExitStack() as stack:
+        java = JavaNameServer(tmp_path / "java", options=[SHORT_KEY])
+        stack.callback(java.kill)
+        ours = RocketnsServer(tmp_path / "ours")
+        stack.callback(ours.kill)
+        admin = Admin(tmp_path / "admin", name_server_list(java))
+        stack.callback(admin.kill)
         broker = start_broker("broker-a", java, properties=READS_LIST_EACH_S)
         producer = produce([java], TOPIC, 1_000_000, pause_ms=20)
         consumer = consume([java], TOPIC, "readers")
@@ -59,7 +64,3 @@ def test_brokers_register_with_it_and_clients_never_see_it(
         consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
         assert set(admin.statuses().values()) == {0}
         stop_and_check(producer, consumer)
-    finally:
-        admin.kill()
-        ours.kill()
-        java.kill()
