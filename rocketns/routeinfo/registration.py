@@ -85,7 +85,7 @@ def register_broker(
     if registration.cluster is None or registration.broker_name is None or not registration.addr:
         return RegisterBrokerResult()
     key = BrokerAddrInfo(registration.cluster, registration.addr)
-    return _Registration(tables, config, registration, key, registration.broker_name, now_ms).apply()
+    return _Registration(tables, config, registration, key, tables.known_name(registration.broker_name), now_ms).apply()
 
 
 @dataclass(slots=True)

@@ -88,6 +88,15 @@ class RouteTables:
     unconfirmed: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict, compare=False)
     unheard: dict[str, Unheard] = field(default_factory=dict, compare=False)
 
+    def known_name(self, broker_name: str) -> str:
+        """The object for this name that the tables hold, if they do.
+
+        Whatever looks up a broker in many topics uses this object: an equal one would be compared with it each time,
+        byte for byte.
+        """
+        group = self.broker_addr_table.get(broker_name)
+        return broker_name if group is None else group.broker_name
+
     def live(self, cluster: str | None, addr: str | None) -> BrokerLiveInfo | None:
         """The live entry of an address in a cluster."""
         return self.broker_live_table.get(BrokerAddrInfo(cluster, addr)) if cluster is not None and addr else None
@@ -180,6 +189,7 @@ class RouteTables:
 
     def topics_of_broker(self, broker_name: str) -> Iterator[tuple[str, QueueData]]:
         """Every topic that has queue data of the broker. Do not change the topic table meanwhile."""
+        broker_name = self.known_name(broker_name)
         for topic, queues in self.topic_queue_table.items():
             if broker_name in queues:
                 yield topic, queues[broker_name]

@@ -16,14 +16,14 @@ def register_topic(
     """A new topic with an unknown broker is not registered. A known topic takes the brokers before the unknown one."""
     if topic is None or not queue_datas:
         return []
-    accepted: list[tuple[str, QueueData]] = []
+    accepted: dict[str, QueueData] = {}  # of a broker that is named twice the last queues count
     for broker_name, queues in queue_datas:
         if broker_name is None or broker_name not in tables.broker_addr_table:
             if topic not in tables.topic_queue_table:
                 return []
             break
-        accepted.append((broker_name, queues))
-    return [event for broker_name, queues in accepted for event in _put(tables, topic, broker_name, queues)]
+        accepted[tables.known_name(broker_name)] = queues
+    return [event for broker_name, queues in accepted.items() for event in _put(tables, topic, broker_name, queues)]
 
 
 def _put(tables: RouteTables, topic: str, broker_name: str, queues: QueueData) -> list[Event]:
@@ -58,6 +58,7 @@ def _operate_perm(
 ) -> tuple[int, list[Event]]:
     if broker_name is None:
         return 0, []
+    broker_name = tables.known_name(broker_name)
     touched = list(tables.topics_of_broker(broker_name))
     changes = [TopicChange(topic, old, old.with_perm(new_perm(old.perm))) for topic, old in touched]
     changes = [change for change in changes if change.new != change.old]

@@ -64,10 +64,10 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
     if request.cluster is None or request.addr is None or _is_outdated(tables, request):
         return
     outcome.events.append(_remove_live_entry(tables, request, BrokerAddrInfo(request.cluster, request.addr), now_ms))
-    name = request.broker_name
-    group = None if name is None else tables.broker_addr_table.get(name)
-    if name is None or group is None or (request.broker_id is None and group.broker_addrs):
+    group = None if request.broker_name is None else tables.broker_addr_table.get(request.broker_name)
+    if group is None or (request.broker_id is None and group.broker_addrs):
         return
+    name = group.broker_name
     tables.changed_groups.add(name)
     is_min = request.broker_id == min(group.broker_addrs, default=None)
     _leave_group(tables, group, request.addr)

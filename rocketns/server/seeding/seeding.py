@@ -99,6 +99,7 @@ class _Reading:
         self._seed = seed
         self._known = known
         self._by_addr = {broker.addr: broker for group in known.groups.values() for broker in group.brokers.values()}
+        self._names = {name: name for name in known.groups}  # one object for all equal names
         self._entries = 0
 
     async def read(self, topics: list[str]) -> None:
@@ -120,8 +121,8 @@ class _Reading:
 
     def _take(self, topic: str, route: TopicRouteData) -> None:
         """Brokers that the cluster info did not have, registered since, or have no address."""
-        groups = self._known.groups
-        queues: dict[str, QueueData] = {name: data for name, data in route.queue_datas if name in groups}
+        names = self._names
+        queues: dict[str, QueueData] = {names[name]: data for name, data in route.queue_datas if name in names}
         self._entries += len(queues)
         if self._entries > ENTRIES_MAX:
             raise UnusableError(f"it has more than {ENTRIES_MAX} queues of topics on brokers")
@@ -130,8 +131,8 @@ class _Reading:
         self._known.topics[topic] = queues
         mappings = route.topic_queue_mapping_by_broker or {}
         for name, info in mappings.items():
-            if name in groups:
-                self._known.mappings.setdefault(topic, {})[name] = info
+            if name in names:
+                self._known.mappings.setdefault(topic, {})[names[name]] = info
         for addr, servers in route.filter_server_table.items():
             broker = self._by_addr.get(addr)
             if broker is not None and servers:
