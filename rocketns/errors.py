@@ -42,6 +42,15 @@ class NullRefused(BodyDecodeError):
     java_class = "java.lang.NullPointerException"
 
 
+class NameTooLong(BodyDecodeError):
+    """A name that is longer than ``rocketns.nameBytesMax``. The remark does not repeat it."""
+
+    java_class = "org.apache.rocketmq.remoting.exception.RemotingCommandException"
+
+    def __init__(self, what: str, size: int, most: int) -> None:
+        super().__init__(f"{what} has {size} bytes, more than rocketns.nameBytesMax={most}")
+
+
 class SystemBusy(RequestError):
     """The bounded queue in front of a processor is full."""
 

@@ -21,6 +21,8 @@ FRAME_BYTES_MIN = 1024  # enough for a lookup and its answer; a registration nee
 BYTES_MIN, BYTES_MAX = 1 << 20, 1 << 40
 REACTORS_MAX = 8
 KV_BYTES_MAX = 1 << 30
+NAME_BYTES_MAX = 4096
+NAME_BYTES_MIN = 1024  # reactors answer lookups of topics of this length
 START = Effect.START
 
 
@@ -69,6 +71,12 @@ class Limits:
     kv_value_bytes_max: int = prop(
         4 * 1024 * 1024, "one KV namespace, key or value as UTF-8", START, unit="bytes",
         at_limit="a request 100 with a larger one is answered SYSTEM_ERROR", low=1, high=FRAME_BYTES_MAX,
+    )  # fmt: skip
+
+    name_bytes_max: int = prop(
+        NAME_BYTES_MAX, "one name as UTF-8: cluster, broker, address, HA address, zone, topic, filter server, KV "
+        "namespace, KV key, or text of a static-topic mapping", START, unit="bytes",
+        at_limit="a request with a longer one is answered SYSTEM_ERROR", low=NAME_BYTES_MIN, high=FRAME_BYTES_MAX,
     )  # fmt: skip
 
     @property

@@ -11,6 +11,7 @@ from rocketns.config import Limits
 from rocketns.errors import BodyDecodeError, RequestError, StartupError
 from rocketns.kvconfig.file import ITEM_BYTES, KvChange, KvFile
 from rocketns.protocol.json import fastjson
+from rocketns.protocol.names import utf8_bytes
 
 log = logging.getLogger("rocketns.kvconfig.manager")
 
@@ -99,7 +100,7 @@ class KVConfigManager:
         return _item_bytes(key, value) - (_item_bytes(key, table[key]) if key in table else 0)
 
     def _check_text(self, what: str, text: str | None) -> None:
-        size, limit = _utf8_bytes(text), self._limits.kv_value_bytes_max
+        size, limit = utf8_bytes(text), self._limits.kv_value_bytes_max
         if size > limit:
             raise RequestError(f"the {what} has {size} bytes, more than rocketns.kvValueBytesMax={limit}")
 
@@ -147,15 +148,9 @@ class KVConfigManager:
                 yield namespace, key, value
 
 
-def _utf8_bytes(text: str | None) -> int:
-    if text is None:
-        return 0
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
 def _item_bytes(key: str, value: str | None) -> int:
-    return ITEM_BYTES + _utf8_bytes(key) + _utf8_bytes(value)
+    return ITEM_BYTES + utf8_bytes(key) + utf8_bytes(value)
 
 
 def _table_bytes(namespace: str, table: Table) -> int:
-    return ITEM_BYTES + _utf8_bytes(namespace) + sum(_item_bytes(key, value) for key, value in table.items())
+    return ITEM_BYTES + utf8_bytes(namespace) + sum(_item_bytes(key, value) for key, value in table.items())

@@ -12,7 +12,8 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.data_version import decode_data_version
 from rocketns.protocol.body.queue_data import decode_queue_datas
 from rocketns.protocol.body.registration.body_fingerprint import BodyFingerprint
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.decoding import decode_errors, decode_register_broker_body
+from rocketns.protocol.body.registration.names import check_registration
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
 from rocketns.protocol.codes import (
@@ -64,7 +65,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
             broker_name=header.broker_name,
             broker_id=header.broker_id,
             ha_server_addr=header.ha_server_addr,
-            zone_name=command.ext(ZONE_NAME),
+            zone_name=command.name(ZONE_NAME),
             timeout_ms=header.heartbeat_timeout_millis,
             enable_acting_master=header.enable_acting_master,
             wrapper=body.topic_config_wrapper,
@@ -110,6 +111,17 @@ def _fingerprint(
 
 
 def _registration_body(
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, now: Now
+) -> RegisterBrokerBody:
+    """With names that are short enough."""
+    body = _decoded_body(context, header, command, now)
+    sender = (header.cluster_name, header.broker_name, header.broker_addr, command.name(ZONE_NAME))
+    with decode_errors():
+        check_registration(body, sender, command.name_bytes_max)
+    return body
+
+
+def _decoded_body(
     context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, now: Now
 ) -> RegisterBrokerBody:
     if command.version < 0:
@@ -194,6 +206,6 @@ def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _
 
 def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """REGISTER_TOPIC_IN_NAMESRV."""
-    queue_datas = decode_queue_datas(command.body)
-    context.note(topics.register_topic(context.tables, command.ext("topic"), queue_datas))
+    queue_datas = decode_queue_datas(command.body, command.name_bytes_max)
+    context.note(topics.register_topic(context.tables, command.name("topic"), queue_datas))
     return Reply()

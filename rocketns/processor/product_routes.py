@@ -13,7 +13,7 @@ from rocketns.routeinfo.connection import Connection
 
 def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """The route from these tables, always with its order configuration and in default mode; TopicNotExist otherwise."""
-    topic = command.ext("topic")
+    topic = command.name("topic")
     route = view.pick_up_route(context.tables, context.configuration.namesrv, topic)
     if route is None:
         raise TopicNotExist(topic, context.release.faq)

@@ -46,6 +46,10 @@ BLOCK_BYTES_MAX = 1024 * 1024
 INFLATED_BYTES_MAX = 32 * 1024 * 1024
 """Inflated bytes of a compressed registration: twice the largest plain body."""
 
+REPEATED_BYTES_MAX = 16 * 1024 * 1024
+"""Bytes of a registration's cluster, broker name, address and zone as JSON, times its topics: every topic's route
+repeats them."""
+
 # Shorter blocks cannot be topics or mappings; Java refuses them too.
 TOPIC_LINE_BYTES_MIN = len(" 1 1 6 MULTI_TAG")
 MAPPING_BYTES_MIN = len('{"topic":0}')

@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketns._fast.codec import binary_header
+from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, MalformedFrame
+from rocketns.protocol.body.refusals import java_errors
 from rocketns.protocol.bounds import EXT_PAIRS_MAX, Allowance
 from rocketns.protocol.codes import LanguageCode, SerializeType
 from rocketns.protocol.json import fastjson
 from rocketns.protocol.json.lenient import NumberText
+from rocketns.protocol.names import check_name, is_too_long
 
 HEAD_BYTES = 8  # total length, then one word of serialize type and header length
 _HEADER_LENGTH_BITS = 24
@@ -36,7 +39,8 @@ def next_request_id() -> int:
 class RemotingCommand:
     """A request as received. ``ext_fields`` is None where the request has no map; ``body`` is None where it is empty.
 
-    ``data`` is the body as part of the frame: a body of megabytes is not copied.
+    ``data`` is the body as part of the frame: a body of megabytes is not copied. ``name_bytes_max`` is the bound of
+    the names in it, in bytes.
     """
 
     code: int
@@ -46,6 +50,7 @@ class RemotingCommand:
     ext_fields: dict[str, str | None] | None
     data: bytes | memoryview | None
     language: str | None = "JAVA"
+    name_bytes_max: int = field(default=NAME_BYTES_MAX, compare=False, repr=False)
 
     @property
     def body(self) -> bytes | None:
@@ -60,8 +65,16 @@ class RemotingCommand:
         return bool(self.flag & FLAG_ONEWAY)
 
     def ext(self, name: str) -> str | None:
-        """One ext field; None if it or the whole map is missing."""
+        """One ext field of any length; None if it or the whole map is missing."""
         return None if self.ext_fields is None else self.ext_fields.get(name)
+
+    def name(self, field_name: str) -> str | None:
+        """One ext field that is a name, as `ext`. NameTooLong beyond the bound."""
+        text = self.ext(field_name)
+        if text is not None and is_too_long(text, self.name_bytes_max):
+            with java_errors():
+                check_name(text, self.name_bytes_max, field_name)
+        return text
 
 
 @dataclass(slots=True)
@@ -79,8 +92,14 @@ class Reply:
     after: Callable[[Callable[[str | None], None]], None] | None = field(default=None, compare=False, repr=False)
 
 
-def decode(frame: bytes | memoryview) -> RemotingCommand:
+def decode(frame: bytes | memoryview, name_bytes_max: int = NAME_BYTES_MAX) -> RemotingCommand:
     """Decodes a whole frame, length field included; `next_frame` finds its size. MalformedFrame where Java closes."""
+    command = _decode(frame)
+    command.name_bytes_max = name_bytes_max
+    return command
+
+
+def _decode(frame: bytes | memoryview) -> RemotingCommand:
     if len(frame) < HEAD_BYTES:
         raise MalformedFrame("the frame is shorter than its head")
     word = int.from_bytes(frame[4:HEAD_BYTES], "big")

@@ -1,7 +1,7 @@
 """The request headers: one dataclass for each Java class, and how their fields are read from extFields.
 
 The rules are those of RemotingCommand.decodeCommandCustomHeader. A field that is missing or does not parse stays null,
-even if it is marked as required; no request is refused here.
+even if it is marked as required; no request is refused here, but one with a name that is too long.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ def _text(text: str) -> str:
     return text
 
 
-# The annotations here stand for the Java types Long, int, boolean, Boolean; any other for String.
+# The annotations here stand for the Java types Long, int, boolean, Boolean, and a String of any length; any other for
+# a String that is a name.
 _PARSERS: dict[str, Callable[[str], Any]] = {
+    "Text | None": _text,
     "Long | None": parse_long,
     "Int": parse_int,
     "bool": parse_boolean,
@@ -31,6 +33,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 }
 Long = int
 Int = int
+Text = str
 
 
 @cache
@@ -39,17 +42,17 @@ def _readers(kind: Any) -> list[tuple[str, str, Any]]:
         head, *rest = name.split("_")
         return head + "".join(part.capitalize() for part in rest)
 
-    return [(f.name, java_name(f.name), _PARSERS.get(str(f.type), _text)) for f in fields(kind)]
+    return [(f.name, java_name(f.name), _PARSERS.get(str(f.type))) for f in fields(kind)]
 
 
 def decode_header(command: RemotingCommand, kind: type[Header]) -> Header:
-    """The request's ext fields as ``kind``. Never fails: a missing or unparsable field keeps its default."""
+    """The request's ext fields as ``kind``. A missing or unparsable field keeps its default. NameTooLong."""
     header = kind()
     if command.ext_fields is None:
         return header
     for name, java_name, parse in _readers(kind):  # type: ignore[arg-type]
-        text = command.ext_fields.get(java_name)
-        value = None if text is None else parse(text)
+        text = command.name(java_name) if parse is None else command.ext_fields.get(java_name)
+        value = text if text is None or parse is None else parse(text)
         if value is not None:
             setattr(header, name, value)
     return header
@@ -61,7 +64,7 @@ class KVConfigRequestHeader:
 
     namespace: str | None = None
     key: str | None = None
-    value: str | None = None
+    value: Text | None = None
 
 
 @dataclass(slots=True)
@@ -121,7 +124,7 @@ class GetTopicsByClusterRequestHeader:
 
 def requested_zone(command: RemotingCommand) -> str | None:
     """The zone by which the answer is filtered, or None. ZoneRouteRPCHook reads it straight from extFields."""
-    zone = command.ext(ZONE_NAME)
+    zone = command.name(ZONE_NAME)
     if not parse_boolean(command.ext(ZONE_MODE)) or zone is None or not zone.strip():
         return None
     return zone

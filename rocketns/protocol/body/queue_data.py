@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.protocol.body.refusals import check_count, java_errors
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.protocol.bounds import QUEUE_DATAS_MAX
 from rocketns.protocol.json import fastjson
+from rocketns.protocol.names import check_name
 
 
-def decode_queue_datas(body: bytes | None) -> list[tuple[str | None, QueueData]]:
+def decode_queue_datas(body: bytes | None, name_bytes_max: int = NAME_BYTES_MAX) -> list[tuple[str | None, QueueData]]:
     """The queueDatas of a TopicRouteData with their brokers' names; a null among them names no broker."""
     with java_errors():
-        return [] if body is None else fastjson.read(body, _queue_datas)
+        queue_datas = [] if body is None else fastjson.read(body, _queue_datas)
+        for name, _ in queue_datas:
+            check_name(name, name_bytes_max, "a broker's name")
+        return queue_datas
 
 
 def queue_data_from_json(fields: dict[str, Any]) -> QueueData:

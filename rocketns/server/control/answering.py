@@ -61,7 +61,7 @@ class Answering:
         """
         if self._measures is not None:
             self._began_ns = self._clock.spent_ns()
-        request = _decode(connection, frame)
+        request = self._decode(connection, frame)
         if request is not None:
             connection.note_sender(LANGUAGES.get(request.language, OTHER), request.version)
         if request is None or request.is_response:
@@ -75,6 +75,18 @@ class Answering:
         else:  # the answer would reach nobody
             connection.end_request()
         return request is not None
+
+    def _decode(self, connection: Connection, frame: bytes | memoryview) -> RemotingCommand | None:
+        """The request. None if the frame is malformed: then its connection is closed."""
+        try:
+            return command.decode(frame, self._context.configuration.limits.name_bytes_max)
+        except MalformedFrame as error:
+            why = f"decode error: {error}"
+        except Exception:
+            log.exception("decode exception, close %s", connection.address)
+            why = "decode exception"
+        connection.close(why)
+        return None
 
     def _process(self, connection: Connection, request: RemotingCommand) -> None:
         now = self._clock.now()
@@ -127,16 +139,3 @@ class Answering:
         except Exception:
             log.exception("the answer to request code %d cannot be encoded", request.code)
             return encode_reply(TOO_LARGE, request.opaque, self._serialize_type, self._version)
-
-
-def _decode(connection: Connection, frame: bytes | memoryview) -> RemotingCommand | None:
-    """The request. None if the frame is malformed: then its connection is closed."""
-    try:
-        return command.decode(frame)
-    except MalformedFrame as error:
-        why = f"decode error: {error}"
-    except Exception:
-        log.exception("decode exception, close %s", connection.address)
-        why = "decode exception"
-    connection.close(why)
-    return None

@@ -33,7 +33,7 @@ def decode_register_broker_body(
     if body is None:
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     mappings = version >= V5_0_0
-    with _decode_errors():
+    with decode_errors():
         compressed = compressed or _is_deflated(body, version)
         data = inflate(body, mappings) if compressed else body
         read = shortcut(data, compressed, mappings)
@@ -43,7 +43,8 @@ def decode_register_broker_body(
 
 
 @contextmanager
-def _decode_errors() -> Iterator[None]:
+def decode_errors() -> Iterator[None]:
+    """Makes the remark of a BodyDecodeError that of Java."""
     try:
         yield
     except BodyDecodeError as error:

@@ -1,0 +1,37 @@
+"""How long a name may be: any text from the network that the tables keep, or compare with what they keep.
+
+There is one bound for all names, ``rocketns.nameBytesMax``. KV values are not names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rocketns.errors import NameTooLong
+
+CHARACTER_BYTES_MAX = 4  # in UTF-8
+
+
+def utf8_bytes(text: str | None) -> int:
+    """The bytes of a text as UTF-8; 0 for None."""
+    if text is None:
+        return 0
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def is_too_long(text: str, most: int) -> bool:
+    """Whether a text has more than ``most`` bytes."""
+    return len(text) * CHARACTER_BYTES_MAX > most and utf8_bytes(text) > most
+
+
+def check_name(text: str | None, most: int, what: str) -> None:
+    """NameTooLong for more than ``most`` bytes. ``what`` is the subject of its remark."""
+    if text is not None and is_too_long(text, most):
+        raise NameTooLong(what, utf8_bytes(text), most)
+
+
+def check_keys(texts: Collection[str], most: int, what: str) -> None:
+    """`check_name` of each: some 15 ns for a short one."""
+    if max(map(len, texts), default=0) * CHARACTER_BYTES_MAX > most:
+        for text in texts:
+            check_name(text, most, what)
