@@ -15,6 +15,7 @@ from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.routeinfo.unconfirmed.long_names import leave_out_long_names
 from rocketns.server.clock import Clock
 from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.publishing.publisher import Publisher
@@ -57,6 +58,7 @@ class FirstRoutes:
         if known is None:
             return None
         routes, reason = known
+        self._leave_out_long_names(routes)
         tables, confirm_s = self._tables, self._configuration.restore.confirm_seconds
         fill(tables, routes, reason, self._clock.now().ms, confirm_s * 1000)
         log.info("%d brokers are not confirmed yet (%s): each must be heard within %d s", len(tables.unconfirmed),
@@ -67,6 +69,13 @@ class FirstRoutes:
             self._publisher.publish(list(piece))
             await asyncio.sleep(0)
         return reason
+
+    def _leave_out_long_names(self, routes: KnownRoutes) -> None:
+        most = self._configuration.limits.name_bytes_max
+        left_out = leave_out_long_names(routes, most)
+        if left_out:
+            log.warning("%d brokers, topics and other entries are not restored: their names have more than "
+                        "rocketns.nameBytesMax=%d bytes", left_out, most)  # fmt: skip
 
     async def _known_in_time(
         self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]

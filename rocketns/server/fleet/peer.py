@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.answers import Differing, differing_digests, differing_groups, route_digest, topic_names
 from rocketns.fleet.comparing import Item, Kind
@@ -41,15 +42,22 @@ class OwnRoutes(Protocol):
 
 
 class Peer:
-    """``lookups_max`` is how many routes of topics one round may read. ``epoch_ms`` is the wall clock."""
+    """``lookups_max`` is how many routes of topics one round may read. ``epoch_ms`` is the wall clock.
 
-    def __init__(self, server: NameServer, own: OwnRoutes, lookups_max: int, epoch_ms: Callable[[], int]) -> None:
+    ``name_bytes_max`` is the bound of names.
+    """
+
+    def __init__(
+        self, server: NameServer, own: OwnRoutes, lookups_max: int, epoch_ms: Callable[[], int],
+        name_bytes_max: int = NAME_BYTES_MAX,
+    ) -> None:  # fmt: skip
         self.addr = server.addr
         self.suspects = Suspects()
         self._server = server
         self._own = own
         self._lookups_max = lookups_max
         self._epoch_ms = epoch_ms
+        self._name_bytes_max = name_bytes_max
         self._turn: deque[str] = deque()  # topics whose routes are read next
         self._names_due_ms = 0
         self._kind, self._error, self._since_ms = "", "not read yet", epoch_ms()
@@ -88,7 +96,7 @@ class Peer:
     async def _read_groups(self) -> None:
         answer = await self._server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
         own = await self._own.groups()
-        found = await asyncio.to_thread(differing_groups, own, answer.body or b"")
+        found = await asyncio.to_thread(differing_groups, own, answer.body or b"", self._name_bytes_max)
         self._groups, self._differing[Kind.BROKER], differing = found
         self._judge(Kind.BROKER, differing)
 
@@ -127,7 +135,8 @@ class Peer:
                 self._forget_topics()
                 return
             topics = self._own.topics(bucket)
-            more, some = await asyncio.to_thread(differing_digests, topics, answer.body or b"")
+            most = self._name_bytes_max
+            more, some = await asyncio.to_thread(differing_digests, topics, answer.body or b"", most)
             count += more
             differing += self.suspects.worth(Kind.TOPIC, some, SUSPECTS_MAX - len(differing))
         self._differing[Kind.TOPIC] = count
@@ -152,7 +161,8 @@ class Peer:
         if answer.code in SWITCHED_OFF:
             self._forget_topics()
             return
-        names, one_sided = await asyncio.to_thread(topic_names, self._own.topic_names(), answer.body or b"")
+        own, most = self._own.topic_names(), self._name_bytes_max
+        names, one_sided = await asyncio.to_thread(topic_names, own, answer.body or b"", most)
         self._topics = len(names)
         self._turn = self._turn or deque(names)
         for topic in one_sided[: self._lookups_max]:

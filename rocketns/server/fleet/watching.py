@@ -81,7 +81,8 @@ class FleetWatch:
         for addr in wanted:
             if addr not in self._peers:
                 server = NameServer(self._client, addr, serialize_type, ANSWER_WITHIN_S)
-                self._peers[addr] = Peer(server, self._own, self._lookups_max, self._epoch_ms)
+                most = self._configuration.limits.name_bytes_max
+                self._peers[addr] = Peer(server, self._own, self._lookups_max, self._epoch_ms, most)
                 self._tasks[addr] = asyncio.get_running_loop().create_task(self._watch(self._peers[addr]))
         self._peers = {addr: self._peers[addr] for addr in wanted}  # in the order of the list
         self.refresh()
