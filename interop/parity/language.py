@@ -56,9 +56,10 @@ class RegisterBody:
 
 @dataclass(frozen=True)
 class Deflated:
-    """A body that is compressed when it is sent, after its names got their numbers."""
+    """A body that is compressed when it is sent, after its names got their numbers. ``level`` is zlib's."""
 
     inner: bytes | Callable[[], bytes]
+    level: int = -1
 
 
 # A function makes a body that is too large to be made in advance.

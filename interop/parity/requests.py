@@ -73,7 +73,7 @@ class Writer:
         if isinstance(what.body, RegisterBody):
             return self._registration(what.body, form)
         if isinstance(what.body, Deflated):
-            return zlib.compress(self.fill(_made(what.body.inner)))
+            return zlib.compress(self.fill(_made(what.body.inner)), what.body.level)
         return self.fill(_made(what.body))
 
     def _registration(self, body: RegisterBody, form: Form) -> bytes:

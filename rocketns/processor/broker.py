@@ -11,6 +11,7 @@ from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.data_version import decode_data_version
 from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.refusals import java_errors
 from rocketns.protocol.body.registration.body_fingerprint import BodyFingerprint
 from rocketns.protocol.body.registration.decoding import decode_errors, decode_register_broker_body
 from rocketns.protocol.body.registration.names import check_registration
@@ -25,6 +26,7 @@ from rocketns.protocol.codes import (
 )
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
+from rocketns.protocol.names import check_repeated
 from rocketns.routeinfo import registration, topics
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
@@ -206,6 +208,8 @@ def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _
 
 def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """REGISTER_TOPIC_IN_NAMESRV."""
-    queue_datas = decode_queue_datas(command.body, command.name_bytes_max)
-    context.note(topics.register_topic(context.tables, command.name("topic"), queue_datas))
+    topic, queue_datas = command.name("topic"), decode_queue_datas(command.body, command.name_bytes_max)
+    with java_errors():
+        check_repeated([topic], len(queue_datas))
+    context.note(topics.register_topic(context.tables, topic, queue_datas))
     return Reply()

@@ -5,9 +5,11 @@ There is one bound for all names, ``rocketns.nameBytesMax``. KV values are not n
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
-from rocketns.errors import NameTooLong
+from rocketns.errors import BodyDecodeError, NameTooLong
+from rocketns.protocol.bounds import REPEATED_BYTES_MAX
+from rocketns.protocol.json import fastjson
 
 CHARACTER_BYTES_MAX = 4  # in UTF-8
 
@@ -35,3 +37,10 @@ def check_keys(texts: Collection[str], most: int, what: str) -> None:
     if max(map(len, texts), default=0) * CHARACTER_BYTES_MAX > most:
         for text in texts:
             check_name(text, most, what)
+
+
+def check_repeated(names: Iterable[str | None], times: int) -> None:
+    """BodyDecodeError where one request would repeat its names too often: a short body may repeat a long name."""
+    size = sum(len(fastjson.dumps(name)) for name in names if name is not None)
+    if size * times > REPEATED_BYTES_MAX:
+        raise BodyDecodeError(f"{size} bytes of names, {times} times, are more than {REPEATED_BYTES_MAX} bytes")

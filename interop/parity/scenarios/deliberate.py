@@ -52,6 +52,9 @@ TOPICS = configs(("T", "U"))
 GOOD = register_body(TOPICS)
 LISTED, INFO = Request(206), Request(106)
 BLANKS = 34 << 20
+# Packs less than the bound of the ratio allows.
+FAST = 1
+LONG = "x" * 4097
 
 
 def some(name: str) -> Differs:
@@ -161,7 +164,7 @@ def _bodies() -> Iterator[Scenario]:
     yield _differing("large-body-that-is-no-json", "B134", register(body=large, differs=refused))
     deep = GOOD[:-1] + b",'deep':" + b"[" * 200 + b"]" * 200 + b"}"
     yield _differing("deep-body-that-is-no-json", "B134", register(body=deep, differs=refused))
-    wide = register(body=Deflated(_wide), compressed="true", differs=refused)
+    wide = register(body=Deflated(_wide, FAST), compressed="true", differs=refused)
     yield _differing("deflated-body-of-34-mb", "B126", wide)
     yield from _limits(refused)
 
@@ -183,9 +186,17 @@ def _limits(refused: Differs) -> Iterator[Scenario]:
     lines = struct.pack(">i", 100_001) + one * 100_000 + other
     packed = {"topics": block(b"{}") + lines, "bytes-of-a-block": block(b"{}".ljust(2 << 20)) + struct.pack(">i", 0)}
     for name, start in packed.items():
-        inflated = Deflated(lambda start=start: start + block(b"[]") + struct.pack(">i", 0))  # type: ignore[misc]
+        inflated = Deflated(lambda start=start: start + block(b"[]") + struct.pack(">i", 0), FAST)  # type: ignore[misc]
         asked = register(body=inflated, compressed="true", differs=refused)
         yield _differing(f"deflated-body-beyond-the-limit-of-{name}", "B126", asked)
+    ratio = block(b"{}".ljust(1 << 20)) + struct.pack(">i", 0) + block(b"[]") + struct.pack(">i", 0)
+    inflates = Differs("limits", r'"code":0,', r'"code":1,.*inflates to more')
+    packed_ratio = register(body=Deflated(ratio), compressed="true", differs=inflates)
+    yield _differing("deflated-body-beyond-the-limit-of-its-ratio", "B126", packed_ratio)
+    many, repeats = tuple(f"R{number}" for number in range(5_000)), r'"code":1,.*bytes of names, 5000 times'
+    repeating = register(many, brokerName=own("r" * 4_000), deflated=True,
+                         differs=Differs("limits", r'"code":0,', repeats))  # fmt: skip
+    yield _differing("registration-beyond-the-limit-of-what-topics-repeat", "B126", repeating)
     brokers = b'{"queueDatas":[' + b"{}," * 10_000 + b"{}]}"
     yield _differing("topic-beyond-the-limit-of-brokers", "B134",
                      ask(217, {"topic": own("nobody's")}, brokers, differs=refused))  # fmt: skip
@@ -209,6 +220,32 @@ def _wide() -> bytes:
     """A body whose list of filter servers has megabytes of blanks before it."""
     filters = struct.pack(">i", BLANKS + 2) + b" " * BLANKS + b"[]"
     return zlib.decompress(compressed_body(TOPICS)).replace(struct.pack(">i", 2) + b"[]", filters)
+
+
+def _long_names() -> Iterator[Scenario]:
+    """One byte more than rocketns.nameBytesMax: a name of each kind."""
+    bound = "rocketns.nameBytesMax=4096"
+    taken = Differs("long-names", r'"code":0,', rf'"code":1,.*{bound}')
+    for field in ("brokerName", "brokerAddr", "clusterName", "haServerAddr", "__ZONE_NAME"):
+        yield _differing(f"long-name-in-{field.strip('_')}", "B109", register(**{field: LONG}, differs=taken))
+    bodies = {
+        "topic": register((topic_config(LONG), "T"), differs=taken),
+        "deflated-topic": register((topic_config(LONG), "T"), deflated=True, differs=taken),
+        "filter-server": register(filters=(LONG,), differs=taken),
+        "mapping": register(mapping={own("T"): {"topic": own("T"), "bname": own("a"), "scope": LONG}}, differs=taken),
+    }
+    for name, asked in bodies.items():
+        yield _differing(f"long-name-of-a-{name}", "B134", asked)
+    unknown = Differs("long-names", r'"code":17,', rf'"code":1,.*{bound}')
+    yield _differing("long-topic-of-a-lookup", "B197", ask(105, {"topic": LONG}, differs=unknown))
+    yield _differing("long-topic-of-a-deletion", "B224", ask(216, {"topic": LONG}, differs=taken))
+    failed = Differs("long-names", r'"code":0', rf'"code":1,.*{bound}')
+    missing = Differs("long-names", r'"code":22,', rf'"code":1,.*{bound}')
+    yield _differing(
+        "long-kv-key", "B094 B099", put(LONG, differs=failed), get(LONG, differs=failed), setup="kv-differences"
+    )
+    yield _differing("long-kv-namespace", "B104", ask(219, {"namespace": LONG}, differs=missing),
+                     setup="kv-differences")  # fmt: skip
 
 
 def _headers() -> Iterator[Scenario]:
@@ -302,6 +339,7 @@ SCENARIOS = (
     *_order(),
     *_settings(),
     *_bodies(),
+    *_long_names(),
     *_headers(),
     *_unregistering(),
     *_stale(),

@@ -135,7 +135,7 @@ BODIES: dict[str, Callable[[], bytes]] = {
     "topic lines, the last one wrong": lambda: compressed([b"T 1 1 1 SINGLE_TAG"] * (BLOCKS_MAX - 1) + [b"T" * 20]),
     "static topics": lambda: compressed(mappings=[mapping(number) for number in range(MAPPINGS_MAX)]),
     "lenient static topics": lambda: compressed(mappings=[b"{'topic':'M'}".ljust(3000)] * MAPPINGS_MAX),
-    "31 MB of zeros": lambda: registration(zlib.compress(bytes(INFLATED_BYTES_MAX - 1_000_000)), "true"),
+    "31 MB of zeros": lambda: registration(zlib.compress(bytes(INFLATED_BYTES_MAX - 1_000_000), 1), "true"),
     "31 MB of topic lines": lambda: compressed([b"T%06d 1 1 1 SINGLE_TAG ".ljust(315)] * (BLOCKS_MAX - 1)),
 }
 

@@ -76,7 +76,7 @@ def test_no_frame_leaves_anything_behind(make: Callable[[], bytes]) -> None:
 
 
 def test_a_flood_of_deflated_registrations_takes_no_memory(server: NameServer) -> None:
-    """144 requests of 32 KB that inflate to 31 MB each: they once took 4.5 GB, and kept it."""
+    """144 requests of 135 KB that inflate to 31 MB each: they once took 4.5 GB, and kept it."""
     assert_little_memory(server, dear.BODIES["31 MB of zeros"]())
 
 

@@ -251,6 +251,22 @@ def test_what_topics_repeat_of_their_broker(shared_server: NameServer, compresse
             assert answer.code == code, answer.remark
 
 
+def test_static_topics_repeat_their_broker_too(shared_server: NameServer) -> None:
+    mapping = {f"M{number}": {"topic": f"M{number}", "bname": "b"} for number in range(5_000)}
+    body = register_body(two_topics("T"), mapping=mapping)
+    with shared_server.connect() as client:
+        for length, code in ((3_300, codes.SUCCESS), (3_400, codes.SYSTEM_ERROR)):
+            assert register_with(client, Names(), body, brokerName="b" * length).code == code
+
+
+def test_what_brokers_of_a_topic_repeat(shared_server: NameServer) -> None:
+    """217: the topic, once for each broker that the body names."""
+    body = dumps({"queueDatas": [{"brokerName": "b"}] * 5_000})
+    with shared_server.connect() as client:
+        for length, code in ((3_300, codes.SUCCESS), (3_400, codes.SYSTEM_ERROR)):
+            assert client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t" * length}, body).code == code
+
+
 @pytest.mark.parametrize(("count", "length"), [(10_000, 1_500), (100_000, 60)])
 def test_tables_of_real_size_are_taken(shared_server: NameServer, count: int, length: int) -> None:
     """Longer names than a fleet has, with 10,000 topics, and usual ones with the most topics."""

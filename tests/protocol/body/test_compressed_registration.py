@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 import zlib
 from contextlib import suppress
@@ -18,7 +19,13 @@ from rocketns.protocol.body.registration.decoding import decode_register_broker_
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo
-from rocketns.protocol.bounds import BLOCK_BYTES_MAX, BLOCKS_MAX, INFLATED_BYTES_MAX, LENIENT_BYTES_MAX
+from rocketns.protocol.bounds import (
+    BLOCK_BYTES_MAX,
+    BLOCKS_MAX,
+    INFLATED_BYTES_MAX,
+    INFLATED_RATIO_MAX,
+    LENIENT_BYTES_MAX,
+)
 from rocketns.protocol.codes import V5_0_0
 from tests.protocol.java_registrations import FILTER_ARRAYS, NOW
 from tests.protocol.reference import decode_by_definition
@@ -48,8 +55,9 @@ def block(data: bytes) -> bytes:
 def stream(
     *lines: bytes, version: bytes = b"{}", count: int | None = None, filters: bytes = b"[]", mappings: bytes = b"\0" * 4
 ) -> bytes:
+    """Level 1 packs blanks less than the bound of the ratio allows."""
     topics = struct.pack(">i", len(lines) if count is None else count) + b"".join(map(block, lines))
-    return zlib.compress(block(version) + topics + block(filters) + mappings)
+    return zlib.compress(block(version) + topics + block(filters) + mappings, 1)
 
 
 def test_what_a_broker_writes_is_read() -> None:
@@ -163,11 +171,27 @@ def test_what_follows_the_last_section_is_not_looked_at() -> None:
     assert topics_of(decode(stream(mappings=b"\0" * 4 + b"rest"))) == []
 
 
+def test_what_is_packed_more_than_any_table_is_refused() -> None:
+    """At the bound, and a byte beyond it. zlib packs blanks to a thousandth."""
+    version = b"{}".ljust(100_000)
+    rest = struct.pack(">i", 0) + block(b"[]") + bytes(4)
+    size = len(zlib.compress(block(version) + rest, 9))
+    noise = random.Random(1).randbytes((len(version) // INFLATED_RATIO_MAX - size) * 2)
+    for cut in range(len(noise)):
+        inflated = block(b'{"x":"' + noise[cut:].hex().encode() + b'"}' + version[2:]) + rest
+        body = zlib.compress(inflated, 9)
+        if len(body) * INFLATED_RATIO_MAX < len(inflated):
+            break
+        decode(body)
+    with pytest.raises(BodyDecodeError, match=f"inflates to more than {INFLATED_RATIO_MAX * len(body)} bytes"):
+        decode(body)
+
+
 def test_what_inflates_to_more_than_the_limit_is_refused() -> None:
-    """A request of 100 KB that would take more memory than all the routes."""
+    """A request of 140 KB that would take more memory than all the routes."""
     line = b"T 1 1 1 MULTI_TAG ".ljust(1 << 20)
     body = stream(*[line] * (INFLATED_BYTES_MAX // len(line) + 1))
-    with pytest.raises(BodyDecodeError, match="inflates to more"):
+    with pytest.raises(BodyDecodeError, match=f"inflates to more than {INFLATED_BYTES_MAX} bytes"):
         decode(body)
 
 

@@ -9,7 +9,7 @@ from isal import isal_zlib
 
 from rocketns._fast.codec import registration_blocks
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.bounds import INFLATED_BYTES_MAX, BlockLimits
+from rocketns.protocol.bounds import INFLATED_BYTES_MAX, INFLATED_RATIO_MAX, BlockLimits
 
 INFLATED_AT_FIRST_BYTES = 64 * 1024
 BLOCK_LIMITS = BlockLimits()
@@ -31,14 +31,14 @@ def inflate(body: bytes | memoryview, mappings: bool) -> bytearray:
 
 
 def _inflate_by(inflater: Any, body: bytes | memoryview, mappings: bool) -> bytearray:
-    data = bytearray()
+    data, bytes_max = bytearray(), min(INFLATED_BYTES_MAX, INFLATED_RATIO_MAX * len(body))
     rest, most = body, max(INFLATED_AT_FIRST_BYTES, len(body))
     while True:
-        more = inflater.decompress(rest, min(most, INFLATED_BYTES_MAX - len(data)))
+        more = inflater.decompress(rest, min(most, bytes_max - len(data)))
         data += more
         rest = inflater.unconsumed_tail
         if inflater.eof or not (more or rest) or not registration_blocks.needs_more(data, mappings, BLOCK_LIMITS):
             return data
-        if len(data) >= INFLATED_BYTES_MAX:
-            raise BodyDecodeError(f"inflates to more than {INFLATED_BYTES_MAX} bytes")
+        if len(data) >= bytes_max:
+            raise BodyDecodeError(f"inflates to more than {bytes_max} bytes")
         most = len(data)
