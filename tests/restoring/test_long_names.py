@@ -46,7 +46,7 @@ def test_a_journal_with_longer_names(
     first = serve(**LARGER)
     with first.connect() as client:
         register_all(client, names)
-    first.stop()
+        first.stop()
     with caplog.at_level(logging.WARNING), serve().connect() as client:
         assert_short_names(client, names)
     lines = [line for line in caplog.messages if "nameBytesMax" in line]
