@@ -6,14 +6,14 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from rocketns.errors import RequestError
+from rocketns.errors import BodyDecodeError, RequestError
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.data_version import decode_data_version
 from rocketns.protocol.body.queue_data import decode_queue_datas
 from rocketns.protocol.body.refusals import java_errors
 from rocketns.protocol.body.registration.body_fingerprint import BodyFingerprint
-from rocketns.protocol.body.registration.decoding import decode_errors, decode_register_broker_body
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body, refusal
 from rocketns.protocol.body.registration.names import check_registration
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
@@ -44,7 +44,7 @@ class RegistrationRefused(RequestError):
 
 def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """REGISTER_BROKER."""
-    header = decode_header(command, RegisterBrokerRequestHeader)
+    header, zone_name = decode_header(command, RegisterBrokerRequestHeader), command.name(ZONE_NAME)
     sender = Sender(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
     )
@@ -55,7 +55,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
     context.registrations.count(repeated=body is not None)
     if body is None:
-        body = _registration_body(context, header, command, now)
+        body = _registration_body(context, header, zone_name, command, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")
     result = registration.register_broker(
@@ -67,7 +67,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
             broker_name=header.broker_name,
             broker_id=header.broker_id,
             ha_server_addr=header.ha_server_addr,
-            zone_name=command.name(ZONE_NAME),
+            zone_name=zone_name,
             timeout_ms=header.heartbeat_timeout_millis,
             enable_acting_master=header.enable_acting_master,
             wrapper=body.topic_config_wrapper,
@@ -113,13 +113,16 @@ def _fingerprint(
 
 
 def _registration_body(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, now: Now
-) -> RegisterBrokerBody:
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, zone_name: str | None, command: RemotingCommand,
+    now: Now,
+) -> RegisterBrokerBody:  # fmt: skip
     """With names that are short enough."""
     body = _decoded_body(context, header, command, now)
-    sender = (header.cluster_name, header.broker_name, header.broker_addr, command.name(ZONE_NAME))
-    with decode_errors():
-        check_registration(body, sender, command.name_bytes_max)
+    repeated = (header.cluster_name, header.broker_name, header.broker_addr, zone_name)
+    try:
+        check_registration(body, repeated, command.name_bytes_max)
+    except BodyDecodeError as error:
+        raise refusal(error) from error
     return body
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from rocketns.javatext import parse_boolean, parse_int, parse_long
 from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME
 from rocketns.protocol.command import RemotingCommand
+from rocketns.protocol.names import CHARACTER_BYTES_MAX
 
 Header = TypeVar("Header")
 
@@ -50,9 +51,14 @@ def decode_header(command: RemotingCommand, kind: type[Header]) -> Header:
     header = kind()
     if command.ext_fields is None:
         return header
+    short = command.name_bytes_max // CHARACTER_BYTES_MAX
     for name, java_name, parse in _readers(kind):  # type: ignore[arg-type]
-        text = command.name(java_name) if parse is None else command.ext_fields.get(java_name)
-        value = text if text is None or parse is None else parse(text)
+        text = command.ext_fields.get(java_name)
+        if text is None:
+            continue
+        if parse is None and len(text) > short:
+            command.name(java_name)
+        value = text if parse is None else parse(text)
         if value is not None:
             setattr(header, name, value)
     return header

@@ -189,7 +189,6 @@ class RouteTables:
 
     def topics_of_broker(self, broker_name: str) -> Iterator[tuple[str, QueueData]]:
         """Every topic that has queue data of the broker. Do not change the topic table meanwhile."""
-        broker_name = self.known_name(broker_name)
         for topic, queues in self.topic_queue_table.items():
             if broker_name in queues:
                 yield topic, queues[broker_name]

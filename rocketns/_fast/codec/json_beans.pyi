@@ -26,3 +26,6 @@ def has_float(value: Any, levels: int) -> bool:
 
 def shown(value: Any, levels: int, leaf: Callable[[Any], Any]) -> Any:
     """The value without null members; ``leaf`` replaces what is neither text, int, list nor object."""
+
+def longest(texts: dict[str, Any]) -> int:
+    """The characters of the longest key."""

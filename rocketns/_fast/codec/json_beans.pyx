@@ -83,6 +83,13 @@ def id_map(dict ids, odd_int):
     return found
 
 
+def longest(dict texts not None):
+    cdef Py_ssize_t found = 0
+    for key in texts:
+        found = max(found, len(<str>key))
+    return found
+
+
 cdef bint float_within(value, int levels) except -1:
     kind = type(value)
     if kind is str or kind is int:

@@ -33,7 +33,7 @@ def decode_register_broker_body(
     if body is None:
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     mappings = version >= V5_0_0
-    with decode_errors():
+    with _decode_errors():
         compressed = compressed or _is_deflated(body, version)
         data = inflate(body, mappings) if compressed else body
         read = shortcut(data, compressed, mappings)
@@ -43,15 +43,19 @@ def decode_register_broker_body(
 
 
 @contextmanager
-def decode_errors() -> Iterator[None]:
-    """Makes the remark of a BodyDecodeError that of Java."""
+def _decode_errors() -> Iterator[None]:
     try:
         yield
     except BodyDecodeError as error:
-        raise BodyDecodeError(
-            "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
-            f"Failed to decode RegisterBrokerBody, {error.remark}"
-        ) from error
+        raise refusal(error) from error
+
+
+def refusal(error: BodyDecodeError) -> BodyDecodeError:
+    """As Java answers it."""
+    return BodyDecodeError(
+        "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
+        f"Failed to decode RegisterBrokerBody, {error.remark}"
+    )
 
 
 def _is_deflated(body: Body, version: int) -> bool:

@@ -13,10 +13,10 @@ from rocketns.protocol.body.route import TopicQueueMappingInfo
 from rocketns.protocol.names import check_keys, check_name, check_repeated
 
 
-def check_registration(body: RegisterBrokerBody, sender: Iterable[str | None], most: int) -> None:
+def check_registration(body: RegisterBrokerBody, repeated: Iterable[str | None], most: int) -> None:
     """NameTooLong for a name of more than ``most`` bytes, BodyDecodeError where names would be repeated too often.
 
-    ``sender`` has the names of the header that routes and records repeat for each topic.
+    ``repeated`` are the names of the header that routes and records repeat for each topic.
     """
     for server in body.filter_server_list or ():
         check_name(server, most, "a filter server")
@@ -24,7 +24,7 @@ def check_registration(body: RegisterBrokerBody, sender: Iterable[str | None], m
     if wrapper is not None:
         mappings = wrapper.topic_queue_mapping_info_map or {}
         _check_mappings(mappings, most)
-        check_repeated(sender, _check_topics(wrapper, most) + len(mappings))
+        check_repeated(repeated, _check_topics(wrapper, most) + len(mappings))
 
 
 def _check_topics(wrapper: TopicConfigWrapper, most: int) -> int:
