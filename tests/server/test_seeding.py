@@ -72,6 +72,17 @@ def seeded(*servers: Serve | str, within_s: float = 20) -> KnownRoutes | None:
     return found[0]
 
 
+def test_equal_names_are_one_object() -> None:
+    """The tables have one for each topic: it is kept once, and compared by identity."""
+    group, queues = (one | {"brokerName": "broker"} for one in (GROUP, QUEUES))
+    route = {"brokerDatas": [group], "queueDatas": [queues], "topicQueueMappingByBroker": {"broker": {}}}
+    known = seeded(answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"broker": group}}, LOOKUP: route}))
+    assert known is not None
+    (name,) = known.groups
+    held = [name for of_topic in (known.topics, known.mappings) for brokers in of_topic.values() for name in brokers]
+    assert (len(held), {id(one) for one in held}) == (4, {id(name)})
+
+
 def test_everything_that_a_lookup_can_ask_is_read() -> None:
     mapping = {"bname": "b", "topic": "T", "currIdMap": {"0": 0}, "totalQueues": 1}
     route = ROUTE | {"filterServerTable": {"10.0.0.2:10911": ["f:1"]}, "topicQueueMappingByBroker": {"b": mapping}}

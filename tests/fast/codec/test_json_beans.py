@@ -94,3 +94,8 @@ def test_nulls_of_objects_are_left_out_and_those_of_lists_stay() -> None:
     """As fastjson2 writes a value."""
     value = {"a": None, "b": [None, 1, {"c": None}]}
     assert json_beans.shown(value, 9, lambda leaf: leaf) == {"b": [None, 1, {}]}
+
+
+@given(st.dictionaries(texts, st.none()))
+def test_the_longest_key(given: dict[str, None]) -> None:
+    assert json_beans.longest(given) == max(map(len, given), default=0)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
+from interop.harness.payloads import compressed_body, data_version, dumps, register_body, register_ext, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from tests.support.proxyheaders import TCP4, addresses4, tlv, v2
 from tests.support.tlsclient import TlsPeer
@@ -150,6 +150,13 @@ def storing(port: int) -> None:
     send_and_drain(port, frame(json_header(codes.PUT_KV_CONFIG, ext)), 3)
 
 
+def naming(port: int) -> None:
+    """Names of a megabyte, and the longest that are taken, with 4,000 topics whose queues are others each time."""
+    for number, size in enumerate((MB, 4_096, 4_096)):
+        ext = register_ext("Hostile", "n" * size, "10.9.9.7:1", body=NAMED[number % 2], compressed="true")
+        send_and_drain(port, frame(json_header(codes.REGISTER_BROKER, ext), NAMED[number % 2]))
+
+
 def configuring(port: int) -> None:
     """Properties that the server should refuse to change."""
     body = b"listenPort=70000\nproductEnvName=a\\nconfigBlackList=\n"
@@ -170,6 +177,7 @@ EMPTY_TOPICS = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{%s}}}' % b"
     b'"%d":{}' % number for number in range(300_000)
 )
 CHANGING = [register_body([topic_config(f"T{n}", read) for n in range(500)], data_version(0, 0)) for read in (4, 8)]
+NAMED = [compressed_body([topic_config(f"N{n}", read) for n in range(4_000)], data_version(read)) for read in (4, 8)]
 PADDED = register_body([topic_config(f"T{n}") | {"attributes": {"+a": "x" * 2_000}} for n in range(500)])
 FORGED = "forged\n2026-01-01 00:00:00 ERROR nobody wrote this\x1b[2J"
 _NESTED = reduce(lambda inner, _: tlv(0x20, bytes(5) + inner), range(120), tlv(0xEE, b"") * 21_000)
@@ -178,6 +186,7 @@ TABLE = [registration(register_body([topic_config(f"T{n}") for n in range(500)])
 ATTACKS: tuple[Attack, ...] = (
     proxied, shaking_hands, many_fields, deflated_zeros, lenient_mappings, large_header, empty_topics, registering,
     binary_registrations, forging, coming_and_going, never_reading, half_frames, storing, configuring, looking_up,
+    naming,
 )  # fmt: skip
 
 
