@@ -23,9 +23,7 @@ HEX_DIGITS_MAX = 16
 Differing = list[tuple[str, GroupView | int | None, GroupView | int | None]]
 
 
-def differing_groups(
-    own: Mapping[str, GroupView], body: bytes, name_bytes_max: int
-) -> tuple[int, int, Differing]:
+def differing_groups(own: Mapping[str, GroupView], body: bytes, name_bytes_max: int) -> tuple[int, int, Differing]:
     """Of an answer to 106: the peer's groups, how many differ, and the first of those as (name, own, theirs)."""
     groups = decode_cluster_info(body)
     theirs = group_views({name: group for name, group in groups.items() if _fits(name, group, name_bytes_max)})
