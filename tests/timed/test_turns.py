@@ -118,9 +118,9 @@ def test_reads_of_a_gone_connection_are_not_even_decoded(
 ) -> None:
     server, decoded, decode = timed_server(), [], command.decode
 
-    def watched(frame: bytes | memoryview) -> RemotingCommand:
+    def watched(frame: bytes | memoryview, *more: int) -> RemotingCommand:
         decoded.append(decode(frame).code)
-        return decode(frame)
+        return decode(frame, *more)
 
     monkeypatch.setattr(command, "decode", watched)
     reads = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 1_000

@@ -56,7 +56,7 @@ def test_a_changed_item_and_a_changed_property_are_told(managed: Managed, ask: A
 def test_the_ring_is_bounded_in_changes_and_in_characters(managed: Managed, ask: Ask) -> None:
     with managed.connect() as client:
         for number in range(ring.EVENTS_MAX + 5):
-            client.post(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k" * 5000, "value": number})
+            client.post(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k" * 4000, "value": number})
         for _ in range(ring.EVENTS_MAX + 5):
             client.receive()
     page = ask("events", limit=1, sort="seq")

@@ -171,7 +171,7 @@ def looking_up(port: int) -> None:
 ZEROS = zlib.compress(block(dumps(data_version())) + bytes(31 * MB), 1)
 _MAPPINGS = [block(b"{'topic':'t%d','currIdMap':{%s}}" % (n, b"0:0," * 8_000 + b"1:1")) for n in range(100)]
 LENIENT = zlib.compress(
-    block(dumps(data_version())) + struct.pack(">i", 0) + block(b"[]") + struct.pack(">i", 100) + b"".join(_MAPPINGS), 9
+    block(dumps(data_version())) + struct.pack(">i", 0) + block(b"[]") + struct.pack(">i", 100) + b"".join(_MAPPINGS), 1
 )
 EMPTY_TOPICS = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{%s}}}' % b",".join(
     b'"%d":{}' % number for number in range(300_000)

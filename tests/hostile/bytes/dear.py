@@ -20,6 +20,8 @@ from rocketns.protocol.bounds import (
 )
 from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 
+# zlib's level at which even zeros stay within INFLATED_RATIO_MAX.
+PACKED_LITTLE = 1
 ROOM = FRAME_SIZE_MAX_BYTES - 1024
 TABLE = b'{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{'
 MAPPINGS = b'{"topicConfigSerializeWrapper":{"topicQueueMappingInfoMap":{'
@@ -59,7 +61,7 @@ def plain(body: bytes) -> bytes:
 
 def compressed(topics: list[bytes] | None = None, mappings: list[bytes] | None = None) -> bytes:
     inflated = block(b"{}") + blocks(topics or []) + block(b"[]") + blocks(mappings or [])
-    return registration(zlib.compress(inflated), "true")
+    return registration(zlib.compress(inflated, PACKED_LITTLE), "true")
 
 
 def registration(body: bytes, is_compressed: str) -> bytes:
@@ -135,7 +137,7 @@ BODIES: dict[str, Callable[[], bytes]] = {
     "topic lines, the last one wrong": lambda: compressed([b"T 1 1 1 SINGLE_TAG"] * (BLOCKS_MAX - 1) + [b"T" * 20]),
     "static topics": lambda: compressed(mappings=[mapping(number) for number in range(MAPPINGS_MAX)]),
     "lenient static topics": lambda: compressed(mappings=[b"{'topic':'M'}".ljust(3000)] * MAPPINGS_MAX),
-    "31 MB of zeros": lambda: registration(zlib.compress(bytes(INFLATED_BYTES_MAX - 1_000_000), 1), "true"),
+    "31 MB of zeros": lambda: registration(zlib.compress(bytes(INFLATED_BYTES_MAX - 1_000_000), PACKED_LITTLE), "true"),
     "31 MB of topic lines": lambda: compressed([b"T%06d 1 1 1 SINGLE_TAG ".ljust(315)] * (BLOCKS_MAX - 1)),
 }
 

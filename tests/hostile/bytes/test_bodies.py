@@ -14,6 +14,7 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Answer, Client, frame, json_header
 from rocketns.protocol.bounds import INFLATED_BYTES_MAX, LENIENT_BYTES_MAX
 from tests.behaviour.steps import assert_decode_failed
+from tests.hostile.bytes.dear import PACKED_LITTLE
 from tests.hostile.conftest import StartServer, assert_nothing_unforeseen
 from tests.hostile.watch import MB, costs_at_most
 from tests.hostile.witness import Witness
@@ -67,7 +68,7 @@ EMPTY = bytes(INFLATED_BYTES_MAX - 100)  # blocks of no bytes
 @pytest.mark.parametrize("before", [COUNT_MAX, NO_TOPICS + COUNT_MAX], ids=["topics", "mappings"])
 def test_a_compressed_body_of_millions_of_empty_blocks(server: NameServer, before: bytes) -> None:
     """B129: no topic and no mapping may be empty, so the first one refuses the body and the rest costs nothing."""
-    assert_refused(server, zlib.compress(VERSION + before + EMPTY), INFLATING_GROWTH)
+    assert_refused(server, zlib.compress(VERSION + before + EMPTY, PACKED_LITTLE), INFLATING_GROWTH)
 
 
 @pytest.mark.parametrize("inflated", [INFLATED_BYTES_MAX - MB, INFLATED_BYTES_MAX + MB, 256 * MB])

@@ -29,8 +29,8 @@ def test_an_error_while_decoding_closes_the_connection(server: TimedServer, monk
     """Also if the frame was read in the middle of a turn, which then continues with the other connections."""
     decode = command.decode
 
-    def break_on_opaque_two(data: bytes) -> RemotingCommand:
-        request = decode(data)
+    def break_on_opaque_two(data: bytes, *more: int) -> RemotingCommand:
+        request = decode(data, *more)
         assert request.opaque != 2
         return request
 
