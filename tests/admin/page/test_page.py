@@ -91,6 +91,15 @@ def test_a_link_to_a_topic_opens_it(managed: Managed, open_page: Open) -> None:
         page.locator("#route h3", has_text="order-00007").wait_for()
 
 
+@pytest.mark.parametrize(("linked", "name"), [("%", "%"), ("100%25%zz", "100%25%zz"), ("100%25", "100%")])
+def test_a_link_that_encodes_nothing_is_a_name(managed: Managed, open_page: Open, linked: str, name: str) -> None:
+    """The fixture sees an error that a script throws."""
+    with Broker(managed, "first") as broker:
+        broker.register([name])
+        page = open_page(managed, path=f"/#topic={linked}")
+        page.locator("#route h3", has_text=name).wait_for(timeout=10_000)
+
+
 def test_names_from_the_network_are_shown_and_never_run(managed: Managed, open_page: Open) -> None:
     with Broker(managed, HOSTILE, addr=f"10.0.0.1:1{HOSTILE}", cluster=f"\u202e{HOSTILE}") as broker:
         broker.register([HOSTILE])

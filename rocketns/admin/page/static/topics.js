@@ -66,7 +66,7 @@ function topicItem(topic) {
 
 async function openLinked() {
   if (!location.hash.startsWith("#topic=")) return;
-  chosen = decodeURIComponent(location.hash.slice("#topic=".length));
+  chosen = decoded(location.hash.slice("#topic=".length));
   for (const button of buttons()) button.setAttribute("aria-current", String(button.dataset.topic === chosen));
   const place = byId("route");
   try {
@@ -74,6 +74,15 @@ async function openLinked() {
     place.replaceChildren(...(route === null ? [make("p", "critical-text", `${chosen} has no route.`)] : routeOf(route)));
   } catch {
     place.replaceChildren(make("p", "critical-text", `The route of ${chosen} cannot be read.`));
+  }
+}
+
+// A link that somebody typed may have a % that encodes nothing: then it is a part of the name.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 
