@@ -28,7 +28,7 @@ RUN groupadd --gid 3000 rocketmq \
 COPY --from=build /image/ /
 ENV ROCKETMQ_VERSION=${ROCKETMQ_VERSION}
 EXPOSE 9876
-# Healthy means it answers request 106 (cluster info) with code 0.
+# Healthy means it answers request 101 for a KV item that nobody has.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 \
     CMD ["/home/rocketmq/rocketmq-5.5.0/bin/health"]
 

@@ -16,6 +16,8 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+from rocketns.addressserver.listing import Listed
+
 log = logging.getLogger("rocketns.addressserver")
 
 ASKED = re.compile(r"/rocketmq/[^/]+")
@@ -27,12 +29,14 @@ FIRST_BYTES_WITHIN_S = 3
 ACCEPTED_PER_S_MAX = 500
 ACCEPT_AGAIN_S = 1.0
 FIELD_BYTES_MAX = 4096
+# Seconds since a name server was ready, where a list is given although none is.
+KEPT = "X-Rocketns-Kept-Seconds"
 COMMON = {"Cache-Control": "no-store", "Server": "rocketns"}
 # With a stack in the log for each garbage request, its sender could fill the log.
 SILENT = logging.Logger("aiohttp", logging.CRITICAL + 1)
 
 
-def make_server(listed: Callable[[], tuple[str, ...]]) -> web.Server:
+def make_server(listed: Callable[[], Listed]) -> web.Server:
     """The aiohttp server, whose calls make the protocol of one connection. On a running event loop."""
 
     async def answer(request: web.BaseRequest) -> web.Response:
@@ -46,15 +50,16 @@ def make_server(listed: Callable[[], tuple[str, ...]]) -> web.Server:
     )  # fmt: skip
 
 
-def _answer(method: str, path: str, listed: Callable[[], tuple[str, ...]]) -> web.Response:
+def _answer(method: str, path: str, listed: Callable[[], Listed]) -> web.Response:
     if method not in ("GET", "HEAD"):
         return web.Response(status=405, headers=COMMON | {"Allow": "GET, HEAD"})
     if not ASKED.fullmatch(path):
         return web.Response(status=404, headers=COMMON)
-    addresses = listed()
+    found = listed()
     # Without a body: a client that does not look at the status finds no address either, and keeps the list it has.
-    status = 200 if addresses else 503
-    return web.Response(text=";".join(addresses), status=status, headers=COMMON)
+    status = 200 if found.addresses else 503
+    kept = {} if found.kept_s is None else {KEPT: f"{found.kept_s:.0f}"}
+    return web.Response(text=";".join(found.addresses), status=status, headers=COMMON | kept)
 
 
 class Accepting:

@@ -1,4 +1,7 @@
-"""Asks each name server of the cluster for a route, again and again: who answers lookups is ready."""
+"""Asks each name server of the cluster for a route, again and again: who answers lookups is ready.
+
+No peer of a name server may change what it answers, so each lookup is for another topic that no broker has.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,13 @@ from collections.abc import Mapping
 from rocketns.addressserver.listing import Listing
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.encoding import encode_request
+from rocketns.server.outgoing.name_server import unused_topic
 from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
 
 log = logging.getLogger("rocketns.addressserver")
 
 EVERY_S = 3.0
 ANSWER_WITHIN_S = 2.0
-# TopicValidator.RMQ_SYS_SELF_TEST_TOPIC: every broker has it, and its route is short.
-TOPIC = "SELF_TEST_TOPIC"
 # A name server without brokers is ready, too: brokers must find it before they can register there. One that refuses
 # requests without a signature answers those that have one.
 READY = (ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION)
@@ -48,7 +50,7 @@ class Probing:
         self._listing.tell_changes(asyncio.get_running_loop().time())
 
     async def _ask(self, addr: str, asked_at: str) -> None:
-        fields: dict[str, str | None] = {"topic": TOPIC, "acceptStandardJsonOnly": "true"}
+        fields: dict[str, str | None] = {"topic": unused_topic(), "acceptStandardJsonOnly": "true"}
         opaque, frame = encode_request(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, self._serialize_type)
         try:
             answer = await self._client.invoke(asked_at, opaque, frame, ANSWER_WITHIN_S)

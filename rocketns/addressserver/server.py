@@ -25,8 +25,8 @@ log = logging.getLogger("rocketns.addressserver")
 
 THREAD = "address-server"
 STOP_WITHIN_S = 2.0
-# A thousand brokers have a route of 0.3 MB.
-ANSWER_BYTES_MAX = 4 * 1024 * 1024
+# That a topic does not exist is said in less than 1 KiB.
+ANSWER_BYTES_MAX = 64 * 1024
 EXTRA_MISSING = (
     "rocketns.addressServer needs aiohttp, and it is not installed. Install it with: pip install 'rocketns[admin]'"
 )
@@ -51,7 +51,7 @@ class AddressServer:
         self._listening = bind(*self._address, ipv4_only=configuration.ipv4_only)
         self._listening.listen()
         self._listening.socket.setblocking(False)
-        self._listing = Listing()
+        self._listing = Listing(config.address_server_keep_seconds)
         read_tls = _read_probe_tls(configuration.read_tls)
         client = RemotingClient(read_tls, answer_bytes_max=ANSWER_BYTES_MAX, failures=logging.DEBUG)
         self._probing = Probing(client, self._listing, SerializeType[configuration.serialize_type])

@@ -13,6 +13,7 @@ import pytest
 from interop.harness.ports import free_port
 from interop.harness.servers import ReactorServer, RocketnsServer
 from interop.harness.wire import eventually
+from rocketns.addressserver.listing import LISTED_S
 from rocketns.addressserver.server import AddressServer
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
@@ -81,6 +82,19 @@ def test_a_name_server_that_takes_tls_alone_is_asked_over_tls(start: Start) -> N
     port = free_port()
     server = start({"rocketns.addressServer": port}, options=["-Dtls.server.mode=enforcing"])
     assert ask(port) == (200, f"127.0.0.1:{server.port}")
+
+
+def test_a_list_is_kept_for_as_long_as_the_property_says(tmp_path: Path) -> None:
+    configuration = Configuration.build(home=tmp_path)
+    given = {"addressServer": "127.0.0.1:0", "peers": "ns-1:9876", "addressServerKeepSeconds": "7"}
+    configuration.discovery.update({f"rocketns.{name}": text for name, text in given.items()})
+    server = AddressServer(configuration)
+    server._listening.socket.close()
+    listing = server._listing
+    listing.set_addresses(["ns-1:9876"])
+    listing.answered("ns-1:9876", 100.0)
+    silent_s = 100.0 + LISTED_S
+    assert [listing.listed(silent_s + s).addresses for s in (7.0, 7.1)] == [("ns-1:9876",), ()]
 
 
 def refused(**given: str) -> str:

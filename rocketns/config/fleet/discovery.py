@@ -37,6 +37,15 @@ class DiscoveryConfig:
         "rocketns.peers; empty is off. It needs the extra rocketns[admin]",
         START,
     )
+    address_server_keep_seconds: int = prop(
+        600,
+        "time in which the address server goes on giving the last list when no name server answers it any more",
+        START,
+        unit="s",
+        at_limit="it answers 503",
+        low=0,
+        high=86_400,
+    )
 
     peer_lookups_per_second: int = prop(
         50,

@@ -6,6 +6,7 @@ Never add request 322, 904 or 103 here: a name server takes them as a sign of li
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from secrets import token_hex
 from typing import TypeVar
 
 from rocketns.errors import BodyDecodeError, RocketnsError
@@ -22,8 +23,8 @@ from rocketns.protocol.encoding import encode_request
 from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
 
 ANSWER_WITHIN_S = 3.0
-# A topic that no broker has. "Topic not exist" is the answer of a name server that is ready.
-HEALTH_TOPIC = "rocketns-health"
+# More characters than the journal's counters keep (lookups.TOPIC_CHARS_MAX), so that the audit has no rows of them.
+UNUSED_TOPIC_CHARS = 256
 NOT_READY: dict[int, str] = {
     ResponseCode.SYSTEM_ERROR: "it starts, or waits for its brokers",
     ResponseCode.SYSTEM_BUSY: "it is overloaded",
@@ -35,6 +36,14 @@ Decoded = TypeVar("Decoded")
 
 class UnusableError(RocketnsError):
     """A name server cannot be used; the text says why."""
+
+
+def unused_topic() -> str:
+    """Another name at each call, that nobody can know before: no broker has it, and no peer can register it.
+
+    "Topic not exist" is the answer of a name server that is ready.
+    """
+    return f"rocketns-readiness-{token_hex(UNUSED_TOPIC_CHARS // 2)}"
 
 
 class NameServer:
@@ -72,7 +81,7 @@ class NameServer:
     async def why_not_ready(self) -> str | None:
         """The check of `/readyz`, by the name server protocol. None if route lookups are answered."""
         also = {ResponseCode.TOPIC_NOT_EXIST, *NOT_READY}
-        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": HEALTH_TOPIC}, also)
+        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": unused_topic()}, also)
         return NOT_READY.get(answer.code)
 
     async def kv(self, namespace: str) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""What strangers do to the HTTP ports: the management port and the address server."""
