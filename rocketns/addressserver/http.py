@@ -17,6 +17,8 @@ from collections.abc import Callable
 from aiohttp import web
 
 from rocketns.addressserver.listing import Listed
+from rocketns.server.http.heads import FIELDS_MAX, HEAD_BYTES_MAX
+from rocketns.server.http.requests import Requests
 
 log = logging.getLogger("rocketns.addressserver")
 
@@ -28,7 +30,6 @@ FIRST_BYTES_WITHIN_S = 3
 # A request takes 0.35 ms of CPU time. 10,000 clients that ask every 2 min are 83 a second.
 ACCEPTED_PER_S_MAX = 500
 ACCEPT_AGAIN_S = 1.0
-FIELD_BYTES_MAX = 4096
 # Seconds since a name server was ready, where a list is given although none is.
 KEPT = "X-Rocketns-Kept-Seconds"
 COMMON = {"Cache-Control": "no-store", "Server": "rocketns"}
@@ -36,18 +37,19 @@ COMMON = {"Cache-Control": "no-store", "Server": "rocketns"}
 SILENT = logging.Logger("aiohttp", logging.CRITICAL + 1)
 
 
-def make_server(listed: Callable[[], Listed]) -> web.Server:
-    """The aiohttp server, whose calls make the protocol of one connection. On a running event loop."""
+def make_protocols(listed: Callable[[], Listed]) -> Callable[[], Requests]:
+    """Makes the protocol of one connection. On a running event loop."""
 
     async def answer(request: web.BaseRequest) -> web.Response:
         response = _answer(request.method, request.path, listed)
         response.force_close()
         return response
 
-    return web.Server(
-        answer, access_log=None, logger=SILENT, max_line_size=FIELD_BYTES_MAX, max_field_size=FIELD_BYTES_MAX,
-        lingering_time=0.0,
+    server = web.Server(
+        answer, access_log=None, logger=SILENT, max_line_size=HEAD_BYTES_MAX, max_field_size=HEAD_BYTES_MAX,
+        max_headers=FIELDS_MAX, lingering_time=0.0,
     )  # fmt: skip
+    return lambda: Requests(server())
 
 
 def _answer(method: str, path: str, listed: Callable[[], Listed]) -> web.Response:
@@ -65,9 +67,9 @@ def _answer(method: str, path: str, listed: Callable[[], Listed]) -> web.Respons
 class Accepting:
     """Accepts connections, at most CONNECTIONS_MAX at once. A new one takes the place of the oldest."""
 
-    def __init__(self, listening: socket.socket, server: web.Server) -> None:
+    def __init__(self, listening: socket.socket, make_protocol: Callable[[], Requests]) -> None:
         self._listening = listening
-        self._server = server
+        self._make_protocol = make_protocol
         self._open: dict[asyncio.BaseTransport, asyncio.TimerHandle] = {}
 
     async def run(self) -> None:
@@ -86,7 +88,7 @@ class Accepting:
 
     async def _accept(self, loop: asyncio.AbstractEventLoop) -> None:
         connection, _ = await loop.sock_accept(self._listening)
-        transport, _ = await loop.connect_accepted_socket(self._server, connection)
+        transport, _ = await loop.connect_accepted_socket(self._make_protocol, connection)
         self._open[transport] = loop.call_later(CONNECTION_S, self._end, transport)
         if len(self._open) > CONNECTIONS_MAX:
             self._make_room()

@@ -102,10 +102,10 @@ class AddressServer:
 
     async def _serve(self) -> None:
         """Address server's thread only."""
-        from rocketns.addressserver.http import Accepting, make_server
+        from rocketns.addressserver.http import Accepting, make_protocols
 
         loop = asyncio.get_running_loop()
-        accepting = Accepting(self._listening.socket, make_server(lambda: self._listing.listed(loop.time())))
+        accepting = Accepting(self._listening.socket, make_protocols(lambda: self._listing.listed(loop.time())))
         await self._set_addresses()
         running = [asyncio.ensure_future(work) for work in (accepting.run(), self._probing.run())]
         stopping = asyncio.ensure_future(self._stop.wait())

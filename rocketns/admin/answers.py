@@ -43,21 +43,30 @@ def open_stream(request: web.Request) -> None:
 async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Around every handler: the request is for this server, its time is watched, and errors become answers."""
     guard = request.app[GATE].of(request.transport)
-    if guard is not None:
-        guard.begin()
     try:
         request.app[HOSTS].check(request)
         return await handler(request)
     except Busy as error:
         return web.Response(status=503, text=f"{error}\n", headers={"Retry-After": "5"})
-    except (web.HTTPException, asyncio.CancelledError, ConnectionError):  # the last: the peer has gone
+    except web.HTTPException as error:
+        return _as_answer(error)
+    except asyncio.CancelledError:
         raise
+    except ConnectionError as error:  # the peer has gone, so nobody gets this answer
+        error.__traceback__ = None
+        return web.Response(status=503)
     except Exception:
         log.exception("management port: %s failed", request.rel_url.raw_path)
         return web.Response(status=500, text="internal error: see the server's log\n")
     finally:
         if guard is not None:
             guard.finish()
+
+
+def _as_answer(error: web.HTTPException) -> web.Response:
+    """The same answer without the exception, whose traceback would keep the connection until a garbage collection."""
+    error.__traceback__ = None
+    return web.Response(status=error.status, reason=error.reason, body=error.body, headers=error.headers)
 
 
 async def add_headers(_: web.Request, response: web.StreamResponse) -> None:

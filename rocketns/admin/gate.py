@@ -1,6 +1,7 @@
 """The connections of the management port: how many there may be, and how long each step of one may take.
 
-`Guard` is the protocol of a connection. It passes everything on to aiohttp's, and notes since when it waits for what.
+`Guard` is the protocol of a connection. It passes heads of requests on to aiohttp's, and notes since when it waits for
+what.
 `Gate` has all of them, and closes those that take too long. A full gate closes an old connection for a new one: so
 peers that hang cannot shut out a probe, which takes milliseconds.
 
@@ -12,6 +13,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+
+from rocketns.server.http.requests import Requests
 
 CONNECTIONS_MAX = 128
 # From its start, until the first request's header is whole.
@@ -26,50 +29,42 @@ SWEEP_S = 0.5
 STREAMS_MAX = 32
 
 
-class Guard(asyncio.Protocol):
+class Guard(Requests):
     """One connection. ``inner`` is aiohttp's protocol for it."""
 
     def __init__(self, gate: Gate, inner: asyncio.Protocol) -> None:
+        super().__init__(inner)
         self._gate = gate
-        self._inner = inner
-        self.transport: asyncio.Transport | None = None
         self.ends_s = math.inf
         self.stall_ends_s = math.inf
         self.is_stream = False
-        self.is_answering = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
         self._gate.enter(self, transport)
-        self._inner.connection_made(transport)
+        super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.transport is not None:
             self._gate.leave(self.transport)
-        self._inner.connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        self._inner.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        return self._inner.eof_received()
+        super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         self.stall_ends_s = self._gate.now_s() + STALLED_S_MAX
-        self._inner.pause_writing()
+        super().pause_writing()
 
     def resume_writing(self) -> None:
         self.stall_ends_s = math.inf
-        self._inner.resume_writing()
+        super().resume_writing()
 
     def begin(self) -> None:
-        """A request's header is whole."""
-        self.is_answering, self.ends_s = True, self._gate.now_s() + ANSWER_WITHIN_S
+        """A request's head is whole."""
+        super().begin()
+        self.ends_s = self._gate.now_s() + ANSWER_WITHIN_S
 
     def finish(self) -> None:
         """The answer is made; it may not be written yet."""
-        self.is_answering, self.is_stream, self.ends_s = False, False, self._gate.now_s() + IDLE_S_MAX
+        self.is_stream, self.ends_s = False, self._gate.now_s() + IDLE_S_MAX
+        super().finish()
 
     def stream(self) -> None:
         """The answer has no end. Only a peer that takes nothing for STALLED_S_MAX is closed."""

@@ -19,14 +19,12 @@ from rocketns.admin.gate import Gate
 from rocketns.admin.hosts import Hosts
 from rocketns.admin.view import Log, View
 from rocketns.controller import NamesrvController
+from rocketns.server.http.heads import FIELDS_MAX, HEAD_BYTES_MAX
 from rocketns.server.listening import Listening
 from rocketns.server.sharing import share_python
 
 log = logging.getLogger("rocketns.admin")
 
-LINE_BYTES_MAX = 4096  # of the request line, and of one header
-HEADERS_MAX = 64
-BODY_BYTES_MAX = 4096
 STOP_WITHIN_S = 2.0
 
 
@@ -71,7 +69,7 @@ class AdminServer:
         """Control only, on its running loop, before the controller starts: probes are answered from then on."""
         view = View(self._controller, asyncio.get_running_loop(), self.gate, self._log)
         view.pulse.start()
-        app = web.Application(middlewares=[watched], client_max_size=BODY_BYTES_MAX)
+        app = web.Application(middlewares=[watched])
         config = self._controller.configuration.admin
         app[VIEW], app[GATE] = view, self.gate
         app[HOSTS] = Hosts([socket.gethostname(), config.admin_address, *config.host_names])
@@ -81,7 +79,7 @@ class AdminServer:
         self._runner = web.AppRunner(
             app, handle_signals=False, access_log=None, logger=_http_log(), handler_cancellation=True,
             shutdown_timeout=0.5,
-            max_line_size=LINE_BYTES_MAX, max_field_size=LINE_BYTES_MAX, max_headers=HEADERS_MAX, lingering_time=0,
+            max_line_size=HEAD_BYTES_MAX, max_field_size=HEAD_BYTES_MAX, max_headers=FIELDS_MAX, lingering_time=0,
         )  # fmt: skip
         share_python()
         self._thread.start()

@@ -10,24 +10,27 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rocketns.addressserver import http
-from rocketns.addressserver.http import CONNECTIONS_MAX, FIELD_BYTES_MAX, Accepting, make_server
+from rocketns.addressserver.http import CONNECTIONS_MAX, Accepting, make_protocols
+from rocketns.addressserver.listing import Listed
+from rocketns.server.http.heads import HEAD_BYTES_MAX
 from rocketns.server.listening import bind
 
 GET = b"GET /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\n\r\n"
 WAIT_S = 50.0
+LISTED = Listed(("ns-1:9876",))
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[bytes], Awaitable[Streams]]
 
 
-def run(test: Callable[[Connect], Awaitable[None]]) -> None:
+def run(test: Callable[[Connect], Awaitable[None]], listed: Listed = LISTED) -> None:
     """Run a test with the HTTP side alone; ``connect`` opens a connection and sends its first bytes."""
 
     async def serving() -> None:
         listening = bind("127.0.0.1", 0)
         listening.listen()
         listening.socket.setblocking(False)
-        accepting = Accepting(listening.socket, make_server(lambda: ("ns-1:9876",)))
+        accepting = Accepting(listening.socket, make_protocols(lambda: listed))
         task = asyncio.ensure_future(accepting.run())
         opened: list[Streams] = []
 
@@ -91,11 +94,12 @@ def test_the_oldest_connection_makes_room_for_a_new_one() -> None:
     ("sent", "answered"),
     [
         (GET * 1000, b"HTTP/1.1 200 OK"),
-        (b"GET /" + b"a" * 2 * FIELD_BYTES_MAX + b" HTTP/1.1\r\n\r\n", b"HTTP/1.0 400 Bad Request"),
-        (GET[:-2] + b"A: " + b"a" * 2 * FIELD_BYTES_MAX + b"\r\n\r\n", b"HTTP/1.0 400 Bad Request"),
-        (b"\0\xff garbage\r\n\r\n", b"HTTP/1.0 400 Bad Request"),
+        (b"GET /" + b"a" * 2 * HEAD_BYTES_MAX + b" HTTP/1.1\r\n\r\n", b"HTTP/1.1 431 Request Header Fields Too Large"),
+        (GET[:-2] + b"A: " + b"a" * 2 * HEAD_BYTES_MAX + b"\r\n\r\n",
+         b"HTTP/1.1 431 Request Header Fields Too Large"),
+        (b"\0\xff garbage\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
         (b"POST /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 10_000,
-         b"HTTP/1.1 405 Method Not Allowed"),
+         b"HTTP/1.1 413 Request Entity Too Large"),
         (GET[:-2] + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b"HTTP/1.1 200 OK"),
     ],
     ids=["many at once", "long path", "long header", "garbage", "endless body", "upgrade"],
@@ -113,6 +117,22 @@ def test_odd_requests_get_one_answer_and_no_log_line(
 
     run(test)
     assert [record.message for record in caplog.records if record.name != "asyncio"] == []
+
+
+def test_a_list_that_is_kept_says_so() -> None:
+    async def test(connect: Connect) -> None:
+        head, _, body = (await rest(await connect(GET))).partition(b"\r\n\r\n")
+        assert (status(head), body) == (b"HTTP/1.1 200 OK", b"ns-1:9876")
+        assert b"\r\nX-Rocketns-Kept-Seconds: 34\r\n" in head
+
+    run(test, Listed(("ns-1:9876",), 34.2))
+
+
+def test_a_list_of_ready_name_servers_says_nothing() -> None:
+    async def test(connect: Connect) -> None:
+        assert b"Kept" not in await rest(await connect(GET))
+
+    run(test)
 
 
 def test_a_lack_of_open_files_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from interop.harness.wire import eventually
 from rocketns.admin import gate
+from rocketns.server.http.heads import HEAD_BYTES_MAX
 from tests.admin.conftest import Managed
 
 
@@ -37,7 +38,7 @@ def test_a_header_that_does_not_end_is_cut_off(managed: Managed, monkeypatch: py
         b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 100_000 + b"\r\n\r\n",
         b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + b"X-Many: a\r\n" * 10_000 + b"\r\n",
-        b"POST /drainz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"\x00\x00\x00\x75\x00\x00\x00\x71" + b'{"code":105}',
     ],
@@ -51,6 +52,52 @@ def test_a_bad_request_is_refused_and_its_connection_closed_without_a_line_in_th
     assert b" 200 " not in answer[:20]
     assert managed.http.ask("/livez").status == 200
     assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n", b"413"),
+        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", b"413"),
+        (b"POST /drainz HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\n", b"413"),
+        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * HEAD_BYTES_MAX, b"431"),
+        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + b"X: a\r\n" * 64 + b"\r\n", b"431"),
+        (b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
+    ],
+)
+def test_what_no_request_needs_is_refused_by_its_head_and_the_connection_closed(
+    managed: Managed, data: bytes, status: bytes
+) -> None:
+    """The body is not waited for."""
+    answer = managed.http.raw(data)
+    assert answer.split(b" ", 2)[1] == status
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_requests_in_parts_and_one_after_the_other_are_answered_in_order(managed: Managed) -> None:
+    """The second one in pieces; the third after line ends, with an upgrade that is ignored; the last is refused."""
+    parts = [b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /noth", b"ing HTTP/1.1\r\nHost: localhost\r", b"\n\r",
+             b"\n\r\n\r\nGET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+             b"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx"]  # fmt: skip
+    with managed.http.connect() as connection:
+        for part in parts:
+            connection.sendall(part)
+        with connection.makefile("rb") as answers:
+            got = answers.read()
+    assert [part[:3] for part in got.split(b"HTTP/1.1 ")[1:]] == [b"200", b"404", b"200", b"413"]
+
+
+def test_a_peer_that_sends_more_than_it_is_answered_waits(managed: Managed) -> None:
+    """A stream has no end, so what follows its request is never read."""
+    with managed.http.connect() as connection:
+        connection.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        connection.settimeout(1.0)
+        with pytest.raises(TimeoutError):
+            connection.sendall(b"x" * 32_000_000)
+        assert managed.admin is not None
+        [guard] = managed.admin.gate._guards.values()
+        assert guard._size == HEAD_BYTES_MAX
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.admin import gate, server, view
+from rocketns.admin import gate, view
 from rocketns.admin.api import paging
 from rocketns.admin.metrics import family
 from rocketns.admin.page import stream
 from rocketns.admin.recent import ring
 from rocketns.config import admin
+from rocketns.server.http import heads
 from tests.check.source import ROOT
 
 ROWS = {
@@ -18,8 +19,8 @@ ROWS = {
     "from the header until the answer is made": f"{gate.ANSWER_WITHIN_S:g} s",
     "an answer that its peer does not take, also of the stream": f"{gate.STALLED_S_MAX:g} s",
     "between two requests": f"{gate.IDLE_S_MAX:g} s",
-    "request line; one header; number of headers; body": f"{server.LINE_BYTES_MAX:,} bytes; "
-    f"{server.LINE_BYTES_MAX:,} bytes; {server.HEADERS_MAX}; {server.BODY_BYTES_MAX:,} bytes",
+    "request line and headers; number of headers; body": f"{heads.HEAD_BYTES_MAX:,} bytes; {heads.FIELDS_MAX}; none",
+    "bytes behind a request that is not answered yet": f"{heads.HEAD_BYTES_MAX:,}",
     "readers of the stream": f"{gate.STREAMS_MAX}",
     "requests that wait for the control thread": f"{view.LOOKS_MAX}, and {view.COPY_WITHIN_S:g} s each",
     "rows of one answer": f"{paging.LIMIT_MAX}",

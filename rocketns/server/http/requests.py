@@ -1,0 +1,98 @@
+"""One HTTP connection: bounded bytes of it are read, and aiohttp gets one request's head at a time and no body."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+
+from rocketns.server.http.heads import END, HEAD_BYTES_MAX, is_other_protocol, refusal, refused
+
+
+class Requests(asyncio.BufferedProtocol):
+    """Holds HEAD_BYTES_MAX bytes at most. Beyond that the peer waits until the request before is answered.
+
+    ``inner`` is aiohttp's protocol for the connection. What a peer sends beside heads never reaches it, so nothing that
+    it keeps can grow.
+    """
+
+    def __init__(self, inner: asyncio.Protocol) -> None:
+        self._inner = inner
+        self._held = bytearray(HEAD_BYTES_MAX)
+        self._size = 0
+        self._is_stalled = False
+        self.transport: asyncio.Transport | None = None
+        self.is_answering = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._inner.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.transport, self._held, self._size = None, bytearray(), 0
+        self._inner.connection_lost(exc)
+
+    def get_buffer(self, _sizehint: int) -> memoryview:
+        return memoryview(self._held)[self._size :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._size += nbytes
+        self._next()
+        if self.transport is not None and self._size == HEAD_BYTES_MAX:
+            self.transport.pause_reading()
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self._is_stalled = True
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._is_stalled = False
+        self._inner.resume_writing()
+        self._next_soon()
+
+    def begin(self) -> None:
+        """A request's head is whole, and is passed on."""
+        self.is_answering = True
+
+    def finish(self) -> None:
+        """The answer is made. aiohttp writes it before the loop's next turn, unless writing is paused."""
+        self.is_answering = False
+        self._next_soon()
+
+    def _next_soon(self) -> None:
+        asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        """Pass on the next head, if it is whole and the answer before it is written."""
+        if self.is_answering or self._is_stalled or self.transport is None or self.transport.is_closing():
+            return
+        begun = bytes(self._held[: self._size]).lstrip(b"\r\n")
+        size = begun.find(END) + len(END)
+        if size >= len(END):
+            self._hold(begun[size:])
+            self._pass_on(begun[:size])
+        elif is_other_protocol(begun):
+            self._refuse(HTTPStatus.BAD_REQUEST)
+        elif self._size == HEAD_BYTES_MAX:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+    def _hold(self, rest: bytes) -> None:
+        assert self.transport is not None
+        self._held[: len(rest)], self._size = rest, len(rest)
+        self.transport.resume_reading()
+
+    def _pass_on(self, head: bytes) -> None:
+        status = refusal(head)
+        if status is None:
+            self.begin()
+            self._inner.data_received(head)
+        else:
+            self._refuse(status)
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        assert self.transport is not None
+        self.transport.write(refused(status))
+        self.transport.close()

@@ -1,0 +1,1 @@
+"""What the HTTP ports read: heads of requests, one at a time."""
