@@ -20,6 +20,9 @@ VIEW = web.AppKey("view", View)
 GATE = web.AppKey("gate", Gate)
 HOSTS = web.AppKey("hosts", Hosts)
 
+READS = frozenset(("GET", "HEAD", "OPTIONS"))
+CHANGE_HEADER = "X-Rocketns-Change"
+
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -41,10 +44,12 @@ def open_stream(request: web.Request) -> None:
 
 @web.middleware
 async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Around every handler: the request is for this server, its time is watched, and errors become answers."""
+    """Around every handler: the request is for this server, no web page sent it if it changes something, its time is
+    watched, and errors become answers."""
     guard = request.app[GATE].of(request.transport)
     try:
         request.app[HOSTS].check(request)
+        _check_change(request)
         return await handler(request)
     except Busy as error:
         return web.Response(status=503, text=f"{error}\n", headers={"Retry-After": "5"})
@@ -61,6 +66,16 @@ async def watched(request: web.Request, handler: Handler) -> web.StreamResponse:
     finally:
         if guard is not None:
             guard.finish()
+
+
+def _check_change(request: web.Request) -> None:
+    """HTTPForbidden if the request would change something and lacks CHANGE_HEADER.
+
+    A browser asks first whether it may send such a header to another origin (CORS), and is never answered yes.
+    """
+    may_read = request.method in READS or request.match_info.http_exception is not None
+    if not may_read and CHANGE_HEADER not in request.headers:
+        raise web.HTTPForbidden(text=f"a request that changes something needs the header {CHANGE_HEADER}: yes\n")
 
 
 def _as_answer(error: web.HTTPException) -> web.Response:

@@ -2,9 +2,9 @@
 
 * ``/livez``: control took a turn lately. If not, only a restart helps.
 * ``/readyz``: listening, the routes are restored, ``needWaitForService`` is over, and no drain was asked for.
-* ``/drainz``: POST, or GET as a preStop hook sends it, begins the drain: clients that know GO_AWAY are asked to leave,
-  all others are answered as before, and ``/readyz`` says no. DELETE ends it. Only the machine itself and the networks
-  of ``adminDrainFrom`` may ask, and no browser.
+* ``/drainz``: POST begins the drain: clients that know GO_AWAY are asked to leave, all others are answered as before,
+  and ``/readyz`` says no. DELETE ends it. Only the machine itself and the networks of ``adminDrainFrom`` may ask, with
+  the header CHANGE_HEADER, and no browser. GET, which a link, an image or an httpGet hook sends, changes nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import partial
 
 from aiohttp import web
 
+from rocketns.admin.answers import CHANGE_HEADER
 from rocketns.admin.pulse import Pulse
 from rocketns.admin.readiness import drain, why_not_ready
 from rocketns.admin.view import View
@@ -22,6 +23,10 @@ from rocketns.controller import NamesrvController
 
 log = logging.getLogger("rocketns.admin")
 
+HOW_TO_DRAIN = f"""\
+POST begins a drain, DELETE ends it, both with the header {CHANGE_HEADER}: yes. GET does nothing, because a link or an
+image of any web page sends GET. For a preStop hook, use exec instead of httpGet.
+"""
 BROWSERS_SEND = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
 
 
@@ -29,7 +34,8 @@ def add(app: web.Application, view: View) -> None:
     """Control only."""
     app.router.add_get("/livez", partial(_livez, view.pulse))
     app.router.add_get("/readyz", partial(_readyz, view))
-    for method, drains in (("GET", True), ("POST", True), ("DELETE", False)):
+    app.router.add_get("/drainz", _explain)
+    for method, drains in (("POST", True), ("DELETE", False)):
         app.router.add_route(method, "/drainz", partial(_drainz, view, drains))
 
 
@@ -42,6 +48,10 @@ async def _livez(pulse: Pulse, _: web.Request) -> web.Response:
 async def _readyz(view: View, _: web.Request) -> web.Response:
     why = why_not_ready(view.controller)
     return web.Response(text="ready\n") if why is None else web.Response(status=503, text=f"not ready: {why}\n")
+
+
+async def _explain(_: web.Request) -> web.Response:
+    return web.Response(status=405, text=HOW_TO_DRAIN, headers={"Allow": "POST, DELETE"})
 
 
 async def _drainz(view: View, drains: bool, request: web.Request) -> web.Response:

@@ -13,6 +13,8 @@ from interop.harness.wire import eventually
 from rocketns.admin import probes, pulse
 from tests.admin.conftest import Managed
 
+CHANGE = {"X-Rocketns-Change": "yes"}
+
 
 def test_a_server_that_serves_is_alive_and_ready(managed: Managed) -> None:
     assert (managed.http.ask("/livez").status, managed.http.ask("/readyz").status) == (200, 200)
@@ -46,14 +48,13 @@ def test_a_control_thread_that_takes_no_turn_is_not_alive(managed: Managed, monk
     eventually(lambda: managed.http.ask("/livez").status == 200)
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_drain_asks_new_clients_to_go_answers_old_ones_and_ends_with_delete(managed: Managed, method: str) -> None:
-    assert managed.http.ask("/drainz", method).status == 200
+def test_a_drain_asks_new_clients_to_go_answers_old_ones_and_ends_with_delete(managed: Managed) -> None:
+    assert managed.http.ask("/drainz", "POST", CHANGE).status == 200
     assert managed.http.ask("/readyz").text == "not ready: it drains\n"
     with managed.connect() as client:
         assert client.request(105, {"topic": "T"}, version=500).code == 1500  # GO_AWAY
         assert client.request(105, {"topic": "T"}, version=400).code == 17
-    assert managed.http.ask("/drainz", "DELETE").status == 200
+    assert managed.http.ask("/drainz", "DELETE", CHANGE).status == 200
     assert managed.http.ask("/readyz").status == 200
     with managed.connect() as client:
         assert client.request(105, {"topic": "T"}, version=500).code == 17
@@ -62,10 +63,39 @@ def test_a_drain_asks_new_clients_to_go_answers_old_ones_and_ends_with_delete(ma
 @pytest.mark.parametrize(
     "headers",
     [{"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example:9877"}],
+    ids=["origin", "site", "host"],
 )
 def test_a_browser_cannot_ask_for_a_drain(managed: Managed, headers: dict[str, str]) -> None:
-    assert managed.http.ask("/drainz", "POST", headers).status in (403, 421)
+    assert managed.http.ask("/drainz", "POST", headers | CHANGE).status in (403, 421)
     assert managed.http.ask("/readyz").status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_a_change_without_its_header_is_refused_and_says_what_to_send(managed: Managed, method: str) -> None:
+    if method == "DELETE":
+        managed.http.ask("/drainz", "POST", CHANGE)
+    before = managed.http.ask("/readyz").status
+    answer = managed.http.ask("/drainz", method)
+    assert answer.status == 403
+    assert "X-Rocketns-Change: yes" in answer.text
+    assert managed.http.ask("/readyz").status == before
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_reading_drainz_changes_nothing_and_says_how_to_drain(managed: Managed, method: str) -> None:
+    answer = managed.http.ask("/drainz", method, CHANGE)
+    assert (answer.status, answer.headers["allow"]) == (405, "POST, DELETE")
+    assert method == "HEAD" or "POST begins a drain" in answer.text
+    assert managed.http.ask("/readyz").status == 200
+
+
+def test_a_browser_that_asks_whether_it_may_send_the_header_gets_no_leave(managed: Managed) -> None:
+    """The preflight request of CORS."""
+    asks = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "x-rocketns-change"}  # fmt: skip
+    answer = managed.http.ask("/drainz", "OPTIONS", asks)
+    assert answer.status == 405
+    assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
 @pytest.mark.parametrize(

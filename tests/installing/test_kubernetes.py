@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from interop.harness.ports import free_port
+from interop.harness.servers import ReactorServer
 from rocketns import __version__, cli
 from rocketns.config import Configuration
+from tests.admin.http import Http
+from tests.check.source import ROOT
 from tests.installing.helm import helm
 from tests.installing.kubernetes import (
     CHART,
@@ -140,8 +146,37 @@ def test_with_the_management_port_the_probes_ask_it(tmp_path: Path) -> None:
     [port] = [one["containerPort"] for one in server["ports"] if one["name"] == "admin"]
     admin = configuration(found, tmp_path).admin
     assert (admin.admin_port, admin.admin_address) == (port, "0.0.0.0")
-    assert f"127.0.0.1:{port}/drainz" in server["lifecycle"]["preStop"]["exec"]["command"][-1]
+    assert hook(server)[0] == "/opt/rocketns/bin/python3"
+    assert f"127.0.0.1:{port}/drainz" in hook(server)[-1]
     assert of_kind(found, "ServiceMonitor")["spec"]["endpoints"][0]["port"] == "admin"
+
+
+def hook(server: Manifest) -> list[str]:
+    """The command of the preStop hook."""
+    command: list[str] = server["lifecycle"]["preStop"]["exec"]["command"]
+    return command
+
+
+def drains(command: list[str], tmp_path: Path) -> bool:
+    """Whether the script of a hook, run by this Python, drains a server with the management port of the chart."""
+    port = free_port()
+    server = ReactorServer(tmp_path / "server", {"rocketns.adminPort": port})
+    try:
+        script = command[-1].replace("127.0.0.1:9877", f"127.0.0.1:{port}")
+        subprocess.run([sys.executable, *command[1:-1], script], check=True, timeout=60)
+        return Http(port).ask("/readyz").text == "not ready: it drains\n"
+    finally:
+        server.stop()
+
+
+def test_the_hook_of_the_chart_drains(tmp_path: Path) -> None:
+    assert drains(hook(container(rendered("admin.enabled=true", "admin.drain.seconds=0"))), tmp_path)
+
+
+def test_the_hook_of_the_documentation_drains(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "operating.md").read_text("utf-8")
+    [example] = [part for part in page.split("```yaml\n") if "preStop" in part.partition("```")[0]]
+    assert drains(hook(yaml.safe_load(example.partition("```")[0])), tmp_path)
 
 
 def test_the_management_port_may_be_asked_by_the_names_of_an_ingress(tmp_path: Path) -> None:

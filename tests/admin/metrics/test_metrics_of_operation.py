@@ -35,7 +35,7 @@ def test_the_build_and_the_reactors_are_shown(managed: Managed) -> None:
 def test_a_drain_is_shown(managed: Managed) -> None:
     before = managed.scrape()
     assert (before("rocketns_ready"), before("rocketns_draining")) == (1, 0)
-    assert managed.http.ask("/drainz", "POST").status == 200
+    assert managed.http.ask("/drainz", "POST", {"X-Rocketns-Change": "yes"}).status == 200
     seen = managed.scrape()
     assert (seen("rocketns_ready"), seen("rocketns_draining")) == (0, 1)
 
