@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from interop.harness.ports import free_port
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
-from tests.hostile.conftest import StartServer
+from tests.hostile.conftest import assert_nothing_unforeseen, spare_the_machine
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,18 @@ class Ports:
     by_name: dict[str, int]
 
 
-@pytest.fixture
-def ports(start_server: StartServer) -> Ports:
+@pytest.fixture(scope="module")
+def ports(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ports]:
+    """For all tests of a file. At the end, none of them may have caused an unexpected error."""
     by_name = {"management": free_port(), "addresses": free_port()}
     settings = {"rocketns.adminPort": by_name["management"], "rocketns.addressServer": by_name["addresses"]}
-    server = start_server(settings)
+    server = server_class(tmp_path_factory.mktemp("ports"), settings)
+    spare_the_machine(server)
     # From then on it has the connection over which it asks itself.
     eventually(lambda: f":{server.port}".encode() in asked(by_name["addresses"], b"/rocketmq/nsaddr"))
-    return Ports(server, by_name)
+    yield Ports(server, by_name)
+    assert server.stop() == 0
+    assert_nothing_unforeseen(server)
 
 
 def asked(port: int, path: bytes) -> bytes:
