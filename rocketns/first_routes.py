@@ -91,13 +91,16 @@ class FirstRoutes:
             finding.cancel()
 
     async def _known(self, journal_ns: str | None, port: int) -> Known | None:
-        """From the journal, or if there is none or an old one, from another name server."""
+        """From the journal, or if that has no broker, or is an old one, from another name server."""
         restored = None if journal_ns is None else await self._restored(journal_ns)
-        if restored is None or self._clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS:
+        if restored is None or not restored.brokers or self._is_old(restored):
             seeded = await self._seeded(port)
             if seeded is not None:
                 return seeded, Reason.SEEDED
         return None if restored is None else (restored.routes, Reason.RESTORED)
+
+    def _is_old(self, restored: Restored) -> bool:
+        return self._clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS
 
     async def _seeded(self, port: int) -> KnownRoutes | None:
         config, serialize_type = self._configuration.restore, SerializeType[self._configuration.serialize_type]
@@ -121,7 +124,7 @@ class FirstRoutes:
             return None
         finally:
             given_up.set()
-        if restored is None or not restored.brokers:
+        if restored is None or restored.routes.is_empty:
             return None
         log.info("%s", restored)
         return restored

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import assert_never
 
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
-from rocketns.journal.members import Group, Member, Members
+from rocketns.journal.members import Address, Group, Live, Member, Members
+from rocketns.journal.settling import Settling, member_columns
 from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.events import (
     BrokerConflict,
@@ -20,6 +21,7 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     FleetDiffers,
+    GroupChanged,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -49,6 +51,7 @@ class Effects:
         self.members = Members()
         self._tables = tables
         self._buffer = buffer
+        self._settling = Settling(tables, self.members, buffer)
         self._now_ms = 0
         self._joined = False
         self._routes_changed = False
@@ -62,7 +65,15 @@ class Effects:
             events = sorted(events, key=_place)
         for event in events:
             self._write(event)
+        if self._settling.is_due:
+            self._settle()
         return self._routes_changed
+
+    def _settle(self) -> None:
+        """Record what the records so far do not give of the groups and addresses that these events named."""
+        for name in self._settling.names():
+            self._leave_missing(name)
+        self._routes_changed |= self._settling.settle()
 
     def _write(self, event: Event) -> None:
         match event:
@@ -74,10 +85,8 @@ class Effects:
                 self._doubted(event)
             case TopicsPut() | TopicsDeleted() | MappingsPut():
                 self._topics_changed(event)
-            case BrokerDown():
-                self._down(event)
-            case BrokerIdsLeft():
-                self._ids_left(event)
+            case BrokerDown() | BrokerIdsLeft() | GroupChanged():
+                self._group_changed(event)
             case KvChanged() | ConfigChanged() | Stalled():
                 self._beside_tables(event)
             case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
@@ -93,51 +102,56 @@ class Effects:
         if group is None or member is None or member.addr != event.addr or member.cluster != event.cluster:
             self._join(event)
             return
-        self.members.by_addr[member.address] = member
-        if event.data_version != member.version:
-            member.note_version(event.data_version)
+        live = member.live
+        if live.last is not member:
+            live.note_last(member)
         data = self._tables.broker_addr_table[event.broker_name]
         changed = (
-            event.timeout_ms != member.timeout_ms
-            or event.ha_server_addr != member.ha_addr
+            event.timeout_ms != live.timeout_ms
+            or event.ha_server_addr != live.ha_addr
             or data.zone_name != group.zone
             or data.enable_acting_master != group.acting
+            or not live.is_there
         )
-        has_filters = self._tables.filter_server_table or member.filter_servers
-        if changed or (has_filters and self._filter_servers(member) != member.filter_servers):
+        has_filters = self._tables.filter_server_table or live.filter_servers
+        if changed or (has_filters and self._filter_servers(member.address) != live.filter_servers):
             self._write_attributes(event, member, group, data)
-        else:
-            self._beat(member, event.gap_ms)
+            return
+        if event.data_version != live.version:
+            live.note_version(event.data_version)
+            self._routes_changed = True  # it is told to the broker
+        self._beat(member, event.gap_ms)
 
-    def _filter_servers(self, member: Member) -> list[str | None]:
-        if not self._tables.filter_server_table:
-            return []
-        return self._tables.filter_server_table.get(BrokerAddrInfo(member.cluster, member.addr), [])
+    def _filter_servers(self, address: Address) -> list[str | None]:
+        return self._tables.filter_server_table.get(BrokerAddrInfo(*address), [])
 
     def _beat(self, member: Member, gap_ms: int | None) -> None:
         if gap_ms is None:
-            self._buffer.put(member.heartbeat + member.tail)
+            self._buffer.put(member.heartbeat + member.live.tail)
         else:
-            self._buffer.put(b'%b,"gap":%d%b' % (member.heartbeat, gap_ms, member.tail))
+            self._buffer.put(b'%b,"gap":%d%b' % (member.heartbeat, gap_ms, member.live.tail))
 
     def _write_attributes(self, event: BrokerRegistered, member: Member, group: Group, data: BrokerData) -> None:
-        servers = self._filter_servers(member)
-        changed_servers = None if servers == member.filter_servers else servers
-        member.note_attributes(event.timeout_ms, event.ha_server_addr)
-        member.note_filter_servers(servers)
-        group.note(data)
+        live, servers = member.live, self._filter_servers(member.address)
+        changed_servers = None if servers == live.filter_servers else servers
+        live.note(event.timeout_ms, event.ha_server_addr, event.data_version)
+        live.note_filter_servers(servers)
+        group.note_switches(data)
         columns = member_columns(member, group) | {"gap": event.gap_ms, "fs": changed_servers}
         self._buffer.put(encoding.columns("hb", columns))
+        self._routes_changed = True
 
     def _heartbeat(self, event: BrokerHeartbeat) -> None:
-        member = self.members.by_addr.get((event.cluster, event.addr))
-        if member is not None:
-            self._beat(member, event.gap_ms)
+        live = self.members.lives.get((event.cluster, event.addr))
+        if live is not None and live.last is not None:
+            self._beat(live.last, event.gap_ms)
+        elif live is not None:
+            self._settling.write_live((event.cluster, event.addr), live)
 
     def _doubted(self, event: BrokerDoubted) -> None:
-        member = self.members.by_addr.get((event.cluster, event.addr))
-        if member is not None:
-            columns = member.key_columns() | {"gap": event.gap_ms} | encoding.doubt_columns(event.doubt)
+        live = self.members.lives.get((event.cluster, event.addr))
+        if live is not None and live.last is not None:
+            columns = live.last.key_columns() | {"gap": event.gap_ms} | encoding.doubt_columns(event.doubt)
             self._buffer.put(encoding.columns("doubt", columns))
 
     def _join(self, event: BrokerRegistered) -> None:
@@ -152,33 +166,14 @@ class Effects:
         same = None if held is None else held.members.get(event.broker_id)
         if same is not None:  # the same address, from another cluster
             self._leave(same, Cause.REGISTER, self._gap_before(event, same))
-        member = Member(event.cluster, name, event.broker_id, event.addr, event.timeout_ms, event.ha_server_addr,
-                        event.data_version)  # fmt: skip
-        self._buffer.put(encoding.columns("reg", member_columns(member, self._add(member))))
+        live = self.members.lives.get((event.cluster, event.addr)) or Live(event.timeout_ms)
+        live.note(event.timeout_ms, event.ha_server_addr, event.data_version)
+        live.note_filter_servers(self._filter_servers((event.cluster, event.addr)))
+        member = self.members.add(event.cluster, self._tables.broker_addr_table[name], event.broker_id, live)
+        self._buffer.put(encoding.columns("reg", member_columns(member, self.members.groups[name])))
+        self._settling.note_name(event.cluster, name)
+        self._settling.note_address(member.address)
         self._joined = self._routes_changed = True
-
-    def _add(self, member: Member) -> Group:
-        member.note_filter_servers(self._filter_servers(member))
-        self.members.add(member)
-        group = self.members.groups[member.broker]
-        group.note(self._tables.broker_addr_table[member.broker])
-        return group
-
-    def adopt(self) -> None:
-        """The tables were filled at the start: their members count as recorded. A snapshot records them."""
-        live: dict[str, list[BrokerAddrInfo]] = {}
-        for key in self._tables.broker_live_table:
-            live.setdefault(key.addr, []).append(key)
-        for group in self._tables.broker_addr_table.values():
-            for broker_id, addr in group.broker_addrs.items():
-                own_cluster_last = sorted(live.get(addr, ()), key=lambda key: key.cluster == group.cluster)
-                for key in own_cluster_last[-1:]:
-                    self._adopt_member(group, broker_id, key)
-
-    def _adopt_member(self, group: BrokerData, broker_id: int, key: BrokerAddrInfo) -> None:
-        entry = self._tables.broker_live_table[key]
-        self._add(Member(key.cluster, group.broker_name, broker_id, key.addr, entry.timeout_ms, entry.ha_server_addr,
-                         entry.data_version))  # fmt: skip
 
     def _missing(self, name: str) -> list[Member]:
         """The recorded members that are no longer in their group."""
@@ -189,16 +184,32 @@ class Effects:
     def _leave(self, member: Member, cause: Cause, gap_ms: int | None) -> None:
         self._routes_changed = True
         self.members.remove(member)
+        self._settling.note_name(member.cluster, member.broker)
+        self._settling.note_address(member.address)
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause}
         self._buffer.put(encoding.columns("down", columns))
 
+    def _group_changed(self, event: BrokerDown | BrokerIdsLeft | GroupChanged) -> None:
+        match event:
+            case BrokerDown():
+                self._down(event)
+            case BrokerIdsLeft():
+                self._ids_left(event)
+            case GroupChanged():
+                self._settling.note_name(event.cluster, event.broker_name)
+
     def _ids_left(self, event: BrokerIdsLeft) -> None:
         """Record the lost ids, in case the registration that caused it was not accepted."""
-        for member in self._missing(event.broker_name):
+        self._leave_missing(event.broker_name)
+
+    def _leave_missing(self, name: str) -> None:
+        for member in self._missing(name):
             self._leave(member, Cause.CONFLICT, self._gap_ms(member))
 
     def _down(self, event: BrokerDown) -> None:
+        self._settling.note_address((event.cluster, event.addr))
         if event.broker_name is not None:
+            self._settling.note_name(event.cluster, event.broker_name)
             for member in self._missing(event.broker_name):
                 if member.addr == event.addr:
                     known = (event.cluster, event.addr) == (member.cluster, member.addr)
@@ -248,11 +259,3 @@ class Effects:
                 self._buffer.put(encoding.columns("config", {"key": event.key, "val": None if secret else event.value}))
             case Stalled():
                 self._buffer.put(encoding.columns("stall", {"ms": event.ms}))
-
-
-def member_columns(member: Member, group: Group) -> dict[str, Any]:
-    """All columns of ``reg``."""
-    return member.key_columns() | encoding.version_columns(member.version) | {
-        "timeout_ms": member.timeout_ms, "ha": member.ha_addr, "zone": group.zone, "acting": group.acting,
-        "gcluster": None if group.cluster == member.cluster else group.cluster, "fs": member.filter_servers or None,
-    }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,26 +13,43 @@ from rocketns.journal.record import MAPPINGS_IN_RECORD_MAX, TOPIC_CHARS_IN_RECOR
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
 
+BACKSLASH = "\\u005c"
+_ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
+
 
 def columns(event: str, given: dict[str, Any]) -> bytes:
     """``"ev":…`` and the columns that are not None, with the closing brace."""
-    return dumps({"ev": event} | {name: value for name, value in given.items() if value is not None})[1:]
-
-
-def dumps(value: Any) -> bytes:
-    """JSON. Lone surrogates, which JSON cannot hold, are written as the characters of their escapes."""
+    record = {"ev": event} | {name: value for name, value in given.items() if value is not None}
     try:
-        return orjson.dumps(value)
+        return orjson.dumps(record)[1:]
     except orjson.JSONEncodeError:
-        return orjson.dumps(_repaired(value))
+        return orjson.dumps({name: _escaped(value) for name, value in record.items()} | {"escaped": True})[1:]
 
 
-def _repaired(value: Any) -> Any:
+def tail(numbers: dict[str, int | None]) -> bytes:
+    """Those that are not None, as the end of a record."""
+    present = {name: number for name, number in numbers.items() if number is not None}
+    return b"," + orjson.dumps(present)[1:] if present else b"}"
+
+
+def _escaped(value: Any) -> Any:
+    """Lone surrogates, which JSON cannot hold, as the characters of their escapes; `unescaped` is the way back."""
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return value.replace("\\", BACKSLASH).encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {key: _repaired(item) for key, item in value.items()}
-    return [_repaired(item) for item in value] if isinstance(value, list) else value
+        return {key: _escaped(item) for key, item in value.items()}
+    if isinstance(value, orjson.Fragment):
+        return _escaped(orjson.loads(orjson.dumps(value)))
+    return [_escaped(item) for item in value] if isinstance(value, list) else value
+
+
+def unescaped(value: Any) -> Any:
+    """Of a record that is ``escaped``: all of its texts as they were."""
+    if isinstance(value, str):
+        return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), value)
+    if isinstance(value, dict):
+        return {key: unescaped(item) for key, item in value.items()}
+    return [unescaped(item) for item in value] if isinstance(value, list) else value
 
 
 def version_columns(version: DataVersion | None) -> dict[str, Any]:
@@ -59,7 +77,10 @@ def _mapping(topic: str, info: TopicQueueMappingInfo) -> dict[str, Any]:
     return {name: value for name, value in columns.items() if value is not None}
 
 
-def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[orjson.Fragment]:
+Topics = orjson.Fragment | list[dict[str, Any]]
+
+
+def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[Topics]:
     """The column ``topics``, split into as many records as the bounds require. Without queue data it has only names."""
     for start, end in _bounds(names):
         yield _topic_list(names[start:end], None if queues is None else queues[start:end])
@@ -79,20 +100,29 @@ def _narrowed(names: Sequence[str], start: int, end: int) -> Iterator[tuple[int,
     yield from _narrowed(names, middle, end)
 
 
-def _topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> orjson.Fragment:
+def _topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> Topics:
     """Costs a quarter of a dict for each topic: a registration may have 10,000."""
-    texts = _escaped(names)
+    try:
+        texts = _texts(names)
+    except orjson.JSONEncodeError:
+        return _topic_dicts(names, queues)
     if queues is not None:
         texts = [text + _queue_columns(data) for text, data in zip(texts, queues, strict=True)]
     end = b'"}' if queues is None else b"}"
     return orjson.Fragment(b'[{"t":"' + (end + b',{"t":"').join(texts) + end + b"]")
 
 
-def _escaped(names: Sequence[str]) -> list[bytes]:
+def _topic_dicts(names: Sequence[str], queues: Sequence[QueueData] | None) -> list[dict[str, Any]]:
+    if queues is None:
+        return [{"t": name} for name in names]
+    return [{"t": name} | dict(zip("rwps", data, strict=True)) for name, data in zip(names, queues, strict=True)]
+
+
+def _texts(names: Sequence[str]) -> list[bytes]:
     """Each name as JSON without its quotes. If nothing is escaped, no name contains a quote."""
-    whole = dumps(list(names))
+    whole = orjson.dumps(list(names))
     if b"\\" in whole:
-        return [dumps(name)[1:-1] for name in names]
+        return [orjson.dumps(name)[1:-1] for name in names]
     return whole[2:-2].split(b'","')
 
 

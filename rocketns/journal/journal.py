@@ -16,6 +16,7 @@ from rocketns.journal.durable.written import Written
 from rocketns.journal.effects import Effects
 from rocketns.journal.lookups import LookupCounters, LookupRow
 from rocketns.journal.segments import Store
+from rocketns.journal.settling import adopt
 from rocketns.journal.snapshot import KvTables, Snapshot
 from rocketns.journal.writer import Retention, Writer
 from rocketns.routeinfo.doubt import Reason
@@ -95,7 +96,7 @@ class Journal:
                                                    "seeded": filled is Reason.SEEDED or None}))  # fmt: skip
         self._write_loaded_kv()
         if filled:
-            self._effects.adopt()
+            adopt(self._tables, self._effects.members)
             self._add_snapshot()
             self._step()  # at once, so that a broker that leaves right now has been recorded before
         self.buffer.flush(self._epoch_ms)
@@ -227,8 +228,11 @@ class Journal:
         if not self.is_started or sum(map(len, topics)) > LAST_SNAPSHOT_ENTRIES_MAX:
             return
         self.buffer.at(self._epoch_ms)
-        for _ in self._new_snapshot():
-            yield self.buffer.is_half_full
+        try:
+            for _ in self._new_snapshot():
+                yield self.buffer.is_half_full
+        except Exception:
+            self._note_failure()
 
     def stop(self, epoch_ms: int) -> None:
         """Write the lookups since the last row and ``stop``, and hand everything over. Then call `join`."""

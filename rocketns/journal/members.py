@@ -1,4 +1,4 @@
-"""The members of broker groups that the journal has recorded, to find out what changed."""
+"""What the journal has recorded of broker groups, clusters and live entries, to find out what changed."""
 
 from __future__ import annotations
 
@@ -6,78 +6,153 @@ from dataclasses import dataclass, field
 
 from rocketns.journal import encoding
 from rocketns.protocol.body.route import BrokerData, DataVersion
+from rocketns.routeinfo.tables import BrokerLiveInfo
+
+Address = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Member:
-    """A key (cluster, broker, bid, addr) between its ``reg`` and its ``down``, and what the last record said of it.
+class Live:
+    """The live entry of a cluster and address, and its filter servers, as records give them.
 
-    ``heartbeat`` and ``tail`` are the parts of an ``hb`` record around its gap: they rarely change.
+    ``is_there``: there is an entry. ``members``: those with this address, ``last`` the one that registered last.
+    ``tail`` is the part of an ``hb`` record behind its gap: it rarely changes.
     """
 
-    cluster: str
-    broker: str
-    bid: int
-    addr: str
     timeout_ms: int
-    ha_addr: str | None
+    ha_addr: str | None = None
     version: DataVersion | None = None
+    is_there: bool = True
     filter_servers: list[str | None] = field(default_factory=list)
-    address: tuple[str, str] = ("", "")
-    heartbeat: bytes = b""
-    tail: bytes = b""
+    members: list[Member] = field(default_factory=list)
+    last: Member | None = None
+    tail: bytes = b"}"
 
-    def __post_init__(self) -> None:
-        self.address = (self.cluster, self.addr)
-        self.heartbeat = encoding.columns("hb", self.key_columns())[:-1]
-        self.note_version(self.version)
+    def note(self, timeout_ms: int, ha_addr: str | None, version: DataVersion | None) -> None:
+        self.timeout_ms, self.ha_addr, self.is_there = timeout_ms, ha_addr, True
+        self.note_version(version)
 
-    def key_columns(self) -> dict[str, object]:
-        return {"cluster": self.cluster, "broker": self.broker, "addr": self.addr, "bid": self.bid}
+    def note_end(self) -> None:
+        self.is_there = False
+        self.note_version(None)
 
-    def note_attributes(self, timeout_ms: int, ha_addr: str | None) -> None:
-        self.timeout_ms, self.ha_addr = timeout_ms, ha_addr
+    def note_last(self, member: Member) -> None:
+        """It registered last."""
+        self.last = member
 
     def note_filter_servers(self, servers: list[str | None]) -> None:
         self.filter_servers = servers
 
     def note_version(self, version: DataVersion | None) -> None:
         self.version = version
-        columns = {name: value for name, value in encoding.version_columns(version).items() if value is not None}
-        self.tail = b"," + encoding.dumps(columns)[1:] if columns else b"}"
+        self.tail = encoding.tail(encoding.version_columns(version))
+
+    def is_as(self, entry: BrokerLiveInfo | None, servers: list[str | None]) -> bool:
+        """Whether the tables have the same."""
+        if entry is None:
+            return not self.is_there and servers == self.filter_servers
+        is_same = (entry.timeout_ms, entry.ha_server_addr) == (self.timeout_ms, self.ha_addr)
+        return self.is_there and is_same and entry.data_version == self.version and servers == self.filter_servers
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A key (cluster, broker, bid, addr) between its ``reg`` and its ``down``.
+
+    ``heartbeat`` is the part of an ``hb`` record before its gap.
+    """
+
+    cluster: str
+    broker: str
+    bid: int
+    addr: str
+    live: Live
+    heartbeat: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.heartbeat = encoding.columns("hb", self.key_columns())[:-1]
+
+    @property
+    def address(self) -> Address:
+        return self.cluster, self.addr
+
+    def key_columns(self) -> dict[str, object]:
+        return {"cluster": self.cluster, "broker": self.broker, "addr": self.addr, "bid": self.bid}
 
 
 @dataclass(slots=True)
 class Group:
     """The members of one broker name by id, and the group's cluster and switches as they were last recorded."""
 
-    cluster: str | None = None
+    cluster: str
     zone: str | None = None
     acting: bool = False
     members: dict[int, Member] = field(default_factory=dict)
 
-    def note(self, data: BrokerData) -> None:
-        self.cluster, self.zone, self.acting = data.cluster, data.zone_name, data.enable_acting_master
+    def note_switches(self, data: BrokerData) -> None:
+        self.zone, self.acting = data.zone_name, data.enable_acting_master
+
+    def is_as(self, data: BrokerData) -> bool:
+        """Whether the tables have the same."""
+        return (self.cluster, self.zone, self.acting) == (data.cluster, data.zone_name, data.enable_acting_master)
 
 
 class Members:
-    """All groups by broker name, and the members by cluster and address, the last registered where several share it."""
+    """What a reader of all records knows: groups by broker name, the clusters that list a name, live entries."""
 
     def __init__(self) -> None:
         self.groups: dict[str, Group] = {}
-        self.by_addr: dict[tuple[str, str], Member] = {}
+        self.clusters_of: dict[str, set[str]] = {}
+        self.lives: dict[Address, Live] = {}
 
-    def add(self, member: Member) -> None:
-        self.groups.setdefault(member.broker, Group()).members[member.bid] = member
-        self.by_addr[member.address] = member
+    def put_group(self, name: str, data: BrokerData) -> Group:
+        """A group, which the cluster of its own lists."""
+        assert data.cluster is not None
+        group = self.groups.get(name)
+        if group is None:
+            group = self.groups[name] = Group(data.cluster)
+        group.cluster = data.cluster
+        group.note_switches(data)
+        self.put_name(data.cluster, name)
+        return group
+
+    def put_name(self, cluster: str, name: str) -> None:
+        self.clusters_of.setdefault(name, set()).add(cluster)
+
+    def remove_name(self, cluster: str, name: str) -> None:
+        clusters = self.clusters_of.get(name)
+        if clusters is not None:
+            clusters.discard(cluster)
+            if not clusters:
+                del self.clusters_of[name]
+
+    def lists(self, cluster: str, name: str) -> bool:
+        return cluster in self.clusters_of.get(name, ())
+
+    def add(self, cluster: str, data: BrokerData, broker_id: int, live: Live) -> Member:
+        """A new member, whose address has this live entry."""
+        name = data.broker_name
+        group = self.groups.get(name) or self.put_group(name, data)
+        group.note_switches(data)
+        self.put_name(cluster, name)
+        member = Member(cluster, name, broker_id, data.broker_addrs[broker_id], live)
+        group.members[broker_id] = live.last = member
+        live.members.append(member)
+        self.lives[member.address] = live
+        return member
 
     def remove(self, member: Member) -> None:
-        group = self.groups[member.broker]
+        """The last member takes the group along, its name in its cluster, and the last of an address the live entry."""
+        group, live = self.groups[member.broker], member.live
         del group.members[member.bid]
+        live.members.remove(member)
+        if live.last is member:
+            live.last = live.members[-1] if live.members else None
+        if not live.members:
+            del self.lives[member.address]
         if not group.members:
             del self.groups[member.broker]
-        if self.by_addr.get(member.address) is member:
-            del self.by_addr[member.address]
+            self.remove_name(member.cluster, member.broker)
 
     def of_broker(self, name: str) -> list[Member]:
         """The members of a broker name; none where it is unknown."""

@@ -6,8 +6,9 @@ at 1 in each boot. A file being written is called ``.open-<boot>-<file no>``; re
 a dot, of which there is also ``v=1/.lock-<id>``, held by the process that writes for this id.
 
 Keys that are not given are null. Readers give `COLUMNS` explicitly. A new column is optional; another meaning or type
-of an old one is another ``v=``. Text that is no valid Unicode (lone surrogates) is written with the escape's six
-characters in its place, as in ``\\ud800``.
+of an old one is another ``v=``, and readers pass over kinds of records that they do not know. A record with text that
+is no valid Unicode (lone surrogates) has ``escaped`` true: in all of its texts ``\\ud800``, six characters, stands for
+that code unit, and ``\\u005c`` for each backslash.
 
 All records
     ``boot`` start of the process, epoch ms, unique for the ns. ``seq`` 1, 2, 3 … within a boot, in the order things
@@ -37,6 +38,7 @@ reg, hb, down: members of broker groups, which are what routes show
     was not there and now is. ``down``: it was there and now is not. Between them ``hb``: each sign of life taken from
     it (a registration that repeats, BROKER_HEARTBEAT, QUERY_DATA_VERSION). There is never a second ``reg`` of a key
     without a ``down`` between, nor an ``hb`` or ``down`` of a key that is not there, as long as no record was lost.
+    What else they say of the tables: see ``group``.
     ``gap`` is ms since the sign of life before, on the clock that expiry is judged by; null in ``hb`` and ``down``
     where the server had no live entry of the address. ``dvt``, ``dvc``, ``dvs`` are the data version (timestamp ms,
     counter, state version), null where the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force),
@@ -45,8 +47,19 @@ reg, hb, down: members of broker groups, which are what routes show
     ``snap`` null is none, in ``hb`` no change. ``gcluster`` is the cluster of the group, if it is another. ``cause`` of
     ``down``: unregister, expired, channel_close, channel_exception, channel_idle; unconfirmed, refused: see ``doubt``;
     conflict: another address has the broker id now, or the registration lost against the one that has it; register: the
-    same address registered under another id or cluster, and its ``reg`` follows. Live entries of addresses that are not
-    members have no records.
+    same address registered under another id or cluster, and its ``reg`` follows.
+
+group, list, live: what the records of members do not give of the tables
+    A member's ``reg`` makes its group if there is none; ``cluster`` and the group's own cluster list the broker name.
+    The ``down`` of the last member removes the group, and its name from the list of the ``down``'s ``cluster``. A
+    member's ``reg``, ``hb`` and ``down`` make, change and remove the live entry of its ``cluster`` and ``addr``, with
+    its filter servers; of several members with the same two, the last one removes it. Where the tables differ from
+    that, these records follow within the same request. ``group``: the group of ``broker`` exists, without a member or
+    not, and has now ``gcluster``, the cluster of its own, which lists it, ``zone`` and ``acting``; only ``broker``:
+    there is none. Registrations that were not accepted leave such groups, and change these values. ``list``: whether
+    ``cluster`` lists ``broker`` now, by ``listed``. ``live``: the live entry of ``cluster`` and the address ``live`` has
+    now ``dvt``, ``dvc``, ``dvs``, ``timeout_ms`` and ``ha``, and the filter servers ``fs``; without ``timeout_ms`` there
+    is no entry. Each sign of life of an address that is no member repeats its ``live``.
 
 doubt: a member is kept without a sign of life
     From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was
@@ -84,8 +97,9 @@ snap: the whole state, at the first chance in each UTC hour, so also at the star
 many records
     Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right before
     it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A record is one of:
-    a member, with the columns of ``reg``, and of ``doubt`` if it is unconfirmed; up to `TOPICS_IN_RECORD_MAX`
-    ``topics`` of one ``broker``; ``maps``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come
+    a member, with the columns of ``reg``, and of ``doubt`` if it is unconfirmed; what ``group``, ``list`` and ``live``
+    say (with ``seen`` if it is unconfirmed), after the members; up to `TOPICS_IN_RECORD_MAX` ``topics`` of one
+    ``broker``; ``maps``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come
     between, as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. A reader that starts with
     an empty state at part 0, sets what each ``snap`` names, and applies all other records, has exactly the state of the
     server at ``end``. It ignores a ``down`` or ``tdel`` of something unknown. A reader that already has the state may
@@ -114,7 +128,7 @@ VERSION = 1
 
 EVENTS = (
     "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "map", "kv", "config", "snap", "lookup",
-    "drop", "alive", "stall",
+    "drop", "alive", "stall", "group", "list", "live",
 )  # fmt: skip
 
 DOWN_CAUSES = (
@@ -169,6 +183,9 @@ COLUMNS = {
     "seeded": "boolean",
     "gcluster": "string",
     "fs": "array<string>",
+    "escaped": "boolean",
+    "listed": "boolean",
+    "live": "string",
     "maps": "array<struct<t:string,n:string,b:string,ids:array<array<int>>,e:long,q:int,d:boolean,sc:string>>",
 }
 
@@ -177,8 +194,7 @@ _ATTRIBUTES = ("gcluster", "timeout_ms", "ha", "zone", "acting", "fs")
 _VERSION = ("dvt", "dvc", "dvs")
 _DOUBT = ("doubt", "seen")
 _CONTENT = ("topics", "maps", "ns_key", "key", "val")
-# Which columns a record of each kind may have beside boot, seq, ts and ev.
-COLUMNS_OF = {
+_COLUMNS_OF = {
     "start": ("ns", "restored", "seeded"),
     "stop": (),
     "open": ("ns", "file", "rotate_s"),
@@ -191,12 +207,17 @@ COLUMNS_OF = {
     "map": ("broker", "maps"),
     "kv": ("ns_key", "key", "val"),
     "config": ("key", "val"),
-    "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, *_DOUBT, *_CONTENT),
+    "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, *_DOUBT, *_CONTENT, "listed", "live"),
     "lookup": ("topic", "client", "n", "miss", "iv_ms", "lang", "cv"),
     "drop": ("lost",),
     "alive": (),
     "stall": ("ms",),
+    "group": ("broker", "gcluster", "zone", "acting"),
+    "list": ("cluster", "broker", "listed"),
+    "live": ("cluster", "live", *_VERSION, "timeout_ms", "ha", "fs"),
 }
+# Which columns a record of each kind may have beside boot, seq, ts and ev.
+COLUMNS_OF = {event: (*columns, "escaped") for event, columns in _COLUMNS_OF.items()}
 
 TOPICS_IN_RECORD_MAX = 500
 TOPIC_CHARS_IN_RECORD_MAX = 40_000

@@ -7,14 +7,14 @@ broker, and their values only when they are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
-from rocketns.journal.effects import member_columns
-from rocketns.journal.members import Member, Members
+from rocketns.journal.members import Address, Member, Members
 from rocketns.journal.record import TOPICS_IN_RECORD_MAX
+from rocketns.journal.settling import group_columns, live_columns, member_columns
 from rocketns.routeinfo.tables import RouteTables
 
 # Queue data of one block: a small part of 3 million, but enough for full records.
@@ -42,6 +42,7 @@ class Snapshot:
 
     def __iter__(self) -> Iterator[int]:
         yield from self._write_members()
+        yield from self._write_beside_members()
         yield from self._write_topics()
         yield from self._write_mappings()
         yield from self._write_kv()
@@ -60,12 +61,45 @@ class Snapshot:
             group = self._members.groups.get(member.broker)
             if group is not None and group.members.get(member.bid) is member:
                 self._put(member_columns(member, group) | self._doubt_columns(member))
+                self._write_live(member.address, member.live.is_there)
             if number % PIECE_ENTRIES == 0:
                 yield PIECE_ENTRIES
 
     def _doubt_columns(self, member: Member) -> dict[str, Any]:
         entry = self._tables.live(member.cluster, member.addr)
         return {} if entry is None else encoding.doubt_columns(entry.doubt)
+
+    def _write_beside_members(self) -> Iterator[int]:
+        """What the records of members do not give. After them: until then a reader does not know all members."""
+        yield from _in_pieces(map(self._write_group, list(self._members.groups)))
+        yield from _in_pieces(self._write_names())
+        yield from _in_pieces(map(self._write_address, list(self._members.lives)))
+
+    def _write_group(self, name: str) -> None:
+        group = self._members.groups.get(name)
+        if group is not None and not group.members:
+            self._put(group_columns(name, group))
+
+    def _write_names(self) -> Iterator[None]:
+        for name, clusters in list(self._members.clusters_of.items()):
+            group = self._members.groups.get(name)
+            given = set() if group is None else {group.cluster, *(member.cluster for member in group.members.values())}
+            for cluster in clusters - given:
+                if self._members.lists(cluster, name):
+                    self._put({"cluster": cluster, "broker": name, "listed": True})
+                yield
+
+    def _write_address(self, address: Address) -> None:
+        live = self._members.lives.get(address)
+        self._write_live(address, live is None or bool(live.members))
+
+    def _write_live(self, address: Address, is_given: bool) -> None:
+        """``is_given``: records of members give it."""
+        if not is_given:
+            live = self._members.lives[address]
+            entry = self._tables.live(*address)
+            seen = None if entry is None or entry.doubt is None else entry.doubt.seen_epoch_ms
+            self._put(live_columns(address, live) | {"seen": seen})
 
     def _write_topics(self) -> Iterator[int]:
         block: dict[str, list[str]] = {}
@@ -110,3 +144,9 @@ class Snapshot:
                 self._put({"ns_key": name, "key": key, "val": value})
             if number % PIECE_ENTRIES == 0:
                 yield PIECE_ENTRIES
+
+
+def _in_pieces(work: Iterable[None]) -> Iterator[int]:
+    for number, _ in enumerate(work, 1):
+        if number % PIECE_ENTRIES == 0:
+            yield PIECE_ENTRIES

@@ -86,6 +86,16 @@ class BrokerIdsLeft:
 
 
 @dataclass(slots=True, frozen=True)
+class GroupChanged:
+    """A registration that was not accepted changed something: its group is new, or has other switches, or its cluster
+    lists the name from now on.
+    """
+
+    cluster: str
+    broker_name: str
+
+
+@dataclass(slots=True, frozen=True)
 class BrokerConflict:
     """A registration was rejected: the holder of its broker id has a higher stateVersion."""
 
@@ -213,6 +223,7 @@ Event = (
     | BrokerHeartbeat
     | BrokerDoubted
     | BrokerIdsLeft
+    | GroupChanged
     | BrokerConflict
     | BrokerRefused
     | BrokerDown

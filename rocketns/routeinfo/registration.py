@@ -25,6 +25,7 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     Cause,
     Event,
+    GroupChanged,
     MappingsPut,
     MinBrokerIdChanged,
     TopicChange,
@@ -101,13 +102,17 @@ class _Registration:
     result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
 
     def apply(self) -> RegisterBrokerResult:
-        self.tables.cluster_addr_table.setdefault(self.key.cluster, set()).add(self.name)
+        names = self.tables.cluster_addr_table.setdefault(self.key.cluster, set())
+        was_listed = self.name in names
+        names.add(self.name)
         self.tables.changed_groups.add(self.name)
-        group, first = self.join_group()
+        group, first, is_changed = self.join_group()
         previous_min = min(group.broker_addrs, default=MASTER_ID)
         self.leave_other_ids(group)
         wrapper = self.asked.wrapper
         if self.loses_against_holder(group) or self.is_refused(group):
+            if is_changed or not was_listed:
+                self.result.events.append(GroupChanged(self.key.cluster, self.name))
             return self.result
         first = not group.broker_addrs.get(self.asked.broker_id) or first
         self.tables.put_member(group, self.asked.broker_id, self.key.addr)
@@ -120,15 +125,18 @@ class _Registration:
             self.note_min_broker_id(group)
         return self.result
 
-    def join_group(self) -> tuple[BrokerData, bool]:
-        """The broker's group with its latest switches, and whether it is new."""
+    def join_group(self) -> tuple[BrokerData, bool, bool]:
+        """The broker's group with its latest switches, whether it is new, and whether it is new or changed."""
         group = self.tables.broker_addr_table.get(self.name)
         first = group is None
         if group is None:
             group = self.tables.broker_addr_table[self.name] = BrokerData(self.key.cluster, self.name, {})
-        group.enable_acting_master = bool(self.asked.enable_acting_master)
-        group.zone_name = self.asked.zone_name
-        return group, first
+        before = group.enable_acting_master, group.zone_name
+        after = group.enable_acting_master, group.zone_name = (
+            bool(self.asked.enable_acting_master),
+            self.asked.zone_name,
+        )
+        return group, first, first or after != before
 
     def leave_other_ids(self, group: BrokerData) -> None:
         """An address has one id in a group: a slave that became master gives up its old id."""

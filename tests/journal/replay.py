@@ -11,7 +11,7 @@ import orjson
 from rocketns.journal import record
 from rocketns.journal.restore.replay import Replay
 from rocketns.protocol.body.route import QueueData
-from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unconfirmed.known import KnownBroker
 
 Record = dict[str, Any]
@@ -47,18 +47,12 @@ class State:
 
     lenient: bool = False
     replay: Replay = field(default_factory=Replay)
-    last_of: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     kv: dict[tuple[str, str], str] = field(default_factory=dict)
     snapshot_ended: bool = False
 
     @property
     def topics(self) -> dict[str, dict[str, QueueData]]:
         return self.replay.routes.topics
-
-    @property
-    def members(self) -> dict[tuple[str, int], KnownBroker]:
-        groups = self.replay.routes.groups
-        return {(name, bid): broker for name, group in groups.items() for bid, broker in group.brokers.items()}
 
     def apply(self, records: Iterable[Record]) -> State:
         for one in records:
@@ -72,22 +66,17 @@ class State:
 
     def _reg(self, one: Record) -> None:
         assert self.lenient or self._member(one) is None, f"it is there: {one}"
-        self.last_of[one["cluster"], one["addr"]] = (one["broker"], one["bid"])
 
     def _member(self, one: Record) -> KnownBroker | None:
         group = self.replay.routes.groups.get(one["broker"])
         return None if group is None else group.brokers.get(one["bid"])
-
-    def _hb(self, one: Record) -> None:
-        self._check_there(one)
-        self.last_of[one["cluster"], one["addr"]] = (one["broker"], one["bid"])
 
     def _check_there(self, one: Record) -> None:
         told = self._member(one)
         assert self.lenient or told is not None, f"not there: {one}"
         assert told is None or (told.cluster, told.addr) == (one["cluster"], one["addr"]), f"another one: {one}"
 
-    _down = _doubt = _check_there
+    _hb = _down = _doubt = _check_there
 
     def _tput(self, one: Record) -> None:
         for topic in one["topics"]:
@@ -97,6 +86,13 @@ class State:
     def _tdel(self, one: Record) -> None:
         for topic in one["topics"]:
             assert self.lenient or one["broker"] in self.topics.get(topic["t"], {}), f"not there: {topic}"
+
+    def _group(self, one: Record) -> None:
+        assert self.lenient or "acting" in one or one["broker"] in self.replay.routes.groups, f"not there: {one}"
+
+    def _list(self, one: Record) -> None:
+        names = self.replay.routes.clusters.get(one["cluster"], ())
+        assert self.lenient or (one["broker"] in names) is not one["listed"], f"no change: {one}"
 
     def _kv(self, one: Record) -> None:
         self.kv.pop((one["ns_key"], one["key"]), None)
@@ -110,27 +106,32 @@ class State:
             self.kv[one["ns_key"], one["key"]] = one["val"]
 
     def check(self, tables: RouteTables) -> None:
-        """Check that the journal has the same topics, groups and mappings as the server's tables."""
-        assert self.topics == tables.topic_queue_table
-        assert self.replay.routes.mappings == tables.topic_queue_mapping_info_table
-        assert {key: told.addr for key, told in self.members.items()} == {
-            (name, broker_id): addr
-            for name, group in tables.broker_addr_table.items()
-            for broker_id, addr in group.broker_addrs.items()
-        }
-        for name, group in self.replay.routes.groups.items():
-            assert group.cluster == tables.broker_addr_table[name].cluster
-        self._check_live(tables)
+        """Check that the journal has exactly what the server's tables hold."""
+        shown, expected = self.shown(), shown_tables(tables)
+        for what in expected:
+            assert shown[what] == expected[what], f"other {what}: {shown[what]} instead of {expected[what]}"
 
-    def _check_live(self, tables: RouteTables) -> None:
-        """The last data of each live member. An address in two groups has one live entry, of the later registration."""
-        for key, told in self.members.items():
-            live = tables.live(told.cluster, told.addr)
-            if live is None or self.last_of.get((told.cluster, told.addr)) != key:
-                continue
-            assert told.data_version == live.data_version
-            assert (told.timeout_ms, told.ha_server_addr) == (live.timeout_ms, live.ha_server_addr)
-            assert told.filter_servers == tables.filter_server_table.get(BrokerAddrInfo(told.cluster, told.addr), [])
+    def shown(self) -> dict[str, Any]:
+        """What the journal tells, to compare it."""
+        routes = self.replay.routes
+        groups = {name: (group.cluster, group.zone_name, group.enable_acting_master,
+                         {broker_id: broker.addr for broker_id, broker in group.brokers.items()})
+                  for name, group in routes.groups.items()}  # fmt: skip
+        lives = {key: (live.data_version, live.ha_server_addr, live.timeout_ms)
+                 for key, live in routes.lives.items() if live.timeout_ms is not None}  # fmt: skip
+        filters = {key: live.filter_servers for key, live in routes.lives.items() if live.filter_servers}
+        return {"topics": routes.topics, "mappings": routes.mappings, "groups": groups, "clusters": routes.clusters,
+                "lives": lives, "filters": filters}  # fmt: skip
+
+
+def shown_tables(tables: RouteTables) -> dict[str, Any]:
+    """The same of a server's tables."""
+    groups = {name: (group.cluster, group.zone_name, group.enable_acting_master, group.broker_addrs)
+              for name, group in tables.broker_addr_table.items()}  # fmt: skip
+    lives = {key: (entry.data_version, entry.ha_server_addr, entry.timeout_ms)
+             for key, entry in tables.broker_live_table.items()}  # fmt: skip
+    return {"topics": tables.topic_queue_table, "mappings": tables.topic_queue_mapping_info_table, "groups": groups,
+            "clusters": tables.cluster_addr_table, "lives": lives, "filters": tables.filter_server_table}  # fmt: skip
 
 
 def check_sequence(records: list[Record]) -> None:

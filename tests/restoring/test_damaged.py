@@ -69,7 +69,7 @@ def read(root: Path, now: int = NOW) -> Restored:
 
 
 def versions(restored: Restored) -> dict[str, DataVersion | None]:
-    return {name: group.brokers[0].data_version for name, group in restored.routes.groups.items()}
+    return {name: group.brokers[0].live.data_version for name, group in restored.routes.groups.items()}
 
 
 def two(root: Path) -> Writer:

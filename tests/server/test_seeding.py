@@ -94,8 +94,8 @@ def test_everything_that_a_lookup_can_ask_is_read() -> None:
     assert {number: broker.addr for number, broker in found.brokers.items()} == {
         0: "10.0.0.1:10911", 1: "10.0.0.2:10911"
     }  # fmt: skip
-    assert found.brokers[1].filter_servers == ["f:1"]
-    assert {broker.data_version for broker in found.brokers.values()} == {None}
+    assert found.brokers[1].live.filter_servers == ["f:1"]
+    assert {broker.live.data_version for broker in found.brokers.values()} == {None}
     assert known.topics == {topic: {"b": QueueData(8, 4, 6, 1)} for topic in ("T", "U")}
     info = known.mappings["T"]["b"]
     assert (info.bname, info.curr_id_map, info.total_queues) == ("b", {0: 0}, 1)

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 import orjson
 
 from rocketns._fast.routes.recorded_queues import read_queues
+from rocketns.journal import encoding
 from rocketns.protocol.body.route import QueueData, queue_data
 
 # Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
@@ -77,8 +78,11 @@ class File:
             record = _record_with_queues(line) or orjson.loads(line)
         except ValueError:
             return None
-        is_record = isinstance(record, dict) and record.get("boot") == self._boot and type(record.get("seq")) is int
-        return record if is_record else None
+        if not isinstance(record, dict) or record.get("boot") != self._boot:
+            return None
+        if type(record.get("seq")) is not int or type(record.get("ev")) is not str:
+            return None
+        return encoding.unescaped(record) if record.get("escaped") else record
 
 
 def _record_with_queues(line: bytes) -> Record | None:

@@ -17,6 +17,7 @@ class Restored:
     """What the journal gave. ``whole``: no record is missing, so data versions are restored as well.
 
     ``stopped``: the last record is that of a clean stop. ``ended_epoch_ms``: until when the journal knows all routes.
+    ``unfinished``: the broker name of the last request before a kill, which has no data versions either.
     """
 
     routes: KnownRoutes
@@ -25,6 +26,7 @@ class Restored:
     ended_epoch_ms: int
     files: int
     bytes: int
+    unfinished: str | None = None
 
     @property
     def brokers(self) -> int:
@@ -82,7 +84,8 @@ class Reading:
         if not self._whole or self._replay.refused:
             routes.forget_versions()
         ended_ms = self._replay.ended_epoch_ms if self._before_seeds_ms is None else self._before_seeds_ms
-        return Restored(routes, self._whole, self._stopped, ended_ms, self._files, self._bytes)
+        unfinished = None if self._stopped else self._replay.last_broker
+        return Restored(routes, self._whole, self._stopped, ended_ms, self._files, self._bytes, unfinished)
 
     def _begin_boot(self, boot: int) -> None:
         if self._boot is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rocketns.journal.restore.lines import INT_MAX, Queues, Record
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
-from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
+from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
 
 QUEUE_KINDS_MAX = 4096
 LONG_MAX = 2**63 - 1
@@ -36,7 +36,8 @@ class Replay:
         self._names: dict[str, str] = {}
         self._appliers: dict[str, Callable[[Record], None]] = {
             "start": self._start, "reg": self._reg, "hb": self._hb, "down": self._down, "doubt": self._doubt,
-            "tput": self._tput, "tdel": self._tdel, "map": self._map, "snap": self._snap,
+            "tput": self._tput, "tdel": self._tdel, "map": self._map, "snap": self._snap, "group": self._group,
+            "list": self._list, "live": self._live,
         }  # fmt: skip
 
     def apply(self, record: Record) -> None:
@@ -47,7 +48,7 @@ class Replay:
         try:
             self.ended_epoch_ms = _long(record["ts"]) // 1000
             applier(record)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             self.refused += 1
 
     def _start(self, record: Record) -> None:
@@ -57,33 +58,33 @@ class Replay:
         self.last_broker = None
 
     def _reg(self, record: Record) -> None:
-        name = self._broker(record)
-        self._put_member(name, record, self.ended_epoch_ms)
+        self._put_member(self._broker(record), record, self.ended_epoch_ms)
 
     def _hb(self, record: Record) -> None:
         name = self._broker(record)
-        broker = self._member(name, record)
-        if broker is None:
-            return
         if "timeout_ms" in record:
-            self._put_member(name, record, self.ended_epoch_ms, broker.filter_servers)
+            self._put_member(name, record, self.ended_epoch_ms, keeps_filters=True)
             return
-        broker.hear(_version(record), self.ended_epoch_ms)
-        if "fs" in record:
-            broker.note_filter_servers(_filter_servers(record))
+        broker = self._member(name, record)
+        if broker is not None:
+            broker.live.hear(_version(record), self.ended_epoch_ms)
+            if "fs" in record:
+                broker.live.note_filter_servers(_filter_servers(record))
 
     def _down(self, record: Record) -> None:
         name = self._broker(record)
-        if self._member(name, record) is not None:
-            group = self.routes.groups[name]
-            del group.brokers[record["bid"]]
-            if not group.brokers:
-                del self.routes.groups[name]
+        self.routes.remove_broker(name, _long(record["bid"]), _text(record["cluster"]), _addr(record["addr"]))
 
     def _doubt(self, record: Record) -> None:
         broker = self._member(self._broker(record), record)
         if broker is not None and record.get("seen") is not None:
-            broker.note_seen(_long(record["seen"]))
+            broker.live.note_seen(_long(record["seen"]))
+
+    def _group(self, record: Record) -> None:
+        self._put_group(self._broker(record), record)
+
+    def _list(self, record: Record) -> None:
+        self._put_name(self._broker(record), record)
 
     def _tput(self, record: Record) -> None:
         name = self._broker(record)
@@ -101,12 +102,21 @@ class Replay:
     def _snap(self, record: Record) -> None:
         """Each record of a snapshot is true at its own place, so it may be applied at any time."""
         if "addr" in record:
-            seen = record.get("seen")
-            self._put_member(self._name(record["broker"]), record, self.ended_epoch_ms if seen is None else _long(seen))
+            self._put_member(self._name(record["broker"]), record, self._seen(record))
         elif "maps" in record:
             self._put_mappings(record)
         elif "topics" in record:
             self.routes.put_topics(self._name(record["broker"]), _queues(record["topics"]))
+        elif "live" in record:
+            self._live(record)
+        elif "listed" in record:
+            self._put_name(self._name(record["broker"]), record)
+        elif "acting" in record:
+            self._put_group(self._name(record["broker"]), record)
+
+    def _seen(self, record: Record) -> int:
+        seen = record.get("seen")
+        return self.ended_epoch_ms if seen is None else _long(seen)
 
     def _broker(self, record: Record) -> str:
         self.last_broker = self._name(record["broker"])
@@ -121,22 +131,37 @@ class Replay:
         broker = None if group is None else group.brokers.get(record["bid"])
         return broker if broker is not None and broker.addr == record["addr"] else None
 
-    def _put_member(
-        self, name: str, record: Record, seen_epoch_ms: int, filter_servers: list[str | None] | None = None
-    ) -> None:
-        cluster = self._name(record["cluster"])
-        if "fs" in record or filter_servers is None:
-            filter_servers = _filter_servers(record)
-        broker = KnownBroker(
-            cluster, _addr(record["addr"]), _long(record["timeout_ms"]), _text_or_none(record.get("ha")),
-            _version(record), seen_epoch_ms, filter_servers,
-        )  # fmt: skip
-        zone, acting, broker_id = _text_or_none(record.get("zone")), bool(record["acting"]), _long(record["bid"])
-        group = self.routes.groups.get(name)
-        if group is None:
-            group = self.routes.groups[name] = KnownGroup(self._name(record.get("gcluster", cluster)))
-        group.note_switches(zone, acting)
-        group.brokers[broker_id] = broker
+    def _put_member(self, name: str, record: Record, seen_epoch_ms: int, *, keeps_filters: bool = False) -> None:
+        cluster, addr, broker_id = self._name(record["cluster"]), _addr(record["addr"]), _long(record["bid"])
+        group_cluster = self._name(record.get("gcluster", cluster))
+        entry = (_long(record["timeout_ms"]), _text_or_none(record.get("ha")), _version(record), seen_epoch_ms)
+        switches, servers = (_text_or_none(record.get("zone")), bool(record["acting"])), _filter_servers(record)
+        live = self.routes.put_broker(name, broker_id, cluster, addr, group_cluster)
+        live.put(*entry)
+        if "fs" in record or not keeps_filters:
+            live.note_filter_servers(servers)
+        self.routes.groups[name].note_switches(*switches)
+
+    def _put_group(self, name: str, record: Record) -> None:
+        if "acting" not in record:
+            self.routes.remove_group(name)
+            return
+        cluster, switches = self._name(record["gcluster"]), (_text_or_none(record.get("zone")), bool(record["acting"]))
+        self.routes.put_group(name, cluster).note_switches(*switches)
+
+    def _put_name(self, name: str, record: Record) -> None:
+        change = self.routes.put_name if record["listed"] is True else self.routes.remove_name
+        change(self._name(record["cluster"]), name)
+
+    def _live(self, record: Record) -> None:
+        cluster, addr, timeout_ms = self._name(record["cluster"]), _addr(record["live"]), record.get("timeout_ms")
+        entry = (None if timeout_ms is None else _long(timeout_ms), _text_or_none(record.get("ha")), _version(record),
+                 self._seen(record))  # fmt: skip
+        servers = _filter_servers(record)
+        live = self.routes.put_live(cluster, addr)
+        live.put(*entry)
+        live.note_filter_servers(servers)
+        self.routes.drop_unused_live(cluster, addr)
 
     def _put_mappings(self, record: Record) -> None:
         for one in record["maps"]:
@@ -146,7 +171,7 @@ class Replay:
 
 def _text(value: Any) -> str:
     if type(value) is not str:
-        raise NoRecordError(f"{value!r} is no text")
+        raise NoRecordError("no text")
     return value
 
 
@@ -158,19 +183,19 @@ def _addr(value: Any) -> str:
 
 def _text_or_none(value: Any) -> str | None:
     if value is not None and type(value) is not str:
-        raise NoRecordError(f"{value!r} is no text")
+        raise NoRecordError("no text")
     return value
 
 
 def _long(value: Any) -> int:
     if type(value) is not int or not -LONG_MAX - 1 <= value <= LONG_MAX:
-        raise NoRecordError(f"{value!r} is no long")
+        raise NoRecordError("no long")
     return value
 
 
 def _int(value: Any) -> int:
     if type(value) is not int or not -INT_MAX - 1 <= value <= INT_MAX:
-        raise NoRecordError(f"{value!r} is no int")
+        raise NoRecordError("no int")
     return value
 
 

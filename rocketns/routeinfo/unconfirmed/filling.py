@@ -8,21 +8,34 @@ from rocketns._fast.routes.queue_table import add_changes
 from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.doubt import Doubt, Reason, Unheard
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsPut
-from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
-from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
+from rocketns.routeinfo.tables import (
+    DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
+    BrokerAddrInfo,
+    BrokerLiveInfo,
+    RouteTables,
+)
+from rocketns.routeinfo.unconfirmed.known import KnownGroup, KnownLive, KnownRoutes
 
 # Entries of one piece of `topic_pieces`: some milliseconds of work.
 PIECE_ENTRIES = 16_384
 
 
 def fill(tables: RouteTables, known: KnownRoutes, reason: Reason, now_ms: int, confirm_ms: int) -> None:
-    """Put known routes into empty tables. Each broker has ``confirm_ms`` for its first sign of life."""
+    """Put known routes into empty tables. Each broker has ``confirm_ms`` for its first sign of life.
+
+    An address of a group without a live entry gets one, without a data version: it would stay for ever otherwise.
+    """
     for name, group in known.groups.items():
         _put_group(tables, name, group)
-        for broker in _latest(tables, group):
-            doubt = Doubt(reason, now_ms, now_ms + confirm_ms, broker.seen_epoch_ms)
-            _put_live_entry(tables, broker, doubt, now_ms)
-        tables.unheard[name] = Unheard()
+        tables.unheard[name] = Unheard({broker_id: broker.cluster for broker_id, broker in group.brokers.items()})
+    for cluster, names in known.clusters.items():
+        tables.cluster_addr_table.setdefault(cluster, set()).update(names)
+    for (cluster, addr), live in known.lives.items():
+        key = BrokerAddrInfo(cluster, addr)
+        if live.timeout_ms is not None or live.members:
+            doubt = Doubt(reason, now_ms, now_ms + confirm_ms, live.seen_epoch_ms)
+            tables.put_live_entry(key, _live_entry(live, doubt, now_ms))
+        tables.put_filter_servers(key, live.filter_servers)
     tables.filled += len(tables.unconfirmed)
     tables.topic_queue_table.update(known.topics)
     tables.topic_queue_mapping_info_table.update(known.mappings)
@@ -33,29 +46,16 @@ def _put_group(tables: RouteTables, name: str, group: KnownGroup) -> None:
     data = BrokerData(group.cluster, name, {}, group.zone_name, group.enable_acting_master)
     tables.broker_addr_table[name] = data
     tables.changed_groups.add(name)
-    for cluster in {group.cluster, *(broker.cluster for broker in group.brokers.values())}:
-        tables.cluster_addr_table.setdefault(cluster, set()).add(name)
     for broker_id, broker in group.brokers.items():
         for other in [i for i, addr in data.broker_addrs.items() if addr == broker.addr]:
             tables.remove_member(data, other)  # lost records: an address has one id in a group
         tables.put_member(data, broker_id, broker.addr)
 
 
-def _latest(tables: RouteTables, group: KnownGroup) -> Iterator[KnownBroker]:
-    """The brokers of a group but those whose address was heard later in another group: it has one live entry."""
-    for broker in group.brokers.values():
-        entry = tables.live(broker.cluster, broker.addr)
-        seen_epoch_ms = None if entry is None or entry.doubt is None else entry.doubt.seen_epoch_ms
-        if seen_epoch_ms is None or seen_epoch_ms <= broker.seen_epoch_ms:
-            yield broker
-
-
-def _put_live_entry(tables: RouteTables, broker: KnownBroker, doubt: Doubt, now_ms: int) -> None:
-    key = BrokerAddrInfo(broker.cluster, broker.addr)
-    entry = BrokerLiveInfo(now_ms, broker.timeout_ms, broker.data_version, None, broker.ha_server_addr, doubt=doubt,
-                           has_registered=False)  # fmt: skip
-    tables.put_live_entry(key, entry)
-    tables.put_filter_servers(key, broker.filter_servers)
+def _live_entry(live: KnownLive, doubt: Doubt, now_ms: int) -> BrokerLiveInfo:
+    timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if live.timeout_ms is None else live.timeout_ms
+    return BrokerLiveInfo(now_ms, timeout_ms, live.data_version, None, live.ha_server_addr, doubt=doubt,
+                          has_registered=False)  # fmt: skip
 
 
 def topic_pieces(tables: RouteTables) -> Iterator[list[TopicsPut]]:

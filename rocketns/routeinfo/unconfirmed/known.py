@@ -9,16 +9,25 @@ from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappi
 
 
 @dataclass(slots=True)
-class KnownBroker:
-    """An address of a group, and what it said last. ``seen_epoch_ms``: its last sign of life on the wall clock."""
+class KnownLive:
+    """The live entry of an address in a cluster, and its filter servers. ``timeout_ms`` None: there is no entry.
 
-    cluster: str
-    addr: str
-    timeout_ms: int
-    ha_server_addr: str | None
-    data_version: DataVersion | None
-    seen_epoch_ms: int
+    ``seen_epoch_ms``: the last sign of life on the wall clock. ``members``: how many groups list the address.
+    """
+
+    timeout_ms: int | None = None
+    ha_server_addr: str | None = None
+    data_version: DataVersion | None = None
+    seen_epoch_ms: int = 0
     filter_servers: list[str | None] = field(default_factory=list)
+    members: int = 0
+
+    def put(
+        self, timeout_ms: int | None, ha_server_addr: str | None, data_version: DataVersion | None, epoch_ms: int
+    ) -> None:
+        """There is an entry now; with ``timeout_ms`` None there is none any more."""
+        self.timeout_ms, self.ha_server_addr = timeout_ms, ha_server_addr
+        self.hear(data_version, epoch_ms)
 
     def hear(self, data_version: DataVersion | None, epoch_ms: int) -> None:
         """It gave a sign of life."""
@@ -33,9 +42,18 @@ class KnownBroker:
         self.filter_servers = servers
 
 
+@dataclass(slots=True, frozen=True)
+class KnownBroker:
+    """An address of a group, the cluster that it registered with, and what it said last."""
+
+    cluster: str
+    addr: str
+    live: KnownLive
+
+
 @dataclass(slots=True)
 class KnownGroup:
-    """The brokers of one name by id. ``cluster`` is the group's own."""
+    """The brokers of one name by id. ``cluster`` is the group's own. A group may have lost all its brokers."""
 
     cluster: str
     zone_name: str | None = None
@@ -49,11 +67,93 @@ class KnownGroup:
 
 @dataclass(slots=True)
 class KnownRoutes:
-    """Groups, topics and static topics by name."""
+    """Groups, topics and static topics by name; live entries by cluster and address.
+
+    ``clusters`` are the broker names that each cluster lists, also names without a group.
+    """
 
     groups: dict[str, KnownGroup] = field(default_factory=dict)
     topics: dict[str, dict[str, QueueData]] = field(default_factory=dict)
     mappings: dict[str, dict[str | None, TopicQueueMappingInfo]] = field(default_factory=dict)
+    clusters: dict[str, set[str]] = field(default_factory=dict)
+    lives: dict[tuple[str, str], KnownLive] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.groups or self.topics or self.mappings or self.clusters or self.lives)
+
+    def put_group(self, name: str, cluster: str) -> KnownGroup:
+        """There is a group of this name, with this cluster of its own, which lists it."""
+        group = self.groups.get(name)
+        if group is None:
+            group = self.groups[name] = KnownGroup(cluster)
+        group.cluster = cluster
+        self.put_name(cluster, name)
+        return group
+
+    def remove_group(self, name: str) -> None:
+        """There is no group of this name, unless it has brokers. Clusters may list the name still."""
+        group = self.groups.get(name)
+        if group is not None and not group.brokers:
+            del self.groups[name]
+
+    def put_name(self, cluster: str, name: str) -> None:
+        """The cluster lists the broker name."""
+        self.clusters.setdefault(cluster, set()).add(name)
+
+    def remove_name(self, cluster: str, name: str) -> None:
+        """The cluster does not list the broker name."""
+        names = self.clusters.get(cluster)
+        if names is not None:
+            names.discard(name)
+            if not names:
+                del self.clusters[cluster]
+
+    def put_broker(self, name: str, broker_id: int, cluster: str, addr: str, group_cluster: str) -> KnownLive:
+        """The address has the id. ``group_cluster``: of a new group. The caller fills the live entry."""
+        group = self.groups.get(name)
+        if group is None:
+            group = self.put_group(name, group_cluster)
+        self.put_name(cluster, name)
+        former = group.brokers.get(broker_id)
+        if former is not None and (former.cluster, former.addr) == (cluster, addr):
+            return former.live
+        if former is not None:
+            self._release(former)
+        live = self.lives.setdefault((cluster, addr), KnownLive())
+        live.members += 1
+        group.brokers[broker_id] = KnownBroker(cluster, addr, live)
+        return live
+
+    def remove_broker(self, name: str, broker_id: int, cluster: str, addr: str) -> None:
+        """The address does not have the id any more. The last broker takes the group along, its name in its cluster,
+        and an address that no group lists its live entry.
+        """
+        group = self.groups.get(name)
+        broker = None if group is None else group.brokers.get(broker_id)
+        if group is not None and broker is not None and broker.addr == addr:
+            del group.brokers[broker_id]
+            self._release(broker)
+        elif (cluster, addr) in self.lives and not self.lives[cluster, addr].members:
+            del self.lives[cluster, addr]
+        if group is None or not group.brokers:
+            self.remove_group(name)
+            self.remove_name(cluster, name)
+
+    def _release(self, broker: KnownBroker) -> None:
+        broker.live.members -= 1
+        if not broker.live.members:
+            del self.lives[broker.cluster, broker.addr]
+
+    def put_live(self, cluster: str, addr: str) -> KnownLive:
+        """The live entry of an address that may be in no group, for the caller to fill."""
+        return self.lives.setdefault((cluster, addr), KnownLive())
+
+    def drop_unused_live(self, cluster: str, addr: str) -> None:
+        """Forget the address if it has no live entry, no filter servers and no group."""
+        live = self.lives.get((cluster, addr))
+        if live is not None and live.timeout_ms is None and not live.filter_servers and not live.members:
+            del self.lives[cluster, addr]
 
     def put_topics(self, broker_name: str, queues: dict[str, QueueData]) -> None:
         """These topics have these queues on the broker."""
@@ -71,10 +171,11 @@ class KnownRoutes:
         """Leave out the brokers whose last sign of life is older, and the groups and topics that only they had."""
         for name, group in list(self.groups.items()):
             for broker_id, broker in list(group.brokers.items()):
-                if broker.seen_epoch_ms < before_epoch_ms:
-                    del group.brokers[broker_id]
-            if not group.brokers:
-                del self.groups[name]
+                if broker.live.seen_epoch_ms < before_epoch_ms:
+                    self.remove_broker(name, broker_id, broker.cluster, broker.addr)
+        for key, live in list(self.lives.items()):
+            if live.seen_epoch_ms < before_epoch_ms and not live.members:
+                del self.lives[key]
         for topic, brokers in list(self.topics.items()):
             if not brokers.keys() <= self.groups.keys():
                 for name in brokers.keys() - self.groups.keys():
@@ -82,7 +183,9 @@ class KnownRoutes:
 
     def forget_versions(self, broker_name: str | None = None) -> None:
         """Of one group, or of all: a broker that asks is told to send all its topics."""
-        for name, group in self.groups.items():
-            if broker_name in (None, name):
-                for broker in group.brokers.values():
-                    broker.data_version = None
+        if broker_name is None:
+            for live in self.lives.values():
+                live.data_version = None
+        elif broker_name in self.groups:
+            for broker in self.groups[broker_name].brokers.values():
+                broker.live.data_version = None

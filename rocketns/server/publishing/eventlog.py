@@ -18,6 +18,7 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     FleetDiffers,
+    GroupChanged,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -79,8 +80,16 @@ def _log(event: Event) -> None:
             )  # fmt: skip
         case FleetDiffers():
             _log_disagreement(event)
-        case BrokerIdsLeft() | TopicsDeleted() | MappingsPut() | KvChanged() | ConfigChanged() | Stalled():
-            pass  # Java has no line for the first three, and the others are logged where they happen
+        case (
+            BrokerIdsLeft()
+            | GroupChanged()
+            | TopicsDeleted()
+            | MappingsPut()
+            | KvChanged()
+            | ConfigChanged()
+            | Stalled()
+        ):
+            pass  # Java has no line for the first four, and the others are logged where they happen
         case _:
             assert_never(event)
 

@@ -18,6 +18,7 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     FleetDiffers,
+    GroupChanged,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -52,7 +53,7 @@ class MinBrokerNotifier:
                 self._send(event)
             case BrokerRegistered() | BrokerHeartbeat() | BrokerIdsLeft() | BrokerConflict() | BrokerRefused():
                 pass  # brokers are notified of nothing else
-            case BrokerDoubted() | BrokerDown() | TopicsPut() | TopicsDeleted() | MappingsPut():
+            case BrokerDoubted() | BrokerDown() | GroupChanged() | TopicsPut() | TopicsDeleted() | MappingsPut():
                 pass
             case KvChanged() | ConfigChanged():
                 pass

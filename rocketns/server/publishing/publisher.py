@@ -19,6 +19,7 @@ from rocketns.routeinfo.events import (
     ConfigChanged,
     Event,
     FleetDiffers,
+    GroupChanged,
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
@@ -81,7 +82,7 @@ class Publisher:
                 pass  # the tables list the groups that these events may have changed
             case MappingsPut():
                 pass  # the tables list the static topics
-            case BrokerConflict() | BrokerRefused() | BrokerDoubted():
+            case BrokerConflict() | BrokerRefused() | BrokerDoubted() | GroupChanged():
                 pass  # no route depends on them
             case KvChanged() | ConfigChanged() | Stalled() | FleetDiffers():
                 pass  # likewise

@@ -10,7 +10,7 @@ from rocketns.config import RestoreConfig
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
-from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
 from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.seeding.own import is_own
@@ -73,8 +73,10 @@ async def _routes_or_reason(
 
 
 async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int) -> KnownRoutes:
-    known = KnownRoutes({name: _group(data, data.cluster, epoch_ms)
-                         for name, data in groups.items() if data.cluster and data.broker_addrs})  # fmt: skip
+    known = KnownRoutes()
+    for name, data in groups.items():
+        if data.cluster and data.broker_addrs:
+            _put_group(known, name, data, data.cluster, epoch_ms)
     if not known.groups:
         raise UnusableError("it has no brokers itself")
     await _Reading(seed, known).read(await seed.topics())
@@ -83,13 +85,12 @@ async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int
     return known
 
 
-def _group(data: BrokerData, cluster: str, epoch_ms: int) -> KnownGroup:
+def _put_group(known: KnownRoutes, name: str, data: BrokerData, cluster: str, epoch_ms: int) -> None:
     """What no name server tells is as of a broker that said nothing: the data version, the time-out, the HA address."""
-    brokers = {
-        broker_id: KnownBroker(cluster, addr, DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, None, None, epoch_ms)
-        for broker_id, addr in data.broker_addrs.items()
-    }
-    return KnownGroup(cluster, data.zone_name, data.enable_acting_master, brokers)
+    known.put_group(name, cluster).note_switches(data.zone_name, data.enable_acting_master)
+    for broker_id, addr in data.broker_addrs.items():
+        live = known.put_broker(name, broker_id, cluster, addr, cluster)
+        live.put(DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, None, None, epoch_ms)
 
 
 class _Reading:
@@ -136,4 +137,4 @@ class _Reading:
         for addr, servers in route.filter_server_table.items():
             broker = self._by_addr.get(addr)
             if broker is not None and servers:
-                broker.filter_servers[:] = servers
+                broker.live.note_filter_servers(servers)

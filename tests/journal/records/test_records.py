@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocketns.journal import record
+from rocketns.journal import encoding, record
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, Reason
@@ -281,10 +281,19 @@ def test_any_name_is_written_as_it_is(told: Told, name: str) -> None:
     assert reg["cluster"] == beat["cluster"] == (name or "c")
 
 
-def test_half_a_surrogate_is_written_as_its_escape(told: Told) -> None:
-    (one,) = told.events(put(["a", "\ud800"]))
-    assert [topic["t"] for topic in one["topics"]] == ["a", "\\ud800"]
-    assert told.events(KvChanged("ns", "\udfff", "v")) == [{"ev": "kv", "ns_key": "ns", "key": "\\udfff", "val": "v"}]
+def test_half_a_surrogate_is_written_as_its_escape_and_read_back(told: Told) -> None:
+    (one,) = told.events(put(["a\\n", "\ud800"]))
+    assert one["escaped"] is True
+    assert [topic["t"] for topic in one["topics"]] == ["a\\u005cn", "\\ud800"]
+    assert [topic["t"] for topic in encoding.unescaped(one)["topics"]] == ["a\\n", "\ud800"]
+    (one,) = told.events(KvChanged("ns", "\udfff", "v"))
+    assert one == {"ev": "kv", "ns_key": "ns", "key": "\\udfff", "val": "v", "escaped": True}
+
+
+def test_a_backslash_needs_no_escape_of_its_own(told: Told) -> None:
+    (one,) = told.events(put(["\\ud800"]))
+    assert [topic["t"] for topic in one["topics"]] == ["\\ud800"]
+    assert "escaped" not in one
 
 
 def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from rocketns.protocol.body.route import DataVersion, TopicConfig, queue_data
-from rocketns.routeinfo.events import BrokerConflict, BrokerDown, BrokerIdsLeft, BrokerRefused, BrokerRegistered, Cause
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDown,
+    BrokerIdsLeft,
+    BrokerRefused,
+    BrokerRegistered,
+    Cause,
+    GroupChanged,
+)
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, BrokerLiveInfo, RouteTables
 from tests.routeinfo.manager import (
     ADDR,
@@ -124,7 +132,8 @@ def test_7_a_single_topic_of_an_unknown_broker_is_refused(manager: Manager) -> N
     """B110: the group is there, without the address."""
     result = manager.register(MASTER, table_of("T1"))
     assert result.refused
-    assert result.events == [BrokerRefused(BROKER, 0, ADDR)]
+    assert result.events == [BrokerRefused(BROKER, 0, ADDR), GroupChanged(CLUSTER, BROKER)]
+    assert manager.register(MASTER, table_of("T1")).events == [BrokerRefused(BROKER, 0, ADDR)]
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {}
     assert manager.tables.cluster_addr_table == {CLUSTER: {BROKER}}
     assert manager.tables.broker_live_table == manager.tables.topic_queue_table == {}

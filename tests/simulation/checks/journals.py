@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from rocketns.journal.segments import OPEN_PREFIX
+from rocketns.routeinfo.tables import RouteTables
 from tests.journal.replay import State, check_columns
 from tests.simulation.actors.nameserver import NameServer, NameServerProcess
 from tests.simulation.actors.threads import JournalWork
@@ -25,7 +26,7 @@ class Reader:
         self._front: bytearray | None = None
         self._seq = self._missing = 0
         # What was restored is known when the snapshot that follows the start has ended.
-        self._state: State | None = None if any(process.controller.context.tables.broker_addr_table) else State()
+        self._state: State | None = State() if process.controller.context.tables == RouteTables() else None
         self._late: State | None = None
 
     def read(self) -> None:
@@ -96,12 +97,8 @@ class Reader:
             raise Violation(f"(d) the journal of {self._process.name} has other KV items: {self._state.kv} {kv}")
 
 
-def _comparable(state: State) -> tuple[object, ...]:
-    """Without data that a reader keeps of removed groups."""
-    members = {key: one.addr for key, one in state.members.items()}
-    groups = state.replay.routes.groups
-    switches = {name: (groups[name].zone_name, groups[name].enable_acting_master) for name, _ in members}
-    return state.topics, state.kv, members, switches
+def _comparable(state: State) -> dict[str, object]:
+    return state.shown() | {"kv": state.kv}
 
 
 def check_files(server: NameServer, process: NameServerProcess) -> None:

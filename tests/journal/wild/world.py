@@ -1,0 +1,189 @@
+"""A name server without sockets whose journal is files: the same processors, tables, records and replay."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from unittest import mock
+
+from rocketns.config import Configuration
+from rocketns.config.journal import JournalConfig
+from rocketns.journal import journal as journals
+from rocketns.journal import snapshot
+from rocketns.journal.journal import Journal
+from rocketns.journal.restore.restoring import restore
+from rocketns.journal.segments import Store
+from rocketns.journal.writer import Chunk
+from rocketns.kvconfig.manager import KVConfigManager
+from rocketns.processor import dispatch
+from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
+from rocketns.routeinfo.unconfirmed.replacing import replace_overdue
+from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
+from rocketns.server.publishing.known_topics import KnownTopicsReader
+from rocketns.server.publishing.publisher import Publisher
+from tests.journal.memory import BOOT_MS, MemoryWriter, run_work
+from tests.journal.wild.grammar import CONNECTIONS
+from tests.journal.wild.steps import Ask, Close, Pass, Restart, Step, Switch, Work
+from tests.processor.asking import Connection
+from tests.support.writing import InlineWriter
+
+NS = "n1"
+CONFIRM_MS = 90_000
+DAY_S = 86_400
+LEVEL = logging.CRITICAL
+
+
+class Files(MemoryWriter):
+    """A writer that writes at once."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+
+    def push(self, chunk: Chunk, *, sync: bool = True) -> None:
+        super().push(chunk, sync=sync)
+        path = self._store.open_path(chunk.segment)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.write(chunk.data)
+        if chunk.ends:
+            path.rename(self._store.closed_path(chunk.segment))
+
+
+@contextmanager
+def small_pieces() -> Iterator[None]:
+    """Pieces so small that much can happen between two of a snapshot. Nothing is logged."""
+    before = logging.root.manager.disable
+    logging.disable(LEVEL)
+    patches = [(snapshot, "PIECE_ENTRIES", 1), (snapshot, "BLOCK_ENTRIES", 3), (snapshot, "TOPICS_IN_RECORD_MAX", 1),
+               (journals, "STEP_ENTRIES", 1)]  # fmt: skip
+    try:
+        with (
+            mock.patch.multiple(snapshot, **{name: value for where, name, value in patches if where is snapshot}),
+            mock.patch.object(journals, "STEP_ENTRIES", 1),
+        ):
+            yield
+    finally:
+        logging.disable(before)
+
+
+class World:
+    """`play` takes a step. `restart` gives the tables as they were before it.
+
+    ``home`` is emptied first. ``rotation``: bytes after which a file of the journal ends.
+    """
+
+    def __init__(self, home: Path, rotation: int = 1 << 20) -> None:
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        config_file = home / "namesrv.properties"
+        config_file.write_text(f"kvConfigPath={home / 'kv.json'}\n", "utf-8")
+        self.configuration = Configuration.build(str(config_file), home=home)
+        self.root = home / "j"
+        self.now = Now(1_000_000, BOOT_MS)
+        self.journal_config = JournalConfig(journal_path=str(self.root), journal_ns=NS, journal_lookup_seconds=0,
+                                            journal_rotation_bytes=rotation)  # fmt: skip
+        self._start()
+
+    def _start(self) -> None:
+        self.peers = [Connection(f"10.9.9.{number}:1") for number in range(CONNECTIONS)]
+        self.tables = tables = RouteTables()
+        self.publisher = Publisher(tables)
+        self.context = NamesrvContext(
+            self.configuration, KVConfigManager(self.root.parent / "kv.json", self.configuration.limits),
+            UnregisterQueue(3_000), started_ms=0, registration_reader=KnownTopicsReader(self.publisher.slots),
+            route_digests=self.publisher.digests, writer=InlineWriter(), tables=tables,
+        )  # fmt: skip
+        self.restored = restore(self.root, NS, self.now.epoch_ms, DAY_S)
+        if self.restored is not None:
+            fill(tables, deepcopy(self.restored.routes), Reason.RESTORED, self.now.ms, CONFIRM_MS)
+            for piece in topic_pieces(tables):
+                self.publisher.publish(list(piece))
+        self.steps: list = []
+        self.journal = Journal(self.journal_config, NS, tables, {}, self.now.epoch_ms, self._later)
+        self.journal.steps = self.steps  # type: ignore[attr-defined]
+        self.files = self.journal.writer = self.journal.buffer._writer = Files(Store(self.root, NS))
+        self.journal.start(lambda call: call(), self.now.epoch_ms, self.restored and Reason.RESTORED)
+
+    def _later(self, _seconds: float, step: object) -> None:
+        self.steps.append(step)
+
+    def deliver(self, events: list) -> None:
+        self.publisher.publish(events)
+        if events:
+            self.journal.record(events, self.now.ms, self.now.epoch_ms)
+
+    def ask(self, step: Ask) -> Reply:
+        command = RemotingCommand(step.code, step.version, 1, 0, dict(step.ext), step.body or None)
+        reply = dispatch.process(self.context, command, self.peers[step.connection], self.now)
+        self.deliver(self.context.take_events())
+        if step.applied:
+            self.apply()
+        return reply
+
+    def apply(self) -> None:
+        """Apply the waiting unregistrations as one batch."""
+        batch = self.context.unregister_queue.take_all()
+        if batch:
+            self.deliver(unregister_brokers(self.tables, batch, self.now.ms))
+
+    def play(self, step: Step) -> None:
+        """Any step but a restart."""
+        match step:
+            case Ask():
+                self.ask(step)
+            case Close(connection, True):
+                self.keep(self.peers[connection])
+            case Close(connection):
+                self.submit(liveness.closed_connection(self.tables, self.peers[connection], Cause.CHANNEL_CLOSE))
+                self.apply()
+            case Pass(ms):
+                self.pass_time(ms)
+            case Work(steps):
+                run_work(self.journal, steps)
+            case Switch(name, value):
+                names = {"supportActingMaster": "support_acting_master",
+                         "deleteTopicWithBrokerRegistration": "delete_topic_with_broker_registration"}  # fmt: skip
+                setattr(self.configuration.namesrv, names[name], value)
+            case Restart():
+                raise AssertionError("see restart")
+
+    def keep(self, peer: Connection) -> None:
+        for key, entry in liveness.let_go(self.tables, peer):
+            if entry.doubt is None:
+                doubt = liveness.doubt_of(
+                    entry, Reason.STALLED, self.now.ms + entry.timeout_ms, self.now.ms, self.now.epoch_ms
+                )
+                self.deliver(liveness.doubt_broker(self.tables, key, doubt, self.now.ms))
+
+    def submit(self, request: UnregisterRequest | None) -> None:
+        if request is not None:
+            assert self.context.unregister_queue.submit(request)
+
+    def pass_time(self, ms: int) -> None:
+        self.now = Now(self.now.ms + ms, self.now.epoch_ms + ms)
+        self.deliver(list(replace_overdue(self.tables, self.now.ms)))
+        for expired in liveness.expired_brokers(self.tables, self.now.ms):
+            self.submit(expired.request)
+        self.apply()
+        self.journal.tick(self.now.epoch_ms)
+
+    def restart(self, step: Restart) -> RouteTables:
+        if not step.kill:
+            for _ in self.journal.last_snapshot():
+                pass
+            self.journal.stop(self.now.epoch_ms)
+        before = self.tables
+        self.now = Now(self.now.ms, self.now.epoch_ms + 1)
+        self._start()
+        return before
