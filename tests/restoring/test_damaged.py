@@ -19,6 +19,7 @@ BOOT = 1_700_000_000_000
 NOW = BOOT + 10_000
 VERSION = {"dvt": 5, "dvc": 1, "dvs": 0}
 RESTORED = DataVersion(0, 5, 1)
+DEEP = b"[" * 1_000 + b"]" * 1_000
 
 
 class Writer:
@@ -114,6 +115,11 @@ def hole(writer: Writer) -> Writer:
         lambda writer: writer.put("tput", broker="a", topics=[{"t": "X", "r": 2**40, "w": 4, "p": 6, "s": 0}]),
         lambda writer: writer.put("tput", broker="a", topics="X"),
         lambda writer: writer.put("hb", cluster="C", broker="a", addr="a:1", bid=[], **VERSION),
+        lambda writer: writer.raw(b'{"boot":1700000000000,"seq":8,"ts":1}\n'),
+        lambda writer: writer.raw(b'{"boot":1700000000000,"seq":8,"ts":1,"ev":["reg"]}\n'),
+        lambda writer: writer.raw(b'{"boot":1700000000000,"seq":8,"ts":1,"ev":"reg","cluster":' + DEEP + b"}\n"),
+        lambda writer: writer.raw(b'{"boot":1700000000000,"seq":8,"ts":1,"ev":"x","escaped":1,"t":' + DEEP + b"}\n"),
+        lambda writer: writer.put("tptu", broker="a", topics=[{"t": "X", "r": 4, "w": 4, "p": 6, "s": 0}]),
         lambda writer: writer.put("map", broker="a", maps=[{"t": "T", "ids": [[1, "x"]]}]),
     ],
 )
@@ -122,6 +128,44 @@ def test_after_a_loss_there_are_routes_and_no_data_versions(tmp_path: Path, dama
     restored = read(tmp_path)
     assert versions(restored) == {"a": None, "b": None}
     assert restored.routes.topics.keys() == {"T", "U"}
+
+
+def test_a_damaged_number_hides_no_other_record(tmp_path: Path) -> None:
+    writer = two(tmp_path)
+    writer.seq = 2**62
+    writer.reg("c")
+    writer.seq = 8
+    writer.reg("d").tput("d", "W").close()
+    restored = read(tmp_path)
+    assert restored.routes.groups.keys() == {"a", "b", "c", "d"}
+    assert set(versions(restored).values()) == {None}
+
+
+def test_a_copy_of_a_file_is_not_read_again(tmp_path: Path) -> None:
+    writer = two(tmp_path).put("down", cluster="C", broker="a", addr="a:1", bid=0, cause="expired").close()
+    writer.open().reg("c").tput("c", "W").close()
+    first = next(path for path in sorted(writer.folder.iterdir()))
+    shutil.copy(first, writer.folder / f"{BOOT}-000003.jsonl")
+    assert read(tmp_path).routes.groups.keys() == {"b", "c"}
+
+
+@pytest.mark.parametrize("ns", ["n2", 7, None])
+def test_a_damaged_name_in_a_file_costs_no_other_record(tmp_path: Path, ns: object) -> None:
+    writer = two(tmp_path).close()
+    writer.put("open", ns=ns, file=2).reg("c").tput("c", "W").close()
+    assert read(tmp_path).routes.groups.keys() == {"a", "b", "c"}
+
+
+def test_a_boot_whose_start_is_damaged_continues_the_one_before(tmp_path: Path) -> None:
+    two(tmp_path).put("stop").close()
+    Writer(tmp_path, BOOT + 1).open().raw(b'{"boot":1700000000001,"seq":2,"ev":"start"\n').reg("c").close()
+    assert read(tmp_path).routes.groups.keys() == {"a", "b", "c"}
+
+
+def test_an_end_with_something_else_ends_no_snapshot(tmp_path: Path) -> None:
+    writer = two(tmp_path)
+    writer.reg("c", ev="snap", snap=writer.seq + 1, part=0, end=True).close()
+    assert read(tmp_path).routes.groups.keys() == {"a", "b", "c"}
 
 
 def test_a_torn_line_is_the_end(tmp_path: Path) -> None:

@@ -178,3 +178,13 @@ def test_names_that_are_no_valid_unicode(world: World, restarts: tuple[Restart, 
     assert {"\ud800", "\\ud800"} == world.tables.topic_queue_table.keys()
     check(world, restarts)
     assert {"\ud800", "\\ud800"} == world.tables.topic_queue_table.keys()
+
+
+def test_what_no_broker_stands_for_goes_with_an_old_journal(world: World) -> None:
+    """A server that was down for restoreMaxSeconds starts empty."""
+    play(world, refused("a:1"))
+    world.journal.buffer.flush(world.now.epoch_ms)
+    world.now = world.now._replace(epoch_ms=world.now.epoch_ms + DAY_S * 1_000 + 2_000)
+    world.restart(Restart())
+    assert world.tables.broker_addr_table == {}
+    assert world.tables.cluster_addr_table == {}

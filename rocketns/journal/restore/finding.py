@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
-from rocketns.journal.restore.lines import File
+from rocketns.journal.restore.lines import File, is_snapshot_end
 from rocketns.journal.segments import Segment
 
 END = b'"end":true'
@@ -38,7 +37,7 @@ def begins(files: Sequence[Found]) -> Iterator[Begin]:
     for number in range(len(files) - 1, -1, -1):
         for seq in _snapshots_that_end_in(files[number]):
             yield _begin_of(files, number, seq)
-        if files[number].segment.number == 1 and not _continues(files[number]):
+        if files[number].segment.number == 1 and _began_empty(files[number]):
             yield Begin(number, 0)
             return
     if files:
@@ -69,8 +68,8 @@ def _snapshot_name(line: bytes, boot: int) -> int | None:
         record = orjson.loads(line)
     except ValueError:
         return None
-    is_end = isinstance(record, dict) and (record.get("ev"), record.get("boot")) == ("snap", boot)
-    name = record.get("snap") if is_end else None
+    is_end = isinstance(record, dict) and is_snapshot_end(record)
+    name = record["snap"] if is_end and (record["ev"], record["boot"]) == ("snap", boot) else None
     return name if type(name) is int and name > 0 else None
 
 
@@ -87,7 +86,7 @@ def _first_seq(found: Found) -> int:
     return 0 if first is None else int(first["seq"])
 
 
-def _continues(found: Found) -> bool:
-    """Whether the boot that begins with this file began with the routes of the boots before it."""
-    first = islice(File(found.path, found.segment.boot).records(), 3)
-    return any(one["ev"] == "start" and one.get("restored") is True for one in first)
+def _began_empty(found: Found) -> bool:
+    """Whether the boot that begins with this file began without routes. If its start is damaged, nobody knows."""
+    first = File(found.path, found.segment.boot).first_records()
+    return any(one["ev"] == "start" and one.get("restored") is not True for one in first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -16,6 +17,8 @@ from rocketns.protocol.body.route import QueueData, queue_data
 
 # Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
 LINE_BYTES_MAX = 32 * 1024 * 1024
+# ``open`` and ``start``, behind a damaged line or two.
+FIRST_RECORDS = 3
 # What restoring does not need is not decoded.
 _PASSED_OVER = re.compile(rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},"ev":"(?:lookup|kv|config)"')
 
@@ -28,6 +31,14 @@ INT_MAX = 2**31 - 1
 Record = dict[str, Any]
 
 
+_END = {"boot", "seq", "ts", "ev", "snap", "part", "end"}
+
+
+def is_snapshot_end(record: Record) -> bool:
+    """Whether it is the last record of a snapshot, which has nothing else."""
+    return record.get("end") is True and record.keys() == _END
+
+
 class Queues(NamedTuple):
     """The column ``topics``, already read: queues by topic."""
 
@@ -35,17 +46,19 @@ class Queues(NamedTuple):
 
 
 class File:
-    """`records` reads a file of one boot. ``damaged``: something in it was no record of that boot, or too long.
+    """`records` reads a file of one boot. ``torn``: its last line has no end.
 
-    ``torn``: its last line has no end. ``bytes`` and ``lines`` count what was read.
+    ``bytes`` and ``lines`` count what was read, ``skipped`` the lines that are no record of that boot, or too long;
+    ``first_skipped`` is the number of the first of them.
     """
 
     def __init__(self, path: Path, boot: int) -> None:
         self.path = path
-        self.damaged = False
         self.torn = False
         self.bytes = 0
         self.lines = 0
+        self.skipped = 0
+        self.first_skipped = 0
         self._boot = boot
 
     def records(self) -> Iterator[Record]:
@@ -54,9 +67,18 @@ class File:
             for line in self._whole_lines(file):
                 record = self._record(line)
                 if record is None:
-                    self.damaged = True
+                    self.skip()
                 else:
                     yield record
+
+    def first_records(self) -> Iterator[Record]:
+        """The records that say how a boot begins, read for themselves."""
+        return islice(File(self.path, self._boot).records(), FIRST_RECORDS)
+
+    def skip(self) -> None:
+        """The line that was read last is no record."""
+        self.skipped += 1
+        self.first_skipped = self.first_skipped or self.lines
 
     def _whole_lines(self, file: BinaryIO) -> Iterator[bytes]:
         while line := file.readline(LINE_BYTES_MAX):
@@ -67,7 +89,14 @@ class File:
             elif len(line) < LINE_BYTES_MAX:
                 self.torn = True
             else:
-                self.damaged = True
+                self.skip()
+                self._pass_rest(file)
+
+    def _pass_rest(self, file: BinaryIO) -> None:
+        """Of a line that is too long."""
+        while (rest := file.readline(LINE_BYTES_MAX)) and not rest.endswith(b"\n"):
+            self.bytes += len(rest)
+        self.bytes += len(rest)
 
     def _record(self, line: bytes) -> Record | None:
         passed_over = _PASSED_OVER.match(line)
@@ -76,13 +105,16 @@ class File:
             return {"boot": boot, "seq": seq, "ev": None} if boot == self._boot else None
         try:
             record = _record_with_queues(line) or orjson.loads(line)
-        except ValueError:
+            if not isinstance(record, dict) or record.get("boot") != self._boot or not _is_record(record):
+                return None
+            return encoding.unescaped(record) if record.get("escaped") else record
+        except (ValueError, RecursionError):
             return None
-        if not isinstance(record, dict) or record.get("boot") != self._boot:
-            return None
-        if type(record.get("seq")) is not int or type(record.get("ev")) is not str:
-            return None
-        return encoding.unescaped(record) if record.get("escaped") else record
+
+
+def _is_record(record: Record) -> bool:
+    """Whether it has a number, and says of what kind it is."""
+    return type(record.get("seq")) is int and type(record.get("ev")) is str
 
 
 def _record_with_queues(line: bytes) -> Record | None:

@@ -5,36 +5,51 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from rocketns.journal.record import EVENTS
 from rocketns.journal.restore.finding import Found
-from rocketns.journal.restore.lines import File, Record
+from rocketns.journal.restore.lines import File, Record, is_snapshot_end
 from rocketns.journal.restore.replay import Replay
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+
+_KNOWN = frozenset((*EVENTS, None))
 
 
 @dataclass(slots=True)
 class Restored:
     """What the journal gave. ``whole``: no record is missing, so data versions are restored as well.
 
-    ``stopped``: the last record is that of a clean stop. ``ended_epoch_ms``: until when the journal knows all routes.
+    ``stopped``: the last record is that of a clean stop. ``ended_epoch_ms``: until when the journal knows all routes;
+    ``last_epoch_ms``: the latest time in it.
     ``unfinished``: the broker name of the last request before a kill, which has no data versions either.
+    ``skipped``: lines that are no records, the first of them at ``first_skipped`` (file and number).
     """
 
     routes: KnownRoutes
     whole: bool
     stopped: bool
     ended_epoch_ms: int
+    last_epoch_ms: int
     files: int
     bytes: int
-    unfinished: str | None = None
+    unfinished: str | None
+    skipped: int
+    first_skipped: tuple[Path, int] | None
 
     @property
     def brokers(self) -> int:
         return sum(len(group.brokers) for group in self.routes.groups.values())
 
+    def forget_before(self, epoch_ms: int) -> None:
+        """Leave out brokers that were silent since. What no broker stands for goes with the journal itself."""
+        self.routes.forget_brokers(epoch_ms)
+        if self.last_epoch_ms < epoch_ms:
+            self.routes = KnownRoutes()
+
     def __str__(self) -> str:
         """A sentence for the log."""
-        lost = "" if self.whole else ". Records are missing, so no data version is restored"
+        lost = "" if self.whole else ". Records are missing or unknown, so no data version is restored"
         return (
             f"restored {self.brokers} brokers and {len(self.routes.topics)} topics from the journal "
             f"({self.files} files, {self.bytes} bytes{lost})"
@@ -64,6 +79,9 @@ class Reading:
         self._stopped = False
         self._files = 0
         self._bytes = 0
+        self._last_epoch_ms = 0
+        self._skipped = 0
+        self._first_skipped: tuple[Path, int] | None = None
         # While a boot that took its routes from another name server has no whole snapshot: when the one before ended.
         self._before_seeds_ms: int | None = None
         self._snapshot_is_whole = False
@@ -73,7 +91,7 @@ class Reading:
         for found in files:
             if found.segment.boot != self._boot:
                 self._begin_boot(found.segment.boot)
-            self._read_file(File(found.path, found.segment.boot))
+            self._read_file(File(found.path, found.segment.boot), found.segment.number)
         if self._in_snapshot:
             self._lose()
 
@@ -85,7 +103,8 @@ class Reading:
             routes.forget_versions()
         ended_ms = self._replay.ended_epoch_ms if self._before_seeds_ms is None else self._before_seeds_ms
         unfinished = None if self._stopped else self._replay.last_broker
-        return Restored(routes, self._whole, self._stopped, ended_ms, self._files, self._bytes, unfinished)
+        return Restored(routes, self._whole, self._stopped, ended_ms, self._last_epoch_ms, self._files,
+                        self._bytes, unfinished, self._skipped, self._first_skipped)  # fmt: skip
 
     def _begin_boot(self, boot: int) -> None:
         if self._boot is not None:
@@ -101,36 +120,59 @@ class Reading:
         if self._in_snapshot:
             self._lose()
 
-    def _read_file(self, file: File) -> None:
+    def _read_file(self, file: File, number: int) -> None:
+        """The order of the lines is the order of events, also where a number is damaged."""
         for record in file.records():
             if self._given_up.is_set():
                 raise GivenUpError
-            if record["ev"] == "open" and record.get("ns") != self._ns:
+            if record["ev"] == "open" and not self._is_own(record, file, number):
                 self._lose()
                 break
-            if record["seq"] > self._seq:
-                self._take(record)
-        if file.damaged:
-            self._lose()
+            if record["seq"] >= self._begin:
+                self._take(record, file)
+        if file.skipped:
+            self._note_skipped(file)
         self._files += 1
         self._bytes += file.bytes
 
-    def _take(self, record: Record) -> None:
+    def _is_own(self, opened: Record, file: File, number: int) -> bool:
+        """Whether a file is of this name server, and no copy of another file of the same boot.
+
+        A damaged ``ns`` does not matter in a file that goes on where the one before ended, or whose ``start`` is right.
+        """
+        if file.lines == 1 and opened["seq"] <= self._seq and opened.get("file") != number:
+            return False
+        if opened.get("ns") == self._ns or type(opened.get("ns")) is not str or opened["seq"] == self._seq + 1 > 1:
+            return True
+        return any(one["ev"] == "start" and one.get("ns") == self._ns for one in file.first_records())
+
+    def _take(self, record: Record, file: File) -> None:
         event = record["ev"]
         if record["seq"] != self._seq + 1 or event == "drop":
             self._lose()
+        if event not in _KNOWN:
+            self._whole = False  # of a later version, or damaged
         self._seq = record["seq"]
         self._stopped = event == "stop"
         if event == "start":
             self._before_seeds_ms = self._replay.ended_epoch_ms if record.get("seeded") else None
+        refused = self._replay.refused
         self._replay.apply(record)
+        self._last_epoch_ms = max(self._last_epoch_ms, self._replay.ended_epoch_ms)
+        if self._replay.refused != refused:
+            file.skip()
         if event == "snap":
             self._note_snapshot(record)
+
+    def _note_skipped(self, file: File) -> None:
+        self._lose()
+        self._skipped += file.skipped
+        self._first_skipped = self._first_skipped or (file.path, file.first_skipped)
 
     def _note_snapshot(self, record: Record) -> None:
         if record.get("part") == 0:
             self._snapshot_is_whole = True
-        if record.get("end"):
+        if is_snapshot_end(record):
             if record.get("snap") == self._begin:
                 self._in_snapshot = False
             if self._snapshot_is_whole:

@@ -33,8 +33,19 @@ def restore(
         log.error("no routes are restored, because the journal cannot be read: %s", error)
         return None
     if restored is not None:
-        restored.routes.forget_brokers(epoch_ms - seconds_max * 1000)
+        restored.forget_before(epoch_ms - seconds_max * 1000)
+        _log_skipped(restored)
     return restored
+
+
+def _log_skipped(restored: Restored) -> None:
+    if restored.first_skipped is not None:
+        path, line = restored.first_skipped
+        log.warning(
+            "%d lines of the journal are damaged and were left out, the first is line %d of %s: what they said of "
+            "brokers is missing until those register. Check the disk of journalPath, and who writes there",
+            restored.skipped, line, path,
+        )  # fmt: skip
 
 
 def _read_best(files: Sequence[Found], ns: str, given_up: threading.Event) -> Restored | None:
