@@ -155,12 +155,12 @@ def _last_told(boots: Iterable[Known], at: int) -> Mapping[str, Record]:
     """The last cluster of each broker, and whether its group supports acting masters."""
     last: dict[str, Record] = {}
     for record in (record for boot in boots for record in boot.records):
-        tells = record.get("acting") is not None or record["ev"] in ("reg", "down")
-        if record["ts"] <= at and record.get("cluster") is not None and tells:
+        acting, cluster = record.get("acting"), record.get("cluster")
+        is_member = cluster is not None and (acting is not None or record["ev"] in ("reg", "down"))
+        if record["ts"] <= at and (is_member or acting is not None):
             told = last.setdefault(record["broker"], {})
-            told["cluster"] = record["cluster"]
-            if record.get("acting") is not None:
-                told["acting"] = record["acting"]
+            told |= {"cluster": cluster} if is_member else {}
+            told |= {} if acting is None else {"acting": acting}
     return last
 
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.moment.lines import Record
 
 # Of these kinds and of heartbeats that state attributes, the whole record.
-_SHOWING = frozenset(("start", "stop", "reg", "down", "tput", "tdel", "snap"))
+_SHOWING = frozenset(("start", "stop", "reg", "down", "tput", "tdel", "snap", "group"))
 _HEARD = frozenset(("reg", "hb"))
 
 Boot = tuple[str, int]  # name server, boot
@@ -55,6 +56,8 @@ class Told:
 
     def _keep(self, boot: Boot, record: Record, topic: str, heard_from: int) -> None:
         ev = record["ev"]
+        if not _names_its_broker(record):
+            return
         if ev in _HEARD and record["ts"] >= heard_from:
             self.heard.append(record)
         if ev in _SHOWING or (ev == "hb" and states_attributes(record)):
@@ -86,6 +89,14 @@ class Told:
         marks = {boot: {seq: m for seq, m in found.items() if m.ts <= at} for boot, found in self.marks.items()}
         records = {boot: [r for r in found if r["ts"] <= at] for boot, found in self.records.items()}
         return Told({boot: found for boot, found in marks.items() if found}, records, [], self.days, min(self.last, at))
+
+
+def _names_its_broker(record: Mapping[str, Any]) -> bool:
+    """Whether a record of a member has its whole key, and one of topics or of a group a broker. A damaged one may not."""
+    is_member = record.get("addr") is not None or record["ev"] in ("reg", "hb", "down")
+    tells = bool(record.get("topics")) or record.get("acting") is not None
+    needed = MEMBER if is_member else ("broker",) if tells else ()
+    return all(record.get(name) is not None for name in needed)
 
 
 def states_attributes(record: Mapping[str, Any]) -> bool:

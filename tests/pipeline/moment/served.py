@@ -57,7 +57,8 @@ def _step(chance: random.Random, manager: Manager) -> None:
     if draw < 0.5:
         sizes = [queue_data(chance.choice((4, 8)), 4, chance.choice((4, 6)), chance.choice((0, 1))) for _ in TOPICS]
         wanted = {topic: size for topic, size in zip(TOPICS, sizes, strict=True) if chance.random() < 0.8}
-        manager.register(broker.next_version(), table_of("base", **wanted))
+        is_refused = chance.random() < 0.2  # unless the id is registered; the switches of the group change
+        manager.register(broker.next_version(), table_of("base", **({} if is_refused else wanted)))
     elif draw < 0.65:
         manager.unregister(broker)
     elif draw < 0.75:
