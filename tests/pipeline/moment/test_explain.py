@@ -8,6 +8,7 @@ import pytest
 
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.moment.routes import routes_at
+from tests.journal.memory import BOOT_MS, memory_journal
 from tests.pipeline.duck import explain as duck
 from tests.pipeline.frames import duck_events, duck_rows
 from tests.pipeline.journals import (
@@ -22,6 +23,8 @@ from tests.pipeline.journals import (
     worked_example,
 )
 from tests.pipeline.moment.served import TOPICS, Answer, served
+from tests.routeinfo.manager import READ_ONLY, Manager, table_of
+from tests.routeinfo.manager import Broker as Registering
 
 
 @pytest.mark.parametrize("asked", TOPICS)
@@ -43,6 +46,24 @@ def test_the_answer_is_what_the_name_server_answered_then(asked: str) -> None:
     found = {r.ns: (r.known, r.queues, [(g.broker, g.cluster, sorted(g.addrs)) for g in r.groups]) for r in routes}
     assert found == wanted
     assert len({repr(answer) for answer in wanted.values()}) > 10
+
+
+def test_a_registration_that_was_not_accepted_may_have_ended_an_acting_master() -> None:
+    """A slave shows as master where its group knows acting masters. The last registration decides that, also a refused
+    one."""
+    manager = Manager()
+    journal, writer = memory_journal(manager.tables)
+    slave = Registering("C", "b", "b:1", 1)
+    manager.register(slave, table_of("T", T=READ_ONLY, U=READ_ONLY))
+    journal.record(list(manager.events), manager.now_ms, BOOT_MS)
+    manager.events.clear()
+    result = manager.register(slave.but(addr="b:2", id=2, acting=False), table_of("T"))
+    assert result.refused
+    journal.record(list(manager.events), manager.now_ms, BOOT_MS + 1_000)
+    journal.buffer.flush(BOOT_MS + 2_000)
+    told = told_of({"n1": writer.take()}, "T")
+    shown = [routes_at(told, "T", at * 1_000, acting_masters=True)[0] for at in (BOOT_MS + 500, BOOT_MS + 1_500)]
+    assert [route.groups[0].addrs for route in shown] == [[(0, "b:1")], [(1, "b:1")]]
 
 
 def test_what_is_not_known_is_told_from_what_is_not_there() -> None:
