@@ -57,9 +57,9 @@ group, list, live: what the records of members do not give of the tables
     that, these records follow within the same request. ``group``: the group of ``broker`` exists, without a member or
     not, and has now ``gcluster``, the cluster of its own, which lists it, ``zone`` and ``acting``; only ``broker``:
     there is none. Registrations that were not accepted leave such groups, and change these values. ``list``: whether
-    ``cluster`` lists ``broker`` now, by ``listed``. ``live``: the live entry of ``cluster`` and the address ``live`` has
-    now ``dvt``, ``dvc``, ``dvs``, ``timeout_ms`` and ``ha``, and the filter servers ``fs``; without ``timeout_ms`` there
-    is no entry. Each sign of life of an address that is no member repeats its ``live``.
+    ``cluster`` lists ``broker`` now, by ``listed``. ``live``: the live entry of ``cluster`` and the address ``live``
+    has ``dvt``, ``dvc``, ``dvs``, ``timeout_ms`` and ``ha`` now, and the filter servers ``fs``; without ``timeout_ms``
+    there is no entry. Each sign of life of an address that is no member repeats its ``live``.
 
 doubt: a member is kept without a sign of life
     From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was

@@ -92,7 +92,7 @@ class Told:
 
 
 def _names_its_broker(record: Mapping[str, Any]) -> bool:
-    """Whether a record of a member has its whole key, and one of topics or of a group a broker. A damaged one may not."""
+    """Whether a record of a member has its whole key, and one of topics or of a group a broker: it may be damaged."""
     is_member = record.get("addr") is not None or record["ev"] in ("reg", "hb", "down")
     tells = bool(record.get("topics")) or record.get("acting") is not None
     needed = MEMBER if is_member else ("broker",) if tells else ()
