@@ -15,7 +15,7 @@ from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.fleet.answers import differing_digests, differing_groups, topic_names
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.body.route import TopicQueueMappingInfo, queue_data
-from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.routeinfo.unconfirmed.long_names import leave_out_long_names
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -69,16 +69,12 @@ def test_another_name_server_with_longer_names(serve: Callable[..., TimedServer]
         seed.stop()
 
 
-def broker(**changes: object) -> KnownBroker:
-    fields = {"cluster": "C", "addr": "a:1", "timeout_ms": 1, "ha_server_addr": None, "data_version": None,
-              "seen_epoch_ms": 1, "filter_servers": ["f"]}  # fmt: skip
-    return KnownBroker(**(fields | changes))  # type: ignore[arg-type]
-
-
 def known() -> KnownRoutes:
-    group = KnownGroup("C", "z", brokers={0: broker(), 1: broker(addr="a:2")})
-    info = TopicQueueMappingInfo("T", "b")
-    return KnownRoutes({"b": group, "empty": KnownGroup("C")}, {"T": {"b": QUEUES}}, {"T": {"b": info}})
+    routes = KnownRoutes(topics={"T": {"b": QUEUES}}, mappings={"T": {"b": TopicQueueMappingInfo("T", "b")}})
+    routes.put_group("empty", "C")
+    for broker_id, addr in enumerate(("a:1", "a:2")):
+        routes.put_broker("b", broker_id, "C", addr, "C").note_filter_servers(["f"])
+    return routes
 
 
 def test_short_names_stay() -> None:
@@ -87,34 +83,50 @@ def test_short_names_stay() -> None:
     assert routes == known()
 
 
-@pytest.mark.parametrize("change", [{"cluster": LONG}, {"addr": LONG}, {"ha_server_addr": LONG}])
-def test_a_broker_with_a_long_name(change: dict[str, str]) -> None:
+@pytest.mark.parametrize(("cluster", "addr", "ha"), [(LONG, "a:2", None), ("C", LONG, None), ("C", "a:2", LONG)])
+def test_a_broker_with_a_long_name(cluster: str, addr: str, ha: str | None) -> None:
     """Its group stays while it has others, and its topics with it."""
     routes = known()
-    routes.groups["b"].brokers[1] = broker(**change)
+    routes.put_broker("b", 1, cluster, addr, "C").ha_server_addr = ha
     assert leave_out_long_names(routes, NAME_BYTES_MAX) == 1
-    assert (routes.groups["b"].brokers.keys(), routes.topics) == ({0}, known().topics)
-    routes.groups["b"].brokers[0] = broker(**change)
-    assert leave_out_long_names(routes, NAME_BYTES_MAX) == 1
-    assert (routes.groups.keys(), routes.topics) == ({"empty"}, {})
+    assert (routes.groups["b"].brokers.keys(), routes.lives.keys()) == ({0}, {("C", "a:1")})
+    assert (routes.topics, routes.clusters) == (known().topics, known().clusters)
+
+
+def test_a_group_of_brokers_with_long_names_alone() -> None:
+    routes = known()
+    for live in routes.lives.values():
+        live.ha_server_addr = LONG
+    assert leave_out_long_names(routes, NAME_BYTES_MAX) == 2
+    assert (routes.groups.keys(), routes.topics, routes.lives) == ({"empty"}, {}, {})
 
 
 @pytest.mark.parametrize("change", [{"cluster": LONG}, {"zone_name": LONG}])
 def test_a_group_with_a_long_name(change: dict[str, str]) -> None:
     routes = known()
-    routes.groups["b"] = KnownGroup(**({"cluster": "C"} | change), brokers={0: broker()})  # type: ignore[arg-type]
+    for name, text in change.items():
+        setattr(routes.groups["b"], name, text)
     assert leave_out_long_names(routes, NAME_BYTES_MAX) == 1
-    assert (routes.groups.keys(), routes.topics) == ({"empty"}, {})
+    assert (routes.groups.keys(), routes.topics, routes.lives) == ({"empty"}, {}, {})
+    assert routes.clusters == {"C": {"empty"}}
+
+
+def test_a_long_name_that_only_a_cluster_lists() -> None:
+    routes = known()
+    routes.put_name("C", LONG)
+    routes.put_name(LONG, "b")
+    assert leave_out_long_names(routes, NAME_BYTES_MAX) == 2
+    assert routes == known()
 
 
 def test_a_long_filter_server_topic_and_mapping() -> None:
     routes = known()
-    routes.groups["b"].brokers[0].filter_servers = [LONG, "f", None, LONG]
+    routes.lives["C", "a:1"].note_filter_servers([LONG, "f", None, LONG])
     routes.topics[LONG] = {"b": QUEUES}
     routes.mappings |= {LONG: {"b": TopicQueueMappingInfo()}, "U": {"b": TopicQueueMappingInfo(scope=LONG)}}
     routes.mappings["T"][LONG] = TopicQueueMappingInfo()
     assert leave_out_long_names(routes, NAME_BYTES_MAX) == 6
-    assert routes.groups["b"].brokers[0].filter_servers == ["f", None]
+    assert routes.lives["C", "a:1"].filter_servers == ["f", None]
     assert (routes.topics, routes.mappings) == (known().topics, known().mappings)
 
 

@@ -7,7 +7,7 @@ nobody had said it, so the rest is restored.
 from __future__ import annotations
 
 from rocketns.protocol.names import is_too_long
-from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownGroup, KnownRoutes
+from rocketns.routeinfo.unconfirmed.known import KnownLive, KnownRoutes
 
 
 def leave_out_long_names(known: KnownRoutes, most: int) -> int:
@@ -15,43 +15,62 @@ def leave_out_long_names(known: KnownRoutes, most: int) -> int:
 
     Returns how many. Topics and mappings of a removed group are not counted.
     """
-    return _leave_out_groups(known, most) + _leave_out_topics(known, most) + _leave_out_mappings(known, most)
-
-
-def _leave_out_groups(known: KnownRoutes, most: int) -> int:
-    """And those that lost all brokers by it."""
-    count, gone = 0, set()
-    for name, group in known.groups.items():
-        too_long = _any_too_long(most, name, group.cluster, group.zone_name)
-        left = too_long or _leave_out_brokers(group, most)
-        count += left
-        if too_long or (left and not group.brokers):
-            gone.add(name)
-    for name in gone:
-        del known.groups[name]
-    for topic, brokers in list(known.topics.items()) if gone else ():
-        for name in gone & brokers.keys():
-            known.delete_topic(name, topic)
-    return count
+    before = set(known.groups)
+    count = _leave_out_groups(known, most) + _leave_out_addresses(known, most) + _leave_out_listed(known, most)
+    _leave_out_topics_of(known, before - known.groups.keys())
+    return count + _leave_out_topics(known, most) + _leave_out_mappings(known, most)
 
 
 def _any_too_long(most: int, *texts: str | None) -> bool:
     return any(text is not None and is_too_long(text, most) for text in texts)
 
 
-def _leave_out_brokers(group: KnownGroup, most: int) -> int:
-    gone = [i for i, one in group.brokers.items() if _any_too_long(most, one.cluster, one.addr, one.ha_server_addr)]
-    for broker_id in gone:
-        del group.brokers[broker_id]
-    return len(gone) + sum(_leave_out_filter_servers(broker, most) for broker in group.brokers.values())
+def _leave_out_groups(known: KnownRoutes, most: int) -> int:
+    gone = [name for name, one in known.groups.items() if _any_too_long(most, name, one.cluster, one.zone_name)]
+    for name in gone:
+        cluster = known.groups[name].cluster
+        for broker_id, broker in list(known.groups[name].brokers.items()):
+            known.remove_broker(name, broker_id, broker.cluster, broker.addr)
+        known.remove_group(name)
+        known.remove_name(cluster, name)
+    return len(gone)
 
 
-def _leave_out_filter_servers(broker: KnownBroker, most: int) -> int:
-    kept = [server for server in broker.filter_servers if not _any_too_long(most, server)]
-    count = len(broker.filter_servers) - len(kept)
+def _leave_out_addresses(known: KnownRoutes, most: int) -> int:
+    """And the groups that lost all brokers by it."""
+    gone = {key for key, live in known.lives.items() if _any_too_long(most, *key, live.ha_server_addr)}
+    for name, group in list(known.groups.items()) if gone else ():
+        for broker_id, broker in list(group.brokers.items()):
+            if (broker.cluster, broker.addr) in gone:
+                known.remove_broker(name, broker_id, broker.cluster, broker.addr)
+                if is_too_long(broker.cluster, most):
+                    known.remove_name(broker.cluster, name)
+    for key in gone:
+        known.lives.pop(key, None)
+    return len(gone) + sum(_leave_out_filter_servers(live, most) for live in known.lives.values())
+
+
+def _leave_out_filter_servers(live: KnownLive, most: int) -> int:
+    kept = [server for server in live.filter_servers if not _any_too_long(most, server)]
+    count = len(live.filter_servers) - len(kept)
     if count:
-        broker.note_filter_servers(kept)
+        live.note_filter_servers(kept)
     return count
+
+
+def _leave_out_listed(known: KnownRoutes, most: int) -> int:
+    """Broker names that a cluster lists."""
+    gone = [(cluster, name) for cluster, names in known.clusters.items() for name in names
+            if _any_too_long(most, cluster, name)]  # fmt: skip
+    for cluster, name in gone:
+        known.remove_name(cluster, name)
+    return len(gone)
+
+
+def _leave_out_topics_of(known: KnownRoutes, gone: set[str]) -> None:
+    for topic, brokers in list(known.topics.items()) if gone else ():
+        for name in gone & brokers.keys():
+            known.delete_topic(name, topic)
 
 
 def _leave_out_topics(known: KnownRoutes, most: int) -> int:
