@@ -97,7 +97,8 @@ snap: the whole state, at the first chance in each UTC hour, so also at the star
 many records
     Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right before
     it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A record is one of:
-    a member, with the columns of ``reg``, and of ``doubt`` if it is unconfirmed; what ``group``, ``list`` and ``live``
+    a member, with the columns of ``reg`` (without ``timeout_ms`` if the address has no live entry), and of ``doubt`` if
+    it is unconfirmed; what ``group``, ``list`` and ``live``
     say (with ``seen`` if it is unconfirmed), after the members; up to `TOPICS_IN_RECORD_MAX` ``topics`` of one
     ``broker``; ``maps``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come
     between, as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. A reader that starts with

@@ -95,10 +95,11 @@ class Settling:
 
 
 def member_columns(member: Member, group: Group) -> dict[str, Any]:
-    """All columns of ``reg``."""
+    """All columns of ``reg``; without ``timeout_ms`` if the address has no live entry."""
     live = member.live
+    timeout_ms = live.timeout_ms if live.is_there else None
     return member.key_columns() | encoding.version_columns(live.version) | {
-        "timeout_ms": live.timeout_ms, "ha": live.ha_addr, "zone": group.zone, "acting": group.acting,
+        "timeout_ms": timeout_ms, "ha": live.ha_addr, "zone": group.zone, "acting": group.acting,
         "gcluster": None if group.cluster == member.cluster else group.cluster, "fs": live.filter_servers or None,
     }  # fmt: skip
 

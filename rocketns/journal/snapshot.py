@@ -61,7 +61,6 @@ class Snapshot:
             group = self._members.groups.get(member.broker)
             if group is not None and group.members.get(member.bid) is member:
                 self._put(member_columns(member, group) | self._doubt_columns(member))
-                self._write_live(member.address, member.live.is_there)
             if number % PIECE_ENTRIES == 0:
                 yield PIECE_ENTRIES
 
@@ -91,12 +90,7 @@ class Snapshot:
 
     def _write_address(self, address: Address) -> None:
         live = self._members.lives.get(address)
-        self._write_live(address, live is None or bool(live.members))
-
-    def _write_live(self, address: Address, is_given: bool) -> None:
-        """``is_given``: records of members give it."""
-        if not is_given:
-            live = self._members.lives[address]
+        if live is not None and not live.members:
             entry = self._tables.live(*address)
             seen = None if entry is None or entry.doubt is None else entry.doubt.seen_epoch_ms
             self._put(live_columns(address, live) | {"seen": seen})

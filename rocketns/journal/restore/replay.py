@@ -134,7 +134,8 @@ class Replay:
     def _put_member(self, name: str, record: Record, seen_epoch_ms: int, *, keeps_filters: bool = False) -> None:
         cluster, addr, broker_id = self._name(record["cluster"]), _addr(record["addr"]), _long(record["bid"])
         group_cluster = self._name(record.get("gcluster", cluster))
-        entry = (_long(record["timeout_ms"]), _text_or_none(record.get("ha")), _version(record), seen_epoch_ms)
+        timeout_ms = None if record["ev"] == "snap" and "timeout_ms" not in record else _long(record["timeout_ms"])
+        entry = (timeout_ms, _text_or_none(record.get("ha")), _version(record), seen_epoch_ms)
         switches, servers = (_text_or_none(record.get("zone")), bool(record["acting"])), _filter_servers(record)
         live = self.routes.put_broker(name, broker_id, cluster, addr, group_cluster)
         live.put(*entry)
