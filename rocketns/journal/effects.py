@@ -109,6 +109,7 @@ class Effects:
         changed = (
             event.timeout_ms != live.timeout_ms
             or event.ha_server_addr != live.ha_addr
+            or event.announced_by != live.announced_by
             or data.zone_name != group.zone
             or data.enable_acting_master != group.acting
             or not live.is_there
@@ -134,7 +135,7 @@ class Effects:
     def _write_attributes(self, event: BrokerRegistered, member: Member, group: Group, data: BrokerData) -> None:
         live, servers = member.live, self._filter_servers(member.address)
         changed_servers = None if servers == live.filter_servers else servers
-        live.note(event.timeout_ms, event.ha_server_addr, event.data_version)
+        live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
         live.note_filter_servers(servers)
         group.note_switches(data)
         columns = member_columns(member, group) | {"gap": event.gap_ms, "fs": changed_servers}
@@ -167,7 +168,7 @@ class Effects:
         if same is not None:  # the same address, from another cluster
             self._leave(same, Cause.REGISTER, self._gap_before(event, same))
         live = self.members.lives.get((event.cluster, event.addr)) or Live(event.timeout_ms)
-        live.note(event.timeout_ms, event.ha_server_addr, event.data_version)
+        live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
         live.note_filter_servers(self._filter_servers((event.cluster, event.addr)))
         member = self.members.add(event.cluster, self._tables.broker_addr_table[name], event.broker_id, live)
         self._buffer.put(encoding.columns("reg", member_columns(member, self.members.groups[name])))

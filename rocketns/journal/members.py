@@ -15,21 +15,24 @@ Address = tuple[str, str]
 class Live:
     """The live entry of a cluster and address, and its filter servers, as records give them.
 
-    ``is_there``: there is an entry. ``members``: those with this address, ``last`` the one that registered last.
+    ``announced_by``: the host that registered it. ``is_there``: there is an entry. ``members``: those with this address, ``last`` the one that registered last.
     ``tail`` is the part of an ``hb`` record behind its gap: it rarely changes.
     """
 
     timeout_ms: int
     ha_addr: str | None = None
     version: DataVersion | None = None
+    announced_by: str | None = None
     is_there: bool = True
     filter_servers: list[str | None] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
     last: Member | None = None
     tail: bytes = b"}"
 
-    def note(self, timeout_ms: int, ha_addr: str | None, version: DataVersion | None) -> None:
-        self.timeout_ms, self.ha_addr, self.is_there = timeout_ms, ha_addr, True
+    def note(
+        self, timeout_ms: int, ha_addr: str | None, version: DataVersion | None, announced_by: str | None
+    ) -> None:
+        self.timeout_ms, self.ha_addr, self.announced_by, self.is_there = timeout_ms, ha_addr, announced_by, True
         self.note_version(version)
 
     def note_end(self) -> None:
@@ -51,7 +54,9 @@ class Live:
         """Whether the tables have the same."""
         if entry is None:
             return not self.is_there and servers == self.filter_servers
-        is_same = (entry.timeout_ms, entry.ha_server_addr) == (self.timeout_ms, self.ha_addr)
+        is_same = (entry.timeout_ms, entry.ha_server_addr, entry.announced_by) == (
+            self.timeout_ms, self.ha_addr, self.announced_by,
+        )  # fmt: skip
         return self.is_there and is_same and entry.data_version == self.version and servers == self.filter_servers
 
 

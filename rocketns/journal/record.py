@@ -38,16 +38,17 @@ reg, hb, down: members of broker groups, which are what routes show
     was not there and now is. ``down``: it was there and now is not. Between them ``hb``: each sign of life taken from
     it (a registration that repeats, BROKER_HEARTBEAT, QUERY_DATA_VERSION). There is never a second ``reg`` of a key
     without a ``down`` between, nor an ``hb`` or ``down`` of a key that is not there, as long as no record was lost.
-    What else they say of the tables: see ``group``.
-    ``gap`` is ms since the sign of life before, on the clock that expiry is judged by; null in ``hb`` and ``down``
-    where the server had no live entry of the address. ``dvt``, ``dvc``, ``dvs`` are the data version (timestamp ms,
-    counter, state version), null where the broker gave none. ``reg`` has ``timeout_ms`` (heartbeat timeout in force),
-    ``ha`` (HA address), ``zone`` and ``acting`` (true: the group knows acting masters); ``hb`` has these four only
-    where one of them or ``fs`` changed, and then all four. ``fs`` has the broker's filter servers; in ``reg`` and
-    ``snap`` null is none, in ``hb`` no change. ``gcluster`` is the cluster of the group, if it is another. ``cause`` of
-    ``down``: unregister, expired, channel_close, channel_exception, channel_idle; unconfirmed, refused: see ``doubt``;
-    conflict: another address has the broker id now, or the registration lost against the one that has it; register: the
-    same address registered under another id or cluster, and its ``reg`` follows.
+    What else they say of the tables: see ``group``. ``gap`` is ms since the sign of life before, on the clock that
+    expiry is judged by; null in ``hb`` and ``down`` where the server had no live entry of the address. ``dvt``,
+    ``dvc``, ``dvs`` are the data version (timestamp ms, counter, state version), null where the broker gave none.
+    ``reg`` has ``timeout_ms`` (heartbeat timeout in force), ``ha`` (HA address), ``zone`` and ``acting`` (true: the
+    group knows acting masters); ``from_host`` is the host that registered the address, an IP address as the socket
+    showed it, null where a PROXY header announced it. ``hb`` has these five only where one of them or ``fs`` changed,
+    and then all five. ``fs`` has the broker's filter servers; in ``reg`` and ``snap`` null is none, in ``hb`` no
+    change. ``gcluster`` is the cluster of the group, if it is another. ``cause`` of ``down``: unregister, expired,
+    channel_close, channel_exception, channel_idle; unconfirmed, refused: see ``doubt``; conflict: another address has
+    the broker id now, or the registration lost against the one that has it; register: the same address registered under
+    another id or cluster, and its ``reg`` follows.
 
 group, list, live: what the records of members do not give of the tables
     A member's ``reg`` makes its group if there is none; ``cluster`` and the group's own cluster list the broker name.
@@ -58,8 +59,8 @@ group, list, live: what the records of members do not give of the tables
     not, and has now ``gcluster``, the cluster of its own, which lists it, ``zone`` and ``acting``; only ``broker``:
     there is none. Registrations that were not accepted leave such groups, and change these values. ``list``: whether
     ``cluster`` lists ``broker`` now, by ``listed``. ``live``: the live entry of ``cluster`` and the address ``live``
-    has ``dvt``, ``dvc``, ``dvs``, ``timeout_ms`` and ``ha`` now, and the filter servers ``fs``; without ``timeout_ms``
-    there is no entry. Each sign of life of an address that is no member repeats its ``live``.
+    has ``dvt``, ``dvc``, ``dvs``, ``timeout_ms``, ``ha`` and ``from_host`` now, and the filter servers ``fs``; without
+    ``timeout_ms`` there is no entry. Each sign of life of an address that is no member repeats its ``live``.
 
 doubt: a member is kept without a sign of life
     From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was
@@ -187,11 +188,12 @@ COLUMNS = {
     "escaped": "boolean",
     "listed": "boolean",
     "live": "string",
+    "from_host": "string",
     "maps": "array<struct<t:string,n:string,b:string,ids:array<array<int>>,e:long,q:int,d:boolean,sc:string>>",
 }
 
 _MEMBER = ("cluster", "broker", "addr", "bid")
-_ATTRIBUTES = ("gcluster", "timeout_ms", "ha", "zone", "acting", "fs")
+_ATTRIBUTES = ("gcluster", "timeout_ms", "ha", "zone", "acting", "fs", "from_host")
 _VERSION = ("dvt", "dvc", "dvs")
 _DOUBT = ("doubt", "seen")
 _CONTENT = ("topics", "maps", "ns_key", "key", "val")
@@ -215,7 +217,7 @@ _COLUMNS_OF = {
     "stall": ("ms",),
     "group": ("broker", "gcluster", "zone", "acting"),
     "list": ("cluster", "broker", "listed"),
-    "live": ("cluster", "live", *_VERSION, "timeout_ms", "ha", "fs"),
+    "live": ("cluster", "live", *_VERSION, "timeout_ms", "ha", "fs", "from_host"),
 }
 # Which columns a record of each kind may have beside boot, seq, ts and ev.
 COLUMNS_OF = {event: (*columns, "escaped") for event, columns in _COLUMNS_OF.items()}

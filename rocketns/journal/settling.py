@@ -78,7 +78,7 @@ class Settling:
         if entry is None:
             live.note_end()
         else:
-            live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version)
+            live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version, entry.announced_by)
         live.note_filter_servers(servers)
         self.write_live(address, live)
         self._routes_changed = True
@@ -101,6 +101,7 @@ def member_columns(member: Member, group: Group) -> dict[str, Any]:
     return member.key_columns() | encoding.version_columns(live.version) | {
         "timeout_ms": timeout_ms, "ha": live.ha_addr, "zone": group.zone, "acting": group.acting,
         "gcluster": None if group.cluster == member.cluster else group.cluster, "fs": live.filter_servers or None,
+        "from_host": live.announced_by,
     }  # fmt: skip
 
 
@@ -114,7 +115,9 @@ def live_columns(address: Address, live: Live) -> dict[str, Any]:
     cluster, addr = address
     columns: dict[str, Any] = {"cluster": cluster, "live": addr, "fs": live.filter_servers or None}
     if live.is_there:
-        columns |= encoding.version_columns(live.version) | {"timeout_ms": live.timeout_ms, "ha": live.ha_addr}
+        columns |= encoding.version_columns(live.version) | {
+            "timeout_ms": live.timeout_ms, "ha": live.ha_addr, "from_host": live.announced_by,
+        }  # fmt: skip
     return columns
 
 
@@ -122,7 +125,7 @@ def adopt(tables: RouteTables, members: Members) -> None:
     """The tables were filled at the start: all that is in them counts as recorded. A snapshot records it."""
     for key, entry in tables.broker_live_table.items():
         live = members.lives[key] = Live(entry.timeout_ms)
-        live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version)
+        live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version, entry.announced_by)
     for key, servers in tables.filter_server_table.items():
         members.lives.setdefault(key, Live(0, is_there=False)).note_filter_servers(servers)
     for name, group in tables.broker_addr_table.items():

@@ -75,6 +75,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
             channel=peer,
             epoch_ms=now.epoch_ms,
             body_fingerprint=fingerprint,
+            announced_by=None if peer.is_announced else peer.address.rpartition(":")[0],
         ),
         now.ms,
     )

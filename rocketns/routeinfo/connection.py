@@ -22,6 +22,10 @@ class Connection(Protocol):
     def host(self) -> str: ...
 
     @property
+    def is_announced(self) -> bool:
+        """Whether the address is that of a PROXY header, which any peer can send, and not the socket's."""
+
+    @property
     def is_tls(self) -> bool:
         """Whether it is encrypted."""
 

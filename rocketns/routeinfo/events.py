@@ -40,7 +40,7 @@ class BrokerRegistered:
     """A live entry was made or replaced.
 
     ``gap_ms``: since its last refresh, None if this process heard the broker for the first time. ``doubt``: it was
-    unconfirmed until now.
+    unconfirmed until now. ``announced_by`` is the host that registered it, None if that is not known.
     """
 
     cluster: str
@@ -52,6 +52,7 @@ class BrokerRegistered:
     timeout_ms: int
     gap_ms: int | None
     doubt: Doubt | None = None
+    announced_by: str | None = None
 
 
 @dataclass(slots=True, frozen=True)

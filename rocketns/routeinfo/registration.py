@@ -11,6 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from rocketns._fast.routes.queue_table import put_queues
+from rocketns.addresses import is_host_of
 from rocketns.config import NamesrvConfig
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion, TopicQueueMappingInfo, TopicTable
@@ -47,7 +48,8 @@ class BrokerRegistration:
     """The fields of a registration. ``filter_servers`` None changes none of them; ids are longs.
 
     ``epoch_ms`` is the wall clock, and the time stamp of the data version if the wrapper is null. Equal
-    ``body_fingerprint``s mean equal bodies; None is unlike any other.
+    ``body_fingerprint``s mean equal bodies; None is unlike any other. ``announced_by`` is the IP address of the peer,
+    None if that is not known.
     """
 
     cluster: str | None
@@ -63,6 +65,7 @@ class BrokerRegistration:
     channel: Connection | None
     epoch_ms: int = 0
     body_fingerprint: Hashable = None
+    announced_by: str | None = None
 
     @property
     def sender(self) -> Sender:
@@ -251,7 +254,8 @@ class _Registration:
             version = None if previous is None else previous.data_version
         gap_ms, doubt = (None, None) if previous is None else (previous.gap_ms(self.now_ms), previous.doubt)
         accepted = self.accepted_body(wrapper)
-        entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted)
+        entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted,
+                               announced_by=self.announcer(previous))  # fmt: skip
         self.tables.put_live_entry(self.key, entry)
         self.result.events.append(
             BrokerRegistered(
@@ -264,8 +268,14 @@ class _Registration:
                 timeout_ms,
                 gap_ms,
                 doubt,
+                entry.announced_by,
             )
         )
+
+    def announcer(self, previous: BrokerLiveInfo | None) -> str | None:
+        """A host that announced its own address stays its announcer, whoever announces the address later."""
+        before = None if previous is None else previous.announced_by
+        return before if is_host_of(self.key.addr, before) else self.asked.announced_by
 
     def accepted_body(self, wrapper: TopicConfigWrapper | None) -> AcceptedBody | None:
         """How to recognise the same body. None if it may mean something else the next time, or is unusual."""

@@ -46,6 +46,7 @@ class BrokerLiveInfo:
     grace_ms: int = field(default=0, compare=False, repr=False)
     doubt: Doubt | None = None
     has_registered: bool = field(default=True, compare=False, repr=False)
+    announced_by: str | None = field(default=None, compare=False, repr=False)
 
     def expires_before(self, now_ms: int) -> bool:
         doubt = self.doubt

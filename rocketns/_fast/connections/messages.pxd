@@ -14,6 +14,7 @@ from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, 
 cpdef enum Kind:
     # From a reactor to control.
     OPENED = 1  # a plain connection [data: the peer's address]
+    ADOPTED = 24  # a connection that came by ADOPT [data: the announced address]
     FRAME = 2  # a request [data: the frame]
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [number: descriptor]

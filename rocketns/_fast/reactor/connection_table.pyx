@@ -15,7 +15,7 @@ from rocketns._fast.connections.connection cimport drop_input, drop_output
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.connections.holders cimport hold
 from rocketns._fast.connections.messages cimport (
-    CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Message, new_message, push
+    CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Kind, Message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, find_connection, id_of
 from rocketns._fast.system.sockets cimport (
@@ -167,14 +167,16 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
     return connection
 
 
-cdef bint report_opened(Reactor *reactor, Connection *connection, const char *address) noexcept nogil:
+cdef bint report_opened(Reactor *reactor, Connection *connection, Kind kind, const char *address) noexcept nogil:
     """Reactor thread only. Tell control of a plain connection and its peer; False where there is no memory.
+
+    ``kind`` is OPENED, or ADOPTED where a PROXY header announced the address.
 
     The close notice is made here, so its allocation cannot fail later. Both are pushed by this thread to one queue, so
     control sees OPENED before any frame of the connection, and CLOSED after the last.
     """
     cdef uint64_t id = id_of(reactor, connection)
-    cdef Message *message = new_message(OPENED, id)
+    cdef Message *message = new_message(kind, id)
     cdef size_t length = strlen(address)
     connection.close_notice = new_message(CLOSED, id)
     if message != NULL:
@@ -240,7 +242,7 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     if got == 1 and first == 0 and reactor.shared.limits.takes_plain:
         connection.is_new, connection.is_detecting = False, True
         write_peer(connection.fd, address)
-        if report_opened(reactor, connection, address):
+        if report_opened(reactor, connection, OPENED, address):
             return True
     elif got == 1 and hand_off(reactor, connection):
         return False

@@ -9,6 +9,7 @@ from rocketns._fast.connections.messages cimport (
     ABORT,
     ADD,
     ADOPT,
+    ADOPTED,
     CLOSE_IDLE,
     END,
     ENDED,
@@ -103,7 +104,7 @@ cdef void adopt(Reactor *reactor, Message *message) noexcept nogil:
     if connection == NULL:
         return
     connection.is_new = False
-    if not report_opened(reactor, connection, <char *>message.data):
+    if not report_opened(reactor, connection, ADOPTED, <char *>message.data):
         connection.is_failed = True
     elif keep_input(connection, message.data + input, message.size - input):
         resume(reactor, connection)

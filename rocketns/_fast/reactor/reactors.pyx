@@ -19,6 +19,7 @@ from rocketns._fast.routes.lookup_counts cimport Count, Counts, free_counts, mak
 from rocketns._fast.connections.messages cimport (
     ABORT,
     ADOPT,
+    ADOPTED,
     CLOSE_IDLE,
     CLOSED,
     END,
@@ -179,9 +180,9 @@ cdef class Reactors:
             self.waiting = message.next
             if message.kind == FRAME:
                 taken.append((<int>FRAME, message.connection, frame_of(message)))
-            elif message.kind == OPENED:
+            elif message.kind == OPENED or message.kind == ADOPTED:
                 address = message.data[:message.size].decode("ascii", "replace")
-                taken.append((<int>OPENED, message.connection, address))
+                taken.append((<int>message.kind, message.connection, address))
             elif message.kind == MOVED:
                 taken.append((<int>MOVED, message.connection, <uint64_t>message.moment))
             elif message.kind == LOOKED_UP:

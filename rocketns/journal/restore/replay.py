@@ -135,7 +135,8 @@ class Replay:
         cluster, addr, broker_id = self._name(record["cluster"]), _addr(record["addr"]), _long(record["bid"])
         group_cluster = self._name(record.get("gcluster", cluster))
         timeout_ms = None if record["ev"] == "snap" and "timeout_ms" not in record else _long(record["timeout_ms"])
-        entry = (timeout_ms, _text_or_none(record.get("ha")), _version(record), seen_epoch_ms)
+        entry = (timeout_ms, _text_or_none(record.get("ha")), _version(record), seen_epoch_ms,
+                 _text_or_none(record.get("from_host")))  # fmt: skip
         switches, servers = (_text_or_none(record.get("zone")), bool(record["acting"])), _filter_servers(record)
         live = self.routes.put_broker(name, broker_id, cluster, addr, group_cluster)
         live.put(*entry)
@@ -157,7 +158,7 @@ class Replay:
     def _live(self, record: Record) -> None:
         cluster, addr, timeout_ms = self._name(record["cluster"]), _addr(record["live"]), record.get("timeout_ms")
         entry = (None if timeout_ms is None else _long(timeout_ms), _text_or_none(record.get("ha")), _version(record),
-                 self._seen(record))  # fmt: skip
+                 self._seen(record), _text_or_none(record.get("from_host")))  # fmt: skip
         servers = _filter_servers(record)
         live = self.routes.put_live(cluster, addr)
         live.put(*entry)

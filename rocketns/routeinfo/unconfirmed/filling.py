@@ -55,7 +55,7 @@ def _put_group(tables: RouteTables, name: str, group: KnownGroup) -> None:
 def _live_entry(live: KnownLive, doubt: Doubt, now_ms: int) -> BrokerLiveInfo:
     timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if live.timeout_ms is None else live.timeout_ms
     return BrokerLiveInfo(now_ms, timeout_ms, live.data_version, None, live.ha_server_addr, doubt=doubt,
-                          has_registered=False)  # fmt: skip
+                          has_registered=False, announced_by=live.announced_by)  # fmt: skip
 
 
 def topic_pieces(tables: RouteTables) -> Iterator[list[TopicsPut]]:

@@ -12,21 +12,24 @@ from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappi
 class KnownLive:
     """The live entry of an address in a cluster, and its filter servers. ``timeout_ms`` None: there is no entry.
 
-    ``seen_epoch_ms``: the last sign of life on the wall clock. ``members``: how many groups list the address.
+    ``announced_by``: the host that registered it, None if that is not known. ``seen_epoch_ms``: the last sign of life on
+    the wall clock. ``members``: how many groups list the address.
     """
 
     timeout_ms: int | None = None
     ha_server_addr: str | None = None
     data_version: DataVersion | None = None
     seen_epoch_ms: int = 0
+    announced_by: str | None = None
     filter_servers: list[str | None] = field(default_factory=list)
     members: int = 0
 
     def put(
-        self, timeout_ms: int | None, ha_server_addr: str | None, data_version: DataVersion | None, epoch_ms: int
-    ) -> None:
+        self, timeout_ms: int | None, ha_server_addr: str | None, data_version: DataVersion | None, epoch_ms: int,
+        announced_by: str | None = None,
+    ) -> None:  # fmt: skip
         """There is an entry now; with ``timeout_ms`` None there is none any more."""
-        self.timeout_ms, self.ha_server_addr = timeout_ms, ha_server_addr
+        self.timeout_ms, self.ha_server_addr, self.announced_by = timeout_ms, ha_server_addr, announced_by
         self.hear(data_version, epoch_ms)
 
     def hear(self, data_version: DataVersion | None, epoch_ms: int) -> None:

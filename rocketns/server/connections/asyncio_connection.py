@@ -172,6 +172,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self._drop_incoming(taken)
         if handshake.source:
             self.address, self.host = handshake.source, host_of(handshake.source)
+            self.is_announced = True
         if handshake.is_plain:
             self._handshake = None
             self._go_to_a_reactor()

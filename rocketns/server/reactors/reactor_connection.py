@@ -52,9 +52,10 @@ class ReactorConnection(Traffic):
     )
 
     def __init__(
-        self, reactors: Reactors, number: int, address: str, high_water_bytes: int, since_epoch_ms: int
-    ) -> None:
-        super().__init__(since_epoch_ms)
+        self, reactors: Reactors, number: int, address: str, high_water_bytes: int, since_epoch_ms: int,
+        *, is_announced: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(since_epoch_ms, is_announced=is_announced)
         self._reactors = reactors
         self._number = number
         self._high_water_bytes = high_water_bytes

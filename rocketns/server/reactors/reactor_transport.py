@@ -1,6 +1,7 @@
 """The reactors' connections as control sees them (compiled side: rocketns/_fast/reactor/reactors.pyx).
 
-`Reactors.take` gives messages of these kinds. OPENED: the peer's address. FRAME: a request's frame. CLOSED: why, see
+`Reactors.take` gives messages of these kinds. OPENED: the peer's address. ADOPTED: the address that a connection's
+PROXY header announced. FRAME: a request's frame. CLOSED: why, see
 `ENDINGS`. HANDOFF: the descriptor of a connection that begins with TLS or a PROXY header. MOVED: the connection's new
 number. TAKEN: nothing. LOOKED_UP: language code and version of a connection's first lookup at a reactor. EXCESS: the
 kind of bytes of which the asyncio transport has the connection with the most.
@@ -31,7 +32,7 @@ log = logging.getLogger("rocketns.reactors")
 
 # Bound once: Kind.FRAME takes half a microsecond each time.
 OPENED, FRAME, CLOSED, MOVED = Kind.OPENED, Kind.FRAME, Kind.CLOSED, Kind.MOVED
-TAKEN, EXCESS = Kind.TAKEN, Kind.EXCESS
+TAKEN, EXCESS, ADOPTED = Kind.TAKEN, Kind.EXCESS, Kind.ADOPTED
 
 OTHER = LanguageCode.OTHER.name
 LANGUAGES = {int(code): code.name for code in LanguageCode}
@@ -105,8 +106,8 @@ class ReactorTransport:
             elif kind == FRAME:
                 assert not isinstance(content, str | int)
                 self._request(self._connections[number], content)
-            elif kind == OPENED:
-                self._opened(number, str(content))
+            elif kind in (OPENED, ADOPTED):
+                self._opened(number, str(content), is_announced=kind == ADOPTED)
             elif kind == CLOSED:
                 self._closed(number, int(content))
             elif kind == TAKEN:
@@ -128,10 +129,11 @@ class ReactorTransport:
         if not connection.is_full:
             self._control.resume(connection)
 
-    def _opened(self, number: int, address: str) -> None:
+    def _opened(self, number: int, address: str, *, is_announced: bool) -> None:
         self.opened += 1
         since_epoch_ms = self._clock.now().epoch_ms
-        connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes, since_epoch_ms)
+        connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes, since_epoch_ms,
+                                       is_announced=is_announced)  # fmt: skip
         self._connections[number] = connection
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
-    __slots__ = ("in_flight", "language", "received", "since_epoch_ms", "version")
+    __slots__ = ("in_flight", "is_announced", "language", "received", "since_epoch_ms", "version")
 
-    def __init__(self, since_epoch_ms: int) -> None:
+    def __init__(self, since_epoch_ms: int, *, is_announced: bool = False) -> None:
+        self.is_announced = is_announced
         self.since_epoch_ms = since_epoch_ms
         self.in_flight = 0
         self.received = 0  # requests that control took
