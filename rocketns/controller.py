@@ -33,7 +33,9 @@ from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.jobs import Jobs
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
+from rocketns.server.outgoing.connection import Accounts
 from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.outgoing.reaching import Reach
 from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.publishing.delivery import EventDelivery
 from rocketns.server.publishing.known_topics import KnownTopicsReader
@@ -109,11 +111,12 @@ class NamesrvController:
             tables=tables,
         )
 
-        self.client = RemotingClient(configuration.read_tls)
+        self.reach = Reach(configuration.restore.networks)
+        self.client = RemotingClient(configuration.read_tls, limits=limits, reach=self.reach)
         self.first_routes = FirstRoutes(configuration, self.clock, tables, self.publisher, self.client)
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
         version = self.context.release.version
-        notifier = MinBrokerNotifier(config, self.client, serialize_type, version)
+        notifier = MinBrokerNotifier(config, tables, self.client, serialize_type, version)
         record = None if self.journal is None else self.journal.record
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, record)
 
@@ -133,13 +136,16 @@ class NamesrvController:
         self._give_reactors_connections()
 
         self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
-        self.refusals = Refusals()
         self.confirming = Confirming(
-            configuration.restore, tables, self.clock, self.expiry, self.refusals.refuses, self.delivery.deliver
+            configuration.restore, tables, self.clock, self.expiry, Refusals(self.reach).refuses, self.delivery.deliver
         )
         self.fleet = FleetWatch(
             configuration, OwnTables(tables, self.publisher.digests), self.clock, self.delivery.deliver
         )
+        transport = self.asyncio_transport
+        accounts = Accounts(transport.hold, transport.hold_to, self.control.submit_answer)
+        for client in (self.client, self.fleet.client):
+            client.charge_to(accounts)
         self._add_jobs()
 
     def _give_reactors_connections(self) -> None:
@@ -334,7 +340,7 @@ class NamesrvController:
         self.control.stop()
         self.expiry.stop()
         self.confirming.stop()
-        self.refusals.close()
+        self.reach.close()
         counts = self.context.registrations
         log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)
         began = asyncio.get_running_loop().time()

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from rocketns.addressserver.listing import Listing
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.encoding import encode_request
+from rocketns.server.outgoing.connection import NotSentError
 from rocketns.server.outgoing.name_server import unused_topic
-from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
+from rocketns.server.outgoing.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.addressserver")
 

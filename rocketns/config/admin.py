@@ -5,22 +5,19 @@ In the configuration file they have the prefix ``rocketns.``, as the limits have
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rocketns.config import properties
+from rocketns.config.fleet.networks import Network, read_networks
 from rocketns.config.limits import PREFIX
 from rocketns.config.properties import Effect, prop
 from rocketns.errors import StartupError
 
 START = Effect.START
-NETWORKS_MAX = 64
 NAMES_MAX = 64
 HOST_NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(slots=True)
@@ -45,9 +42,7 @@ class AdminConfig:
         """Read the properties. StartupError for a value out of its range."""
         properties.update_own(self, given, PREFIX)
         properties.check(self, PREFIX)
-        if len(self.drain_networks) > NETWORKS_MAX:
-            raise StartupError(f"{PREFIX}adminDrainFrom names {len(self.drain_networks)} networks, "
-                               f"but at most {NETWORKS_MAX} are allowed")  # fmt: skip
+        read_networks(f"{PREFIX}adminDrainFrom", self.admin_drain_from)
         if len(self.host_names) > NAMES_MAX:
             raise StartupError(f"{PREFIX}adminHosts has {len(self.host_names)} names, but at most {NAMES_MAX} are "
                                "allowed")  # fmt: skip
@@ -63,8 +58,4 @@ class AdminConfig:
     @property
     def drain_networks(self) -> list[Network]:
         """``adminDrainFrom`` one by one. StartupError if one of them is no network."""
-        texts = [text.strip() for text in self.admin_drain_from.split(";") if text.strip()]
-        try:
-            return [ipaddress.ip_network(text) for text in texts]
-        except ValueError as error:
-            raise StartupError(f"{PREFIX}adminDrainFrom: {error}") from error
+        return read_networks(f"{PREFIX}adminDrainFrom", self.admin_drain_from)

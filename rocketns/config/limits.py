@@ -47,6 +47,15 @@ class Limits:
         256 * 1024 * 1024, "unsent answers of all connections", START, unit="bytes",
         at_limit="the connection that holds the most is closed", long=True, low=BYTES_MIN, high=BYTES_MAX,
     )  # fmt: skip
+    outgoing_connections_max: int = prop(
+        256, "connections that the server itself has open to brokers and to other name servers", START,
+        unit="connections", at_limit="the one that was idle for longest is closed; if none is idle, nothing is sent",
+        low=1, high=10_000,
+    )  # fmt: skip
+    outgoing_connections_per_host_max: int = prop(
+        16, "of these to one host, and connections opened to it in a second", START, unit="connections",
+        at_limit="what would be sent over a further one is dropped", low=1, high=10_000,
+    )  # fmt: skip
     in_flight_max: int = prop(
         1024, "unanswered requests of one connection", START, unit="requests", at_limit="the connection is not read",
         low=1, high=1_000_000,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rocketns.config import properties
 from rocketns.config.fleet.addresses import check_addresses, split_addresses
+from rocketns.config.fleet.networks import Network, read_networks
 from rocketns.config.limits import PREFIX
 from rocketns.config.properties import Effect, prop
 
@@ -34,6 +35,11 @@ class RestoreConfig:
     ask_unconfirmed: bool = prop(
         True, "connect to the addresses of unconfirmed brokers: a broker that refuses is removed at once", START
     )
+    ask_networks: str = prop(
+        "", "networks in which the server connects to brokers' addresses, to ask unconfirmed brokers and to notify, "
+        "in addition to the host that announced the address: 10.0.0.0/8;192.0.2.7. Loopback and link-local addresses "
+        "are in none that is larger than theirs", START,
+    )  # fmt: skip
 
     seed_servers: str = prop(
         "",
@@ -60,6 +66,12 @@ class RestoreConfig:
         properties.update_own(self, given, PREFIX)
         properties.check(self, PREFIX)
         check_addresses(f"{PREFIX}seedServers", self.seeds)
+        read_networks(f"{PREFIX}askNetworks", self.ask_networks)
+
+    @property
+    def networks(self) -> list[Network]:
+        """``askNetworks`` one by one."""
+        return read_networks(f"{PREFIX}askNetworks", self.ask_networks)
 
     @property
     def seeds(self) -> list[str]:

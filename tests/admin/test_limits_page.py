@@ -10,6 +10,7 @@ from rocketns.admin.metrics import family
 from rocketns.admin.page import stream
 from rocketns.admin.recent import ring
 from rocketns.config import admin
+from rocketns.config.fleet.networks import NETWORKS_MAX
 from rocketns.server.http import heads
 from tests.check.source import ROOT
 
@@ -48,5 +49,5 @@ def test_a_limit_is_what_the_code_says(what: str) -> None:
 
 def test_numbers_beside_the_limits_are_true() -> None:
     assert rows()["readers of the stream"][1].startswith(f"answered 503; a reader that is {stream.KEPT_MAX} messages")
-    assert admin.NAMES_MAX == admin.NETWORKS_MAX
+    assert admin.NAMES_MAX == NETWORKS_MAX
     assert (view.SLICE_MS, view.COPY_AGE_S) == (1.0, 1.0)

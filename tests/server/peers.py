@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from rocketns.config import Limits
 from rocketns.server.outgoing.remoting_client import RemotingClient
 from tests.server.tls_configs import config
 
 WAIT_S = 60.0
 # Reserved for documentation (RFC 5737): no host answers there.
 NOBODY = "192.0.2.1:10911"
-CLOSED = "127.0.0.1:1"
+HERE = "127.0.0.1"
+CLOSED = f"{HERE}:1"
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -59,11 +61,13 @@ async def peer(serve: Serve | None = None) -> AsyncIterator[Peer]:
             writer.close()
 
 
-def run(test: Callable[[RemotingClient], Coroutine[Any, Any, None]], connect_timeout_s: float = WAIT_S) -> None:
-    """Run a test with a client on an event loop of its own."""
+def run(
+    test: Callable[[RemotingClient], Coroutine[Any, Any, None]], connect_timeout_s: float = WAIT_S, **limits: int
+) -> None:
+    """Run a test with a client on an event loop of its own. ``limits`` are attributes of `Limits`."""
 
     async def closing() -> None:
-        client = RemotingClient(config, connect_timeout_s)
+        client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits))
         try:
             await asyncio.wait_for(test(client), 100)
         finally:

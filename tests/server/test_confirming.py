@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator
+from ipaddress import ip_network
 
 import pytest
 
@@ -16,6 +17,7 @@ from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
 from rocketns.server.confirming import confirming, refusing
 from rocketns.server.confirming.confirming import ASK_INTERVAL_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
+from rocketns.server.outgoing.reaching import Reach, Resolve, resolve
 from tests.routeinfo.manager import MASTER, Manager, table_of
 from tests.support.inprocess import FakeClock
 
@@ -40,13 +42,13 @@ def full_port() -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
-def refuses(addr: str, resolver: refusing.Resolve = refusing.resolve) -> bool:
+def refuses(addr: str, resolver: Resolve = resolve) -> bool:
     async def ask() -> bool:
-        refusals = Refusals(resolver)
+        reach = Reach([ip_network("127.0.0.0/8")], resolver)
         try:
-            return await refusals.refuses(addr)
+            return await Refusals(reach).refuses(addr, None)
         finally:
-            refusals.close()
+            reach.close()
 
     return asyncio.run(ask())
 
@@ -119,7 +121,7 @@ class _World:
             config, tables, self.clock, self.expiry, self._refuses, lambda events, _now: self.manager.note(events)
         )  # type: ignore[arg-type]
 
-    async def _refuses(self, addr: str) -> bool:
+    async def _refuses(self, addr: str, _announced_by: str | None) -> bool:
         self.asked.append(addr)
         self.answers[addr] = asyncio.get_running_loop().create_future()
         return await self.answers[addr]

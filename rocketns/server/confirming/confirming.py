@@ -32,12 +32,13 @@ ASKS_IN_TICK_MAX = 500
 class Confirming:
     """`tick` is a periodic job, every `TICK_MS`; the first comes with the first connection.
 
-    ``refuses`` says of ``host:port`` whether it refuses connections, and never raises. ``deliver`` takes the events.
+    ``refuses`` says of ``host:port``, and of the host that announced it, whether it refuses connections, and never
+    raises. ``deliver`` takes the events.
     """
 
     def __init__(
         self, config: RestoreConfig, tables: RouteTables, clock: Clock, expiry: Expiry,
-        refuses: Callable[[str], Awaitable[bool]], deliver: Callable[[list[Event], Now], object],
+        refuses: Callable[[str, str | None], Awaitable[bool]], deliver: Callable[[list[Event], Now], object],
     ) -> None:  # fmt: skip
         self._config = config
         self._tables = tables
@@ -95,7 +96,7 @@ class Confirming:
                 ask.add_done_callback(self._answered)
 
     async def _ask(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
-        if await self._refuses(key.addr):
+        if await self._refuses(key.addr, entry.announced_by):
             self._expiry.give_up(key, entry, Cause.REFUSED)
         self._due_ms[key] = self._clock.now().ms + ASK_INTERVAL_MS
 

@@ -15,7 +15,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, TOO_MUCH_UNSENT_HERE, AsyncioConnection
 from rocketns.server.control.control import Control
 from rocketns.server.listening import Listening
-from rocketns.server.requests.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Holders
+from rocketns.server.requests.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Held, Holders
 from rocketns.server.stall import Stall
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.server.tls.handshakes import Handshakes
@@ -55,7 +55,7 @@ class AsyncioTransport:
         self._clock = clock
         self._netty = configuration.netty
         self._reactors = reactors
-        self._holders: tuple[Holders[AsyncioConnection], Holders[AsyncioConnection]] = (Holders(), Holders())
+        self._holders: tuple[Holders[Held], Holders[Held]] = (Holders(), Holders())
         self._closing: set[AsyncioConnection] = set()
         self._server: asyncio.Server | None = None
         self._arriving: set[asyncio.Task[object]] = set()
@@ -143,8 +143,11 @@ class AsyncioTransport:
         """Bytes of answers that peers have not taken."""
         return self._holders[OUTPUT].total
 
-    def hold(self, kind: int, connection: AsyncioConnection, size: int) -> int:
-        """Set the bytes of a kind that the connection holds, `INPUT` or `OUTPUT`. Returns the change."""
+    def hold(self, kind: int, connection: Held, size: int) -> int:
+        """Set the bytes of a kind that the connection holds, `INPUT` or `OUTPUT`. Returns the change.
+
+        Connections that the server opened count like those that it accepted.
+        """
         holders = self._holders[kind]
         changed = holders.hold(connection, size)
         if changed and self._reactors is not None:

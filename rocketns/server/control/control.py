@@ -67,6 +67,14 @@ class Control:
         self._inbox.submit(connection, frame, release)
         self._want_turn()
 
+    def submit_answer(
+        self, connection: Connection, frame: bytes, take: Callable[[bytes | memoryview | None], object]
+    ) -> None:
+        """Give an answer to a request of this server to ``take`` when its host has its turn: see `Waiting`."""
+        connection.begin_request()
+        self._inbox.submit(connection, frame, take=take)
+        self._want_turn()
+
     @property
     def is_full(self) -> bool:
         """Whether so much waits that a connection should be read only while none of its frames waits."""
@@ -188,7 +196,10 @@ class Control:
     def _serve_or_park(self, connection: Connection, waiting: Waiting) -> None:
         """An unforeseen error costs the connection, and nobody else."""
         try:
-            if self._gate.holds(connection, waiting):
+            if waiting.take is not None:
+                connection.end_request()
+                waiting.take(None if waiting.is_refused else waiting.frame)
+            elif self._gate.holds(connection, waiting):
                 self._gate.keep(connection, [waiting, *self._inbox.drop(connection)])
             elif connection.is_full:
                 self._park(connection, waiting)

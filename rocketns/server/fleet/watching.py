@@ -48,7 +48,7 @@ class FleetWatch:
         self._clock = clock
         self._deliver = deliver
         # A client of its own: its answers have a smaller limit, and `_tell` logs its failures.
-        self._client = RemotingClient(
+        self.client = RemotingClient(
             configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX
         )
         self._lookups_max = max(1, int(configuration.discovery.peer_lookups_per_second * ROUND_S))
@@ -77,10 +77,10 @@ class FleetWatch:
         for addr in [addr for addr in self._peers if addr not in wanted]:
             self._tasks.pop(addr).cancel()
             del self._peers[addr]
-            self._client.disconnect(addr)
+            self.client.disconnect(addr)
         for addr in wanted:
             if addr not in self._peers:
-                server = NameServer(self._client, addr, serialize_type, ANSWER_WITHIN_S)
+                server = NameServer(self.client, addr, serialize_type, ANSWER_WITHIN_S)
                 most = self._configuration.limits.name_bytes_max
                 self._peers[addr] = Peer(server, self._own, self._lookups_max, self._epoch_ms, most)
                 self._tasks[addr] = asyncio.get_running_loop().create_task(self._watch(self._peers[addr]))
@@ -92,7 +92,7 @@ class FleetWatch:
         for task in (self._following, *self._tasks.values()):
             if task is not None:
                 task.cancel()
-        self._client.close()
+        self.client.close()
 
     async def _watch(self, peer: Peer) -> None:
         loop = asyncio.get_running_loop()
@@ -105,7 +105,7 @@ class FleetWatch:
             self._tell(was, peer.member())
             self.refresh()
             if not peer.member().is_readable:
-                self._client.disconnect(peer.addr)
+                self.client.disconnect(peer.addr)
             wait_s = AGAIN_S if peer.suspects.has_new else ROUND_S
             await asyncio.sleep(max(AGAIN_S / 2, wait_s - (loop.time() - began_s)))
 

@@ -20,7 +20,8 @@ from rocketns.protocol.body.route_decoding import (
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
+from rocketns.server.outgoing.connection import NotSentError
+from rocketns.server.outgoing.remoting_client import RemotingClient
 
 ANSWER_WITHIN_S = 3.0
 # More characters than the journal's counters keep (lookups.TOPIC_CHARS_MAX), so that the audit has no rows of them.

@@ -18,6 +18,8 @@ log = logging.getLogger("rocketns.product")
 
 TIMEOUT_S = 5.0  # DefaultMQAdminExt
 LOOKUPS_MAX = 1024
+# A larger route of a topic is not read.
+ANSWER_BYTES_MAX = 4 * 1024 * 1024
 
 Answer = Callable[[Reply | None], None]
 
@@ -65,7 +67,10 @@ class ProductEnvironment:
         fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
         code = RequestCode.GET_ROUTEINFO_BY_TOPIC
         opaque, frame = encode_request(code, fields, self._serialize_type, version=self._version)
-        response = await self._client.invoke(addr, opaque, frame, TIMEOUT_S)
-        if response.code != ResponseCode.SUCCESS or response.body is None:
-            return None
-        return route_reply(command, decode_topic_route_data(response.body), standard=False)
+
+        def read(response: RemotingCommand) -> Reply | None:
+            if response.code != ResponseCode.SUCCESS or response.body is None:
+                return None
+            return route_reply(command, decode_topic_route_data(response.body), standard=False)
+
+        return await self._client.invoke_reading(addr, opaque, frame, TIMEOUT_S, read, ANSWER_BYTES_MAX)

@@ -1,7 +1,7 @@
 """Connections that the name server opens itself (NettyRemotingClient): one for each address, kept and reused.
 
-Used for min-broker-id notifications, whose receivers' addresses come from registrations, and for lookups in the
-cluster-test mode. No caller waits: a frame that cannot be sent is dropped and logged.
+Used for min-broker-id notifications, whose receivers' addresses come from registrations, and for requests to name
+servers that the operator named. No caller waits: a frame that cannot be sent is dropped and logged.
 """
 
 from __future__ import annotations
@@ -10,169 +10,155 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable
+from typing import TypeVar
 
-from rocketns._fast.codec.wire import next_frame
+from rocketns.addresses import literal
+from rocketns.config import Limits
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
-from rocketns.errors import MalformedFrame, RocketnsError
-from rocketns.javatext import parse_int
-from rocketns.protocol import command
+from rocketns.errors import RocketnsError
 from rocketns.protocol.command import RemotingCommand
+from rocketns.server.outgoing.connection import Accounts, NotSentError, OutgoingConnection
+from rocketns.server.outgoing.places import REST_S, REST_S_MAX, Places
+from rocketns.server.outgoing.reaching import Reach, split
+from rocketns.server.requests.host import host_of
 from rocketns.server.tls.client import client_context
 
 log = logging.getLogger("rocketns.client")
 
 CONNECT_TIMEOUT_S = 3.0  # com.rocketmq.remoting.client.connect.timeout
-IDLE_S = 120.0  # clientChannelMaxIdleTimeSeconds
-CONNECTIONS_MAX = 1024
-UNSENT_FRAMES_MAX = 256
-UNSENT_BYTES_MAX = 1024 * 1024
+# Peers choose how much cannot be sent to them.
+LOG_INTERVAL_S = 1.0
+OUT_OF_REACH = "the address is not on the host that announced it, nor in a network of askNetworks"
+NO_ADDRESS = "it is no host:port"
+
+Value = TypeVar("Value")
 
 
-class NotSentError(RocketnsError):
-    """A request could not be sent, or was not answered in time."""
-
-
-class _Connection(asyncio.Protocol):
-    """Open or opening; frames wait while it opens. Answers are matched by their opaque."""
-
-    def __init__(self, client: RemotingClient, addr: str) -> None:
-        self._client = client
-        self._addr = addr
-        self._transport: asyncio.Transport | None = None
-        self._unsent: list[bytes] = []
-        self._buffer = bytearray()
-        self.answers: dict[int, asyncio.Future[RemotingCommand]] = {}
-        self._idle_timer: asyncio.TimerHandle | None = None
-        self._reason = ""
-
-    def send(self, frame: bytes) -> bool:
-        """Whether there was room for the frame."""
-        self._restart_idle_timer()
-        if self._transport is None:
-            if len(self._unsent) >= UNSENT_FRAMES_MAX:
-                return False
-            self._unsent.append(frame)
-            return True
-        if self._transport.get_write_buffer_size() > UNSENT_BYTES_MAX:
-            return False
-        self._transport.write(frame)
-        return True
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.write(b"".join(self._unsent))
-        self._unsent.clear()
-
-    def data_received(self, data: bytes) -> None:
-        self._restart_idle_timer()
-        self._buffer += data
-        while (size := next_frame(self._buffer, 0, self._client.answer_bytes_max)) > 0:
-            frame = bytes(self._buffer[:size])
-            del self._buffer[:size]
-            self._receive(frame)
-        if size < 0:
-            self.close(f"the connection to {self._addr} ended: an answer is no frame, or too large")
-
-    def _receive(self, frame: bytes) -> None:
-        try:
-            answer = command.decode(frame)
-        except MalformedFrame:
-            self.close(f"the connection to {self._addr} ended: an answer is no frame")
-            return
-        waiting = self.answers.pop(answer.opaque, None) if answer.is_response else None
-        if waiting is not None and not waiting.done():
-            waiting.set_result(answer)
-
-    def connection_lost(self, _error: Exception | None) -> None:
-        self.lost(self._reason)
-
-    def lost(self, reason: str = "") -> None:
-        """Forget the connection, and fail the requests that wait for its answers."""
-        self._client.forget(self._addr, self)
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
-        for waiting in self.answers.values():
-            if not waiting.done():
-                waiting.set_exception(NotSentError(reason or f"the connection to {self._addr} ended"))
-        self.answers.clear()
-
-    def _restart_idle_timer(self) -> None:
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
-        self._idle_timer = asyncio.get_running_loop().call_later(IDLE_S, self.close)
-
-    def close(self, reason: str = "") -> None:
-        self._reason = reason
-        if self._transport is not None:
-            self._transport.abort()
+def _whole(answer: RemotingCommand) -> RemotingCommand:
+    return answer
 
 
 class RemotingClient:
     """Runs on the event loop's thread. ``read_tls`` gives the TLS properties, ``failures`` is the log level of failures
     to connect.
 
-    A peer that sends an answer of more than ``answer_bytes_max`` is disconnected.
+    A peer that sends an answer of more than ``answer_bytes_max`` is disconnected. ``reach`` decides which announced
+    addresses are connected to.
     """
 
     def __init__(
         self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S,
-        answer_bytes_max: int = FRAME_BYTES_MAX, failures: int = logging.WARNING,
+        answer_bytes_max: int = FRAME_BYTES_MAX, failures: int = logging.WARNING, limits: Limits | None = None,
+        reach: Reach | None = None,
     ) -> None:  # fmt: skip
-        self.answer_bytes_max = answer_bytes_max
+        limits = limits or Limits()
+        self.accounts = Accounts()
+        self.frame_bytes_max = FRAME_BYTES_MAX
+        self._answer_bytes_max = answer_bytes_max
+        self._connections_max = limits.outgoing_connections_max
+        self._places = Places(limits.outgoing_connections_per_host_max)
+        self._reach = reach or Reach()
         self._read_tls = read_tls
         self._failures = failures
         self._connect_timeout_s = connect_timeout_s
-        self._connections: dict[str, _Connection] = {}
+        self._connections: dict[str, OutgoingConnection] = {}
         self._opening: set[asyncio.Task[None]] = set()
+        self._logged_s = float("-inf")
+        self._unlogged = 0
         self._closed = False
 
-    def invoke_oneway(self, addr: str, frame: bytes) -> None:
-        """Send a frame to ``host:port`` as soon as there is a connection. It is dropped if connecting fails."""
+    def charge_to(self, accounts: Accounts) -> None:
+        """From now on connections belong to these accounts."""
+        self.accounts = accounts
+
+    def invoke_oneway(self, addr: str, frame: bytes, announced_by: str | None) -> None:
+        """Send a frame to the broker at ``host:port`` as soon as there is a connection, if it may be connected to.
+
+        ``announced_by``: see `Reach`. The frame is dropped if connecting fails.
+        """
         if self._closed:
             return
-        connection = self._connection(addr)
-        if connection is None or not connection.send(frame):
-            log.warning("invokeOneway, send a request to %s failed: too much waits already", addr)
+        try:
+            if self._reach.is_out(addr, announced_by):
+                raise NotSentError(OUT_OF_REACH)
+            connection = self._connection(addr, announced_by, is_announced=True)
+            if not connection.send(frame):
+                raise NotSentError("too much waits already")
+        except NotSentError as error:
+            self._log_dropped(addr, error)
 
     async def invoke(self, addr: str, opaque: int, frame: bytes, timeout_s: float) -> RemotingCommand:
-        """Send a request and wait for its answer. NotSentError if none comes."""
-        connection = self._connection(addr)
-        answer: asyncio.Future[RemotingCommand] = asyncio.get_running_loop().create_future()
-        if connection is None or not connection.send(frame):
+        """Send a request to an address that the operator named, and wait for its answer. NotSentError if none comes."""
+        return await self.invoke_reading(addr, opaque, frame, timeout_s, _whole, self._answer_bytes_max)
+
+    async def invoke_reading(
+        self, addr: str, opaque: int, frame: bytes, timeout_s: float, read: Callable[[RemotingCommand], Value],
+        answer_bytes_max: int,
+    ) -> Value:  # fmt: skip
+        """Likewise, as ``read`` gives it, which runs in the turn of the peer's host. The answer is not larger."""
+        if self._closed:
+            raise NotSentError("the server stops")
+        connection = self._connection(addr, None, is_announced=False)
+        if not connection.send(frame):
             raise NotSentError(f"too much waits for {addr}")
-        connection.answers[opaque] = answer
+        answer = connection.answers.expect(opaque, read, answer_bytes_max)
         try:
-            return await asyncio.wait_for(answer, timeout_s)
+            value: Value = await asyncio.wait_for(answer, timeout_s)
+            return value
         except TimeoutError as error:
             raise NotSentError(f"no answer from {addr} in {timeout_s} s") from error
         finally:
-            connection.answers.pop(opaque, None)
+            connection.answers.forget(opaque)
 
-    def _connection(self, addr: str) -> _Connection | None:
-        connection = self._connections.get(addr)
-        if connection is None and not self._closed and len(self._connections) < CONNECTIONS_MAX:
-            connection = self._connections[addr] = _Connection(self, addr)
-            task = asyncio.get_running_loop().create_task(self._open(addr, connection))
-            self._opening.add(task)
-            task.add_done_callback(self._opening.discard)
+    def _connection(self, addr: str, announced_by: str | None, *, is_announced: bool) -> OutgoingConnection:
+        """The connection to an address, which may be a new one. NotSentError, with the reason, if there is no room."""
+        known = self._connections.get(addr)
+        if known is not None:
+            return known
+        now_s, host = asyncio.get_running_loop().time(), _host(addr, announced_by)
+        if why := self._places.why_not(addr, host, now_s):
+            raise NotSentError(f"no connection to {addr}: {why}")
+        if len(self._connections) >= self._connections_max:
+            self._make_room(addr)
+        rest_s_max = REST_S_MAX if is_announced else REST_S
+        connection = self._connections[addr] = OutgoingConnection(self, addr, host, rest_s_max)
+        self._places.take(host, now_s)
+        task = asyncio.get_running_loop().create_task(self._open(connection, announced_by, is_announced))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
         return connection
 
-    async def _open(self, addr: str, connection: _Connection) -> None:
-        host, _, port_text = addr.rpartition(":")
-        port = parse_int(port_text)
+    def _make_room(self, addr: str) -> None:
+        """End the connection that was idle for longest."""
+        idle = [one for one in self._connections.values() if one.is_idle]
+        if not idle:
+            raise NotSentError(f"no connection to {addr}: there are {self._connections_max} (outgoingConnectionsMax)")
+        min(idle, key=lambda one: one.used_s).close("another one needed its place")
+
+    async def _open(self, connection: OutgoingConnection, announced_by: str | None, is_announced: bool) -> None:
+        addr = connection.address
         try:
-            if not host or port is None or not 0 < port < 65_536:
-                raise NotSentError("it is no host:port")
-            loop = asyncio.get_running_loop()
             async with asyncio.timeout(self._connect_timeout_s):
+                host, port = await self._target(addr, announced_by, is_announced)
                 context = await self._tls_context()
-                await loop.create_connection(lambda: connection, host.strip("[]"), port, ssl=context)
+                await asyncio.get_running_loop().create_connection(lambda: connection, host, port, ssl=context)
         except (OSError, ValueError, RocketnsError) as error:  # ValueError: a host that cannot be one
             reason = str(error) or "timeout"
             log.log(self._failures, "createChannel: connect remote host[%s] failed: %s", addr, reason)
-            connection.lost(f"connecting to {addr} failed: {reason}")
+            connection.lost(f"connecting to {addr} failed: {reason}", failed=True)
+
+    async def _target(self, addr: str, announced_by: str | None, is_announced: bool) -> tuple[str, int]:
+        """Host and port. What a peer announced is resolved and looked at first, so that its host is an IP address."""
+        host, port = split(addr)
+        if port is None:
+            raise NotSentError(NO_ADDRESS)
+        if not is_announced:
+            return host, port
+        found = await self._reach.addresses(addr, announced_by)
+        if not found:
+            raise NotSentError(OUT_OF_REACH)
+        return str(found[0][1][0]), port
 
     async def _tls_context(self) -> ssl.SSLContext | None:
         """Made for each connection from the current files. In a thread, because it takes a while."""
@@ -185,10 +171,26 @@ class RemotingClient:
         if connection is not None:
             connection.close()
 
-    def forget(self, addr: str, connection: object) -> None:
-        """A connection ended."""
-        if self._connections.get(addr) is connection:
-            del self._connections[addr]
+    def forget(self, connection: OutgoingConnection, *, failed: bool) -> None:
+        """A connection ended. ``failed``: its address should not be tried again at once."""
+        addr = connection.address
+        if self._connections.get(addr) is not connection:
+            return
+        del self._connections[addr]
+        self._places.leave(connection.host)
+        if failed:
+            self._places.failed(addr, asyncio.get_running_loop().time(), connection.rest_s_max)
+        else:
+            self._places.succeeded(addr)
+
+    def _log_dropped(self, addr: str, why: NotSentError) -> None:
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._logged_s < LOG_INTERVAL_S:
+            self._unlogged += 1
+            return
+        others = f" ({self._unlogged} more were dropped since the last such line)" if self._unlogged else ""
+        self._logged_s, self._unlogged = now_s, 0
+        log.warning("invokeOneway, send a request to %s failed: %s%s", addr, why, others)
 
     def close(self) -> None:
         """End every connection, for good."""
@@ -197,3 +199,9 @@ class RemotingClient:
             task.cancel()
         for connection in list(self._connections.values()):
             connection.close()
+
+
+def _host(addr: str, announced_by: str | None) -> str:
+    """Whose account a connection belongs to. Names of hosts are their announcer's choice."""
+    host = split(addr)[0]
+    return host_of(f"{announced_by}:0" if announced_by and literal(host) is None else f"{host}:0")

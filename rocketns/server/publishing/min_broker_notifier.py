@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import assert_never
 
 from rocketns.config import NamesrvConfig
@@ -26,16 +27,24 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
+from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.outgoing.remoting_client import RemotingClient
+
+log = logging.getLogger("rocketns.client")
+
+# A group has some brokers. Any peer can register one with thousands, and each lower id would notify all of them.
+RECEIVERS_MAX = 64
 
 
 class MinBrokerNotifier:
     """``notifyMinBrokerIdChanged`` is read at each event."""
 
     def __init__(
-        self, config: NamesrvConfig, client: RemotingClient, serialize_type: SerializeType, version: int = V5_5_0
-    ) -> None:
+        self, config: NamesrvConfig, tables: RouteTables, client: RemotingClient, serialize_type: SerializeType,
+        version: int = V5_5_0,
+    ) -> None:  # fmt: skip
         self._config = config
+        self._tables = tables
         self._client = client
         self._serialize_type = serialize_type
         self._version = version
@@ -71,5 +80,14 @@ class MinBrokerNotifier:
         }
         code = RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE
         _, frame = encode_request(code, ext, self._serialize_type, oneway=True, version=self._version)
-        for addr in event.receivers:
-            self._client.invoke_oneway(addr, frame)
+        if len(event.receivers) > RECEIVERS_MAX:
+            log.warning("%d brokers of %s are not notified of its lowest broker id: it has more than %d brokers",
+                        len(event.receivers) - RECEIVERS_MAX, event.broker_name, RECEIVERS_MAX)  # fmt: skip
+        for addr in event.receivers[:RECEIVERS_MAX]:
+            self._client.invoke_oneway(addr, frame, self._announcer(event.broker_name, addr))
+
+    def _announcer(self, broker_name: str, addr: str) -> str | None:
+        """The host that registered a member of a group."""
+        group = self._tables.broker_addr_table.get(broker_name)
+        entry = None if group is None else self._tables.live(group.cluster, addr)
+        return None if entry is None else entry.announced_by

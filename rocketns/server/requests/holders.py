@@ -6,7 +6,9 @@ Connections are kept in classes by powers of two, so the cost of a change does n
 from __future__ import annotations
 
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from rocketns.routeinfo.events import Cause
 
 Key = TypeVar("Key")
 
@@ -15,6 +17,18 @@ COMPARED_MAX = 64
 INPUT, OUTPUT = 0, 1  # kinds of bytes: frames that are not processed yet, and unsent answers
 TOO_MUCH_UNFINISHED = "over the limit for unfinished frames (incomingBytesMax), and this connection holds the most"
 TOO_MUCH_UNSENT = "over the limit for unsent answers (outgoingBytesTotalMax), and this connection holds the most"
+
+
+class Held(Protocol):
+    """A connection, accepted or opened by the server, whose bytes count in the totals."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def unsent_bytes(self) -> int: ...
+
+    def abort(self, cause: Cause, why: str = "") -> None:
+        """End it at once."""
 
 
 class Holders(Generic[Key]):

@@ -45,7 +45,8 @@ def waiting_bytes_max(limits: Limits) -> int:
 class Waiting:
     """One frame of ``size`` bytes. A refused one has only its header left.
 
-    ``release`` is called with the size, once, when the frame leaves the inbox for the first time.
+    ``release`` is called with the size, once, when the frame leaves the inbox for the first time. ``take``: it is no
+    request but an answer, for this function; None in place of one that was refused.
     """
 
     frame: bytes | memoryview
@@ -53,6 +54,7 @@ class Waiting:
     is_lookup: bool
     is_refused: bool
     release: Callable[[int], object] | None = None
+    take: Callable[[bytes | memoryview | None], object] | None = None
 
     def refuse(self) -> None:
         """Keep the header only, which is enough for OVERLOAD."""
@@ -110,10 +112,13 @@ class Inbox(Generic[Key]):
     def __len__(self) -> int:
         return self._size
 
-    def submit(self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None) -> bool:
+    def submit(
+        self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
+        take: Callable[[bytes | memoryview | None], object] | None = None,
+    ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused."""
         line, is_new = self._line_of(key)
-        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release)
+        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release, take)
         if not self._has_place(line, waiting):
             waiting.refuse()
         has_room = self._make_room(line, len(waiting.frame))

@@ -10,7 +10,8 @@ import pytest
 from interop.harness.wire import frame, json_header
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing.remoting_client import NotSentError, RemotingClient
+from rocketns.server.outgoing.connection import NotSentError
+from rocketns.server.outgoing.remoting_client import RemotingClient
 from tests.server.peers import CLOSED, NOBODY, WAIT_S, peer, run
 
 Answers = Callable[[list[int]], bytes]
@@ -89,7 +90,7 @@ def test_no_answer_in_time() -> None:
             with pytest.raises(NotSentError, match="no answer"):
                 await client.invoke(one.addr, *request(), 0.05)
             (connection,) = client._connections.values()
-            assert connection.answers == {}
+            assert not connection.answers
 
     run(test)
 

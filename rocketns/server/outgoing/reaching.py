@@ -1,0 +1,91 @@
+"""To which of the addresses that brokers announce the server connects.
+
+Anybody can register any address. So only the host that announced an address is connected to, and the networks of
+``rocketns.askNetworks``. Otherwise a stranger could let the server look for open ports of a network behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from rocketns.addresses import Address, is_host_of, literal
+from rocketns.config.fleet.networks import Network
+from rocketns.javatext import parse_int
+
+RESOLVE_WITHIN_S = 2.0
+RESOLVERS = 2
+# To a host name with more addresses there is no connection.
+ADDRESSES_MAX = 8
+
+Found = tuple[socket.AddressFamily, tuple[object, ...]]
+Resolve = Callable[[str, int], list[Found]]
+
+
+def resolve(host: str, port: int) -> list[Found]:
+    """All addresses of a host name. Waits for the resolver of the operating system. OSError if there is none."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(socket.AddressFamily(family), address) for family, _, _, _, address in found]
+
+
+class Reach:
+    """Runs on the event loop's thread. Host names are resolved in threads of their own, at most `RESOLVERS`."""
+
+    def __init__(self, networks: Sequence[Network] = (), resolver: Resolve = resolve) -> None:
+        self._networks = tuple(networks)
+        self._resolver = resolver
+        self._threads: ThreadPoolExecutor | None = None
+
+    def is_out(self, addr: str, announced_by: str | None) -> bool:
+        """Whether ``host:port`` is an IP address that the server does not connect to. A host name is looked at later.
+
+        ``announced_by`` is the IP address of the host that registered it, None if that is not known.
+        """
+        if is_host_of(addr, announced_by):
+            return False
+        address = literal(addr.rpartition(":")[0])
+        return address is not None and not self._allows(address)
+
+    def _allows(self, address: Address) -> bool:
+        return any(address in network and _is_meant(address, network) for network in self._networks)
+
+    async def addresses(self, addr: str, announced_by: str | None) -> list[Found]:
+        """The addresses of ``host:port``; none if there is no connection to one of them.
+
+        OSError, ValueError or TimeoutError if it cannot be resolved.
+        """
+        host, port = split(addr)
+        if port is None or self.is_out(addr, announced_by):
+            return []
+        if literal(host) is not None:
+            return resolve(host, port)
+        found = await self._resolved(host, port)
+        far = any(self.is_out(f"{address[0]}:{port}", announced_by) for _, address in found)
+        return [] if far or len(found) > ADDRESSES_MAX else found
+
+    async def _resolved(self, host: str, port: int) -> list[Found]:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="resolver")
+        found = asyncio.get_running_loop().run_in_executor(self._threads, self._resolver, host, port)
+        return await asyncio.wait_for(found, RESOLVE_WITHIN_S)
+
+    def close(self) -> None:
+        """Resolve nothing more. Does not wait for a resolver that is busy."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def split(addr: str) -> tuple[str, int | None]:
+    """Host without brackets, and port; the port is None if it is no ``host:port``."""
+    host, _, port_text = addr.rpartition(":")
+    host, port = host.strip("[]"), parse_int(port_text)
+    return host, port if host and port is not None and 0 < port < 65_536 else None
+
+
+def _is_meant(address: Address, network: Network) -> bool:
+    """A large network does not contain the machine itself, nor its link, where clouds keep their credentials."""
+    if address.is_multicast or address.is_unspecified:
+        return False
+    return (network.is_loopback or not address.is_loopback) and (network.is_link_local or not address.is_link_local)

@@ -1,0 +1,1 @@
+"""Connections that the server opens: what their other ends may not achieve."""
