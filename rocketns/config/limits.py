@@ -94,9 +94,9 @@ class Limits:
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
 
-    def lower_connections(self, connections_max: int) -> None:
+    def lower_connections(self, connections_max: int, outgoing_connections_max: int) -> None:
         """The system allows fewer connections than were asked for."""
-        self.connections_max = connections_max
+        self.connections_max, self.outgoing_connections_max = connections_max, outgoing_connections_max
 
     def update(self, given: Mapping[str, str], system: Mapping[str, str]) -> None:
         """Read the ``rocketns.…`` properties and Java's system property. StartupError for a value out of its range."""

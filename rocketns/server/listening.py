@@ -129,9 +129,11 @@ def _checked(descriptor: int, names: str) -> socket.socket:
 
 
 def fit_connections(limits: Limits) -> None:
-    """Raise the soft limit on open files for ``connectionsMax``. Lower ``connectionsMax`` to what the system allows."""
+    """Raise the soft limit on open files for ``connectionsMax`` and ``outgoingConnectionsMax``. Lower both to what the
+    system allows: at least `CONNECTIONS_MIN` are accepted, and of what is left a quarter is for outgoing ones.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.connections_max + SPARE_DESCRIPTORS
+    wanted = limits.connections_max + limits.outgoing_connections_max + SPARE_DESCRIPTORS
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if allowed < min(wanted, SPARE_DESCRIPTORS + CONNECTIONS_MIN):
         raise StartupError(
@@ -141,5 +143,7 @@ def fit_connections(limits: Limits) -> None:
     if soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < wanted:
-        limits.lower_connections(allowed - SPARE_DESCRIPTORS)
+        left = max(0, allowed - SPARE_DESCRIPTORS - CONNECTIONS_MIN)
+        outgoing_max = min(limits.outgoing_connections_max, left // 4)
+        limits.lower_connections(min(limits.connections_max, allowed - SPARE_DESCRIPTORS - outgoing_max), outgoing_max)
         log.warning("at most %d connections: `ulimit -n` allows %d open files", limits.connections_max, allowed)

@@ -79,7 +79,8 @@ def test_the_properties_are_known_and_take_effect(tmp_path: Path) -> None:
 
 def test_there_are_as_many_descriptors_as_connections_need() -> None:
     files = int(unit("rocketns.service")["Service"]["LimitNOFILE"])
-    assert files >= Limits().connections_max + SPARE_DESCRIPTORS
+    limits = Limits()
+    assert files >= limits.connections_max + limits.outgoing_connections_max + SPARE_DESCRIPTORS
 
 
 def test_the_socket_is_one_address_for_one_process() -> None:

@@ -1,7 +1,8 @@
 """Asks the addresses of unconfirmed brokers whether they refuse connections, and gives up those that do.
 
-Addresses come from registrations, so a hostile peer can choose them. Only unconfirmed brokers are asked, which a peer
-cannot become at will; what an address answers is shown to nobody; and the asks are few, however many brokers there are.
+Addresses come from registrations, so a hostile peer can choose them. Only unconfirmed brokers are asked, and only at
+the host that announced them, or in networks that the operator named (`Reach`). What an address answers is shown to
+nobody. The asks are few, however many brokers there are, and hosts take turns.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from rocketns.config import RestoreConfig
 from rocketns.processor.context import Now
@@ -18,7 +19,9 @@ from rocketns.routeinfo.events import Cause, Event
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.unconfirmed.replacing import replace_overdue
 from rocketns.server.clock import Clock
+from rocketns.server.confirming.turns import AskTurns
 from rocketns.server.control.expiry import Expiry
+from rocketns.server.requests.host import host_of
 
 log = logging.getLogger("rocketns.control")
 
@@ -47,7 +50,7 @@ class Confirming:
         self._refuses = refuses
         self._deliver = deliver
         self._due_ms: dict[BrokerAddrInfo, float] = {}  # endless while it waits for its ask or the answer
-        self._waiting: deque[BrokerAddrInfo] = deque()
+        self._turns = AskTurns()
         self._asks: set[asyncio.Task[None]] = set()
         self._left = 0
 
@@ -60,12 +63,13 @@ class Confirming:
         self._expiry.scan_unconfirmed()
         if self._config.ask_unconfirmed:
             self._want_asks()
+            self._turns.begin_tick()
             self._left = ASKS_IN_TICK_MAX
             self._ask_some()
 
     def stop(self) -> None:
         """Ask nobody any more."""
-        self._waiting.clear()
+        self._turns.clear()
         for ask in list(self._asks):
             ask.cancel()
 
@@ -80,30 +84,38 @@ class Confirming:
         now_ms, unconfirmed = self._clock.now().ms, self._tables.unconfirmed
         for key in [key for key in self._due_ms if key not in unconfirmed]:
             del self._due_ms[key]
-        for key in unconfirmed:
+        for key, entry in unconfirmed.items():
             if self._due_ms.get(key, now_ms) <= now_ms:
                 self._due_ms[key] = math.inf
-                self._waiting.append(key)
+                self._turns.put(_host(key, entry), key)
 
     def _ask_some(self) -> None:
-        while self._waiting and self._left and len(self._asks) < ASKS_AT_ONCE_MAX:
-            key = self._waiting.popleft()
+        while self._left and len(self._asks) < ASKS_AT_ONCE_MAX and (turn := self._turns.next()) is not None:
+            host, key = turn
             entry = self._tables.unconfirmed.get(key)
-            if entry is not None:
-                self._left -= 1
-                ask = asyncio.get_running_loop().create_task(self._ask(key, entry))
-                self._asks.add(ask)
-                ask.add_done_callback(self._answered)
+            if entry is None:
+                self._turns.done(host)
+                continue
+            self._left -= 1
+            ask = asyncio.get_running_loop().create_task(self._ask(key, entry))
+            self._asks.add(ask)
+            ask.add_done_callback(partial(self._answered, host))
 
     async def _ask(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
         if await self._refuses(key.addr, entry.announced_by):
             self._expiry.give_up(key, entry, Cause.REFUSED)
         self._due_ms[key] = self._clock.now().ms + ASK_INTERVAL_MS
 
-    def _answered(self, ask: asyncio.Task[None]) -> None:
+    def _answered(self, host: str, ask: asyncio.Task[None]) -> None:
         self._asks.discard(ask)
+        self._turns.done(host)
         if not ask.cancelled():
             error = ask.exception()
             if error is not None:
                 log.error("an unconfirmed broker cannot be asked", exc_info=error)
             self._ask_some()
+
+
+def _host(key: BrokerAddrInfo, entry: BrokerLiveInfo) -> str:
+    """Whose turn the ask is. The host of an address is its announcer's choice."""
+    return host_of(key.addr if entry.announced_by is None else f"{entry.announced_by}:0")

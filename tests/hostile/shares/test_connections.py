@@ -91,7 +91,7 @@ def test_more_connections_than_open_files(server_class: type[NameServer], tmp_pa
             assert answers(client)
     finally:
         server.stop()
-    assert "at most 86 connections" in server.process.text()
+    assert "at most 69 connections" in server.process.text()
     assert "out of system resource" not in server.process.text()
 
 

@@ -79,11 +79,12 @@ def _settings(random: random.Random, home: str) -> dict[str, object]:
 
 
 def _let_all_be_seeds(random: random.Random, settings: list[dict[str, object]]) -> None:
-    """All have the same list, which names each of them as well."""
+    """All have the same list, which names each of them as well. A seed does not tell who announced an address."""
     if len(settings) > 1 and random.random() < 0.6:
         servers = ";".join(f"10.0.9.{number}:9876" for number in range(1, len(settings) + 1))
         for one in settings:
-            one |= {"rocketns.seedServers": servers, "rocketns.seedSeconds": random.choice([5, 30])}
+            one |= {"rocketns.seedServers": servers, "rocketns.seedSeconds": random.choice([5, 30]),
+                    "rocketns.askNetworks": "10.0.0.0/16"}  # fmt: skip
 
 
 def _group(random: random.Random, group: int) -> list[Member]:
