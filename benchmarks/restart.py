@@ -11,7 +11,8 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,18 +37,18 @@ class Start(NamedTuple):
     mb: float
 
 
-def register(client: Client, brokers: int, topics: int, heartbeats: int, network: int = 10) -> None:
-    """All brokers, then ``heartbeats`` of each: 322, which brokers with acting masters send once a second."""
+def register(client: Client, brokers: Collection[int], topics: int, heartbeats: int, network: int = 10) -> None:
+    """These brokers, then ``heartbeats`` of each: 322, which brokers with acting masters send once a second."""
     body, version = plain_body(range(topics), 1), dumps(data_version(1, 1_700_000_000_001))
-    for number in range(brokers):
+    for number in brokers:
         client.send(registration(broker_name(number), broker_host(number, network), body))
         assert client.receive().code == 0
     for _ in range(heartbeats):
-        for number in range(brokers):
+        for number in brokers:
             ext = {"clusterName": "DefaultCluster", "brokerName": broker_name(number),
                    "brokerAddr": f"{broker_host(number, network)}:10911", "brokerId": 0}  # fmt: skip
             client.post(codes.QUERY_DATA_VERSION, ext, version)
-        for _ in range(brokers):
+        for _ in brokers:
             assert client.receive().code == 0
 
 
@@ -106,7 +107,7 @@ def measure(folder: Path, brokers: int, topics: int, heartbeats: int, starts: in
     server = RocketnsServer(folder / "ns", port_and_limits)
     try:
         brokers_side = Client(server.port, timeout_s=WITHIN_S)  # stays open: a broker leaves with its connection
-        register(brokers_side, brokers, topics, heartbeats)
+        register(brokers_side, range(brokers), topics, heartbeats)
         for _ in range(3):
             settle(server.pid)
         time.sleep(1.5)  # the last records are written
@@ -129,8 +130,11 @@ def measure_refused(folder: Path, brokers: int, topics: int, starts: int) -> Non
         at = folder / str(number)
         server = RocketnsServer(at / "ns", {"journalPath": at / "j", "journalNs": "n1"})
         try:
-            with Client(server.port, timeout_s=WITHIN_S) as brokers_side:
-                register(brokers_side, brokers, topics, 0, LOOPBACK)
+            with ExitStack() as stack:
+                for number in range(brokers):  # each from its own address, at which it is asked later
+                    source = broker_host(number, LOOPBACK)
+                    one = stack.enter_context(Client(server.port, timeout_s=WITHIN_S, source=source))
+                    register(one, [number], topics, 0, LOOPBACK)
                 server.kill()
             print(f"{brokers} brokers that died: gone {gone_s(server):.3f} s after the first answer", flush=True)
         finally:

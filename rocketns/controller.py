@@ -142,10 +142,7 @@ class NamesrvController:
         self.fleet = FleetWatch(
             configuration, OwnTables(tables, self.publisher.digests), self.clock, self.delivery.deliver
         )
-        transport = self.asyncio_transport
-        accounts = Accounts(transport.hold, transport.hold_to, self.control.submit_answer)
-        for client in (self.client, self.fleet.client):
-            client.charge_to(accounts)
+        self._charge_for_outgoing_connections()
         self._add_jobs()
 
     def _give_reactors_connections(self) -> None:
@@ -155,6 +152,12 @@ class NamesrvController:
         transport = ReactorTransport(self.configuration, reactors, self.control, self.clock, self.asyncio_transport)
         self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
         self._transports.append(transport)
+
+    def _charge_for_outgoing_connections(self) -> None:
+        transport = self.asyncio_transport
+        accounts = Accounts(transport.hold, transport.hold_to, self.control.submit_answer)
+        for client in (self.client, self.fleet.client):
+            client.charge_to(accounts)
 
     def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
         """None unless ``journalPath`` names a folder."""

@@ -127,16 +127,18 @@ def decode_binary_header(data: bytes) -> dict[str, Any]:
 
 @dataclass
 class Client:
-    """One TCP connection. Usable as a context manager."""
+    """One TCP connection, from the address ``source`` if one is given. Usable as a context manager."""
 
     port: int
     host: str = "127.0.0.1"
     timeout_s: float = ANSWER_TIMEOUT_S
+    source: str | None = None
     socket: socket.socket = field(init=False)
     _buffer: bytearray = field(default_factory=bytearray, init=False)
 
     def __post_init__(self) -> None:
-        self.socket = socket.create_connection((self.host, self.port), self.timeout_s)
+        source = None if self.source is None else (self.source, 0)
+        self.socket = socket.create_connection((self.host, self.port), self.timeout_s, source)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def __enter__(self) -> Client:

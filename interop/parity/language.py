@@ -210,9 +210,13 @@ class SameFile(Step):
 
 @dataclass(frozen=True)
 class Notified(Step):
-    """Wait until the listeners got ``count`` requests from each server since the last such step; they are compared."""
+    """Wait until the listeners got ``count`` requests from each server since the last such step; they are compared.
+
+    ``within_s``: where a server sends fewer, so long.
+    """
 
     count: int
+    within_s: float = 60.0
 
 
 @dataclass(frozen=True)

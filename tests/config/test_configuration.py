@@ -250,3 +250,12 @@ def test_the_serialize_type_comes_from_the_process(
 def test_another_serialize_type_stops_the_start(tmp_path: Path, text: str) -> None:
     with pytest.raises(StartupError, match="JSON, ROCKETMQ"):
         build(tmp_path, system={"rocketmq.serialize.type": text})
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "anywhere", ";".join(["::1"] * 65)])
+def test_ask_networks_that_are_none_stop_the_start(tmp_path: Path, text: str) -> None:
+    with pytest.raises(StartupError, match=r"rocketns\.askNetworks"):
+        build(tmp_path, f"rocketns.askNetworks={text}")
+    assert [str(one) for one in build(tmp_path, "rocketns.askNetworks=10.0.0.0/8; ::1").restore.networks] == [
+        "10.0.0.0/8", "::1/128",
+    ]  # fmt: skip

@@ -162,7 +162,7 @@ def _(step: language.SameFile, play: Play) -> None:
 def _(step: language.Notified, play: Play) -> None:
     assert play.listeners is not None
     listeners = play.listeners
-    found = play.all(lambda side: _notifications(listeners.take(side, step.count)))
+    found = play.all(lambda side: _notifications(listeners.take(side, step.count, step.within_s)))
     play.differ_in("notifications", found, step)
 
 

@@ -15,18 +15,24 @@ from interop.harness.wire import eventually
 from interop.parity.pairs.side import Side
 
 ARRIVES_WITHIN_S = 60.0
+HOSTS = ("127.0.0.1", "127.0.0.2")
 
 
 class Listeners:
-    """Listening sockets on the loopback, closed by ``close``. Frames are kept by the process that sent them."""
+    """Listening sockets on the loopback, closed by ``close``. Frames are kept by the process that sent them.
+
+    Each listens at two hosts: the one from which the connections of a play come, and another one.
+    """
 
     def __init__(self, count: int, pids: Sequence[int]) -> None:
         self._pids = pids
         self.ports = tuple(free_port() for _ in range(count))
         self._frames: dict[int, list[tuple[int, bytes]]] = {}
-        self._sockets = [socket.create_server(("127.0.0.1", port)) for port in self.ports]
-        for place, listening in enumerate(self._sockets):
-            threading.Thread(target=self._accept, args=(place, listening), daemon=True).start()
+        self._sockets: list[socket.socket] = []
+        for place, port in enumerate(self.ports):
+            for host in HOSTS:
+                self._sockets.append(socket.create_server((host, port)))
+                threading.Thread(target=self._accept, args=(place, self._sockets[-1]), daemon=True).start()
 
     def close(self) -> None:
         for one in self._sockets:
@@ -34,14 +40,14 @@ class Listeners:
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
 
-    def take(self, side: Side, count: int) -> list[tuple[int, bytes]]:
+    def take(self, side: Side, count: int, within_s: float) -> list[tuple[int, bytes]]:
         """Wait for ``count`` frames from a server: which listener got it and the frame, in the listeners' order.
 
         They are removed here. Fewer if no more arrive.
         """
         pid = side.server.pid
         with contextlib.suppress(AssertionError):
-            eventually(lambda: len(self._frames.get(pid, [])) >= count, ARRIVES_WITHIN_S)
+            eventually(lambda: len(self._frames.get(pid, [])) >= count, within_s)
         return sorted(self._frames.pop(pid, []), key=lambda one: one[0])
 
     def _accept(self, place: int, listening: socket.socket) -> None:

@@ -10,6 +10,7 @@ from interop.parity.language import (
     ONE_FORM,
     PORTS,
     Closed,
+    Differs,
     Expired,
     HangUp,
     HowMany,
@@ -41,6 +42,8 @@ from interop.parity.phrases import (
 
 ACTING: dict[str, Any] = {"enableActingMaster": "true"}
 EXPIRED = Expired(address(), on="broker")
+ELSEWHERE = Differs("announced-elsewhere", r"(?s)^0: .*\n2: ", "^2: ")
+ARRIVED_S = 5.0  # Java's notifications have arrived, and rocketns' would have
 
 
 def _unregistration() -> Iterator[Scenario]:
@@ -200,6 +203,9 @@ def _notifications() -> Iterator[Scenario]:
                register(host=here[0], **ACTING), Notified(1))  # fmt: skip
     yield told("told-of-a-closed-connection", "B187 B193", register(host=here[0], on="broker", **ACTING), *slaves,
                HangUp(on="broker"), Notified(2))  # fmt: skip
+    elsewhere = register(host=f"127.0.0.2:{PORTS[0]}", broker_id=1)
+    steps = (elsewhere, slaves[1], register(broker_id=0), Notified(2, ARRIVED_S, differs=ELSEWHERE))
+    yield Scenario("told-at-the-announcers-host-only", "B192", (on, *steps), listeners=3, forms=ONE_FORM)
     yield told("told-of-a-negative-id", "B192 B194", register(host=here[0], broker_id=-2), Notified(1), slaves[0],
                register(host=here[2], broker_id=-5), Notified(2))  # fmt: skip
 

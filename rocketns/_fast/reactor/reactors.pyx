@@ -18,8 +18,7 @@ from rocketns._fast.connections.holders cimport INPUT, OUTPUT
 from rocketns._fast.routes.lookup_counts cimport Count, Counts, free_counts, make_counts
 from rocketns._fast.connections.messages cimport (
     ABORT,
-    ADOPT,
-    ADOPTED,
+    ADOPT, ADOPTED,
     CLOSE_IDLE,
     CLOSED,
     END,

@@ -195,6 +195,6 @@ class Accounts:
 
     hold: Callable[[int, OutgoingConnection, int], object] = lambda _kind, _connection, _size: None
     hold_to: Callable[[int], object] = lambda _kind: None
-    submit_answer: Callable[
-        [OutgoingConnection, bytes, Callable[[bytes | memoryview | None], object]], object
-    ] = lambda _connection, frame, take: take(frame)
+    submit_answer: Callable[[OutgoingConnection, bytes, Callable[[bytes | memoryview | None], object]], object] = (
+        lambda _connection, frame, take: take(frame)
+    )

@@ -62,11 +62,7 @@ def read_to_the_end(connection: socket.socket) -> None:
 
 def connect_from(port: int, host: str) -> Client:
     """A connection to the server whose own end is at a loopback host."""
-    client = Client(port)
-    client.socket.close()
-    client.socket = socket.create_connection(("127.0.0.1", port), client.timeout_s, (host, 0))
-    client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return client
+    return Client(port, source=host)
 
 
 def announce(client: Client, group: str, addr: str, broker_id: int = 0, **ext: object) -> Answer:
