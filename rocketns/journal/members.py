@@ -15,8 +15,9 @@ Address = tuple[str, str]
 class Live:
     """The live entry of a cluster and address, and its filter servers, as records give them.
 
-    ``announced_by``: the host that registered it. ``is_there``: there is an entry. ``members``: those with this address, ``last`` the one that registered last.
-    ``tail`` is the part of an ``hb`` record behind its gap: it rarely changes.
+    ``announced_by``: the host that registered it. ``is_there``: there is an entry. ``members``: those with this
+    address, ``last`` the one that registered last. ``tail`` is the part of an ``hb`` record behind its gap: it rarely
+    changes.
     """
 
     timeout_ms: int
@@ -29,9 +30,7 @@ class Live:
     last: Member | None = None
     tail: bytes = b"}"
 
-    def note(
-        self, timeout_ms: int, ha_addr: str | None, version: DataVersion | None, announced_by: str | None
-    ) -> None:
+    def note(self, timeout_ms: int, ha_addr: str | None, version: DataVersion | None, announced_by: str | None) -> None:
         self.timeout_ms, self.ha_addr, self.announced_by, self.is_there = timeout_ms, ha_addr, announced_by, True
         self.note_version(version)
 

@@ -12,8 +12,8 @@ from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappi
 class KnownLive:
     """The live entry of an address in a cluster, and its filter servers. ``timeout_ms`` None: there is no entry.
 
-    ``announced_by``: the host that registered it, None if that is not known. ``seen_epoch_ms``: the last sign of life on
-    the wall clock. ``members``: how many groups list the address.
+    ``announced_by``: the host that registered it, None if that is not known. ``seen_epoch_ms``: the last sign of life
+    on the wall clock. ``members``: how many groups list the address.
     """
 
     timeout_ms: int | None = None
