@@ -23,6 +23,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
+from rocketns.server.connections.totals import Totals
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import SCAN, Expiry
@@ -129,7 +130,8 @@ class NamesrvController:
         housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls, silence)
         self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
 
-        self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, self.reactors)
+        totals = self.totals = Totals(limits, self.reactors, self.clock)
+        self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, totals, self.reactors)
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
         self._transports: list[Transport] = [self.asyncio_transport]
@@ -154,8 +156,7 @@ class NamesrvController:
         self._transports.append(transport)
 
     def _charge_for_outgoing_connections(self) -> None:
-        transport = self.asyncio_transport
-        accounts = Accounts(transport.hold, transport.hold_to, self.control.submit_answer)
+        accounts = Accounts(self.totals.hold, self.totals.hold_to, self.control.submit_answer)
         for client in (self.client, self.fleet.client):
             client.charge_to(accounts)
 
@@ -265,6 +266,7 @@ class NamesrvController:
             self.reactor_transport.close_idle()
             self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
+        self.totals.close_late()
 
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:

@@ -23,6 +23,7 @@ REACTORS_MAX = 8
 KV_BYTES_MAX = 1 << 30
 NAME_BYTES_MAX = 4096
 NAME_BYTES_MIN = 1024  # reactors answer lookups of topics of this length
+HOST_PARTS = 8
 START = Effect.START
 
 
@@ -37,7 +38,7 @@ class Limits:
     )  # fmt: skip
     incoming_bytes_max: int = prop(
         512 * 1024 * 1024, "unfinished frames of all connections", START, unit="bytes",
-        at_limit="the connection that holds the most is closed", long=True, low=BYTES_MIN, high=BYTES_MAX,
+        at_limit="connections are closed, the longest without progress first", long=True, low=BYTES_MIN, high=BYTES_MAX,
     )  # fmt: skip
     outgoing_bytes_max: int = prop(
         64 * 1024 * 1024, "unsent answers of one connection", START, unit="bytes",
@@ -45,7 +46,13 @@ class Limits:
     )  # fmt: skip
     outgoing_bytes_total_max: int = prop(
         256 * 1024 * 1024, "unsent answers of all connections", START, unit="bytes",
-        at_limit="the connection that holds the most is closed", long=True, low=BYTES_MIN, high=BYTES_MAX,
+        at_limit="connections are closed, the longest without progress first", long=True, low=BYTES_MIN, high=BYTES_MAX,
+    )  # fmt: skip
+    progress_seconds: int = prop(
+        30,
+        "time in which 16 KiB of an unfinished frame must come, or its rest, in which a peer must take 16 KiB of its "
+        "unsent answers, or their rest, and in which a TLS handshake must end; 0: no limit",
+        START, unit="seconds", at_limit="the connection is closed", low=0, high=86_400,
     )  # fmt: skip
     outgoing_connections_max: int = prop(
         256, "connections that the server itself has open to brokers and to other name servers", START,
@@ -87,6 +94,14 @@ class Limits:
         "namespace, KV key, or text of a static-topic mapping", START, unit="bytes",
         at_limit="a request with a longer one is answered SYSTEM_ERROR", low=NAME_BYTES_MIN, high=FRAME_BYTES_MAX,
     )  # fmt: skip
+
+    def listed_bytes_min(self, total_max: int) -> int:
+        """Half of an even share of a total. A connection that holds less is not closed when the total is exceeded."""
+        return max(1, total_max // (2 * self.connections_max))
+
+    def host_bytes_max(self, total_max: int) -> int:
+        """What a host may hold of a total before it is looked at by itself: an eighth, and at least one frame."""
+        return max(total_max // HOST_PARTS, self.frame_bytes_max)
 
     @property
     def reactor_count(self) -> int:

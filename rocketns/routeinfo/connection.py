@@ -49,6 +49,13 @@ class Connection(Protocol):
         """What a request says of its sender: one of the names of `LanguageCode`, and a version number."""
 
     @property
+    def is_known(self) -> bool:
+        """What `note_known` was told last; False before."""
+
+    def note_known(self, is_known: bool) -> None:
+        """Whether a broker registered from it. Such a connection is the last to be closed for holding bytes."""
+
+    @property
     def in_flight(self) -> int:
         """Requests that control has taken and not answered."""
 

@@ -1,9 +1,14 @@
 """A plain connection of a reactor: its buffers, and what it may still do."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from rocketns._fast.connections.messages cimport Message
+
+# Kinds of bytes that a connection holds: input that is not worked off, and answers that the peer has not taken.
+cdef enum:
+    INPUT = 0
+    OUTPUT = 1
 
 # Every field belongs to the thread of the reactor that has the connection: no other thread writes it, and none reads it
 # but where its comment says so. A MOVE message hands the whole connection to another reactor. The mutexes of the two
@@ -41,6 +46,10 @@ cdef struct Connection:
     # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt
+    # Whose it is, for the totals of bytes.
+    uint8_t is_known  # 1: a broker registered from it, as control said with its last answer
+    uint16_t host  # the number of its host, see hosts.pyx
+    uint8_t is_listed[2]  # whether it holds so many bytes that it is in the reactor's list of that kind
     # Its buffers.
     uint8_t *input
     size_t input_start
@@ -50,8 +59,11 @@ cdef struct Connection:
     size_t output_start
     size_t output_end
     size_t output_room
-    size_t held[2]  # bytes of each kind of holders.pxd, as counted in the totals
-    uint32_t heap_index[2]  # in the reactor's heap of that kind, from 1; 0 = not in it
+    size_t held[2]  # bytes of each kind, as counted in the totals
+    uint32_t moved[2]  # bytes that came, or were taken, since the last progress
+    int64_t progress_ms[2]  # the last progress, or when the first byte was held
+    Connection *older[2]  # its neighbours in the list
+    Connection *newer[2]
 
 cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil

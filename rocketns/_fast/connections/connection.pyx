@@ -4,6 +4,7 @@ All functions are for the thread of the connection's reactor.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
@@ -11,7 +12,7 @@ from rocketns._fast.system.assertions cimport assert_equal
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
 
 # An idle connection takes this, its close notice and, where lookups are counted by client, its address.
-assert_equal(sizeof(Connection), 224)
+assert_equal(sizeof(Connection), 280)
 assert_equal(sizeof(Message), 56)
 
 cdef enum:
@@ -102,6 +103,7 @@ cdef bint send_output(Connection *connection) noexcept nogil:
                 continue
             return errno == EAGAIN
         connection.output_start += <size_t>sent
+        connection.moved[OUTPUT] += <uint32_t>sent
         left -= <size_t>sent
     if unsent(connection) == 0:
         drop_output(connection)

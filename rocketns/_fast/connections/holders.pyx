@@ -1,94 +1,81 @@
-"""A heap of the connections that hold bytes: the largest is at its top, and a change takes logarithmic time.
+"""The connections that hold many bytes, in lists by host. A connection goes to the end of its list with each progress.
 
-A connection without bytes is not in it. All functions are for the thread of the heap's reactor.
+So the first of a list is the one without progress for the longest time, and each change costs the same, however many
+connections there are. All functions are for the thread of the lists' reactor.
 """
-
-from libc.stdlib cimport realloc
 
 from rocketns._fast.system.atomics cimport store
 
-cdef enum:
-    ROOM_MIN = 64
+
+cdef inline void publish(Holders *holders, int kind, const Connection *connection) noexcept nogil:
+    """Reactor thread only. Other threads may read a value that is a moment old: see shedding.pyx."""
+    cdef int known = connection.is_known
+    cdef const Connection *first = holders.first[known][connection.host]
+    store(&holders.ages.oldest_ms[known][connection.host], 0 if first == NULL else first.progress_ms[kind])
 
 
-cdef inline void put(Holders *holders, int kind, uint32_t index, Holder holder) noexcept nogil:
-    """Reactor thread only."""
-    holders.heap[index] = holder
-    holder.connection.heap_index[kind] = index + 1
-
-
-cdef void rise(Holders *holders, int kind, uint32_t index) noexcept nogil:
-    """Reactor thread only. Swap with parents that hold less."""
-    cdef Holder holder = holders.heap[index]
-    cdef uint32_t parent
-    while index:
-        parent = (index - 1) // 2
-        if holders.heap[parent].bytes >= holder.bytes:
-            break
-        put(holders, kind, index, holders.heap[parent])
-        index = parent
-    put(holders, kind, index, holder)
-
-
-cdef void sink(Holders *holders, int kind, uint32_t index) noexcept nogil:
-    """Reactor thread only. Swap with the larger child while it holds more."""
-    cdef Holder holder = holders.heap[index]
-    cdef uint32_t child = 2 * index + 1
-    while child < holders.count:
-        if child + 1 < holders.count and holders.heap[child + 1].bytes > holders.heap[child].bytes:
-            child += 1
-        if holders.heap[child].bytes <= holder.bytes:
-            break
-        put(holders, kind, index, holders.heap[child])
-        index = child
-        child = 2 * index + 1
-    put(holders, kind, index, holder)
-
-
-cdef bint enter(Holders *holders, int kind, Connection *connection) noexcept nogil:
-    """Reactor thread only. Append to the heap; False where there is no memory."""
-    cdef Holder *heap
-    cdef Holder holder
-    cdef uint32_t room
-    if holders.count == holders.room:
-        room = max(2 * holders.room, <uint32_t>ROOM_MIN)
-        heap = <Holder *>realloc(holders.heap, room * sizeof(Holder))
-        if heap == NULL:
-            return False
-        holders.heap, holders.room = heap, room
-    holder.bytes, holder.connection = 0, connection
-    holders.count += 1
-    put(holders, kind, holders.count - 1, holder)
-    return True
-
-
-cdef void leave(Holders *holders, int kind, Connection *connection) noexcept nogil:
-    """Reactor thread only. Remove from the heap; the last holder takes its place."""
-    cdef uint32_t index = connection.heap_index[kind] - 1
-    connection.heap_index[kind] = 0
-    holders.count -= 1
-    if index < holders.count:
-        put(holders, kind, index, holders.heap[holders.count])
-        rise(holders, kind, index)
-        sink(holders, kind, index)
-
-
-cdef bint hold(Holders *holders, int kind, Connection *connection, size_t size) noexcept nogil:
-    """Reactor thread only. The connection holds ``size`` bytes from now on; False where there is no memory.
-
-    `largest` is published last. Another thread may read a value that is a moment old. It then asks the wrong owner, and
-    the owner compares again before it closes anything: see shedding.pyx.
-    """
-    cdef uint32_t index
-    if size == 0:
-        if connection.heap_index[kind]:
-            leave(holders, kind, connection)
+cdef void enlist(Holders *holders, int kind, Connection *connection) noexcept nogil:
+    """Reactor thread only. Append it to the list of its host."""
+    cdef Connection **last = &holders.last[connection.is_known][connection.host]
+    connection.older[kind], connection.newer[kind] = last[0], NULL
+    if last[0] == NULL:
+        holders.first[connection.is_known][connection.host] = connection
+        publish(holders, kind, connection)
     else:
-        if not connection.heap_index[kind] and not enter(holders, kind, connection):
-            return False
-        index = connection.heap_index[kind] - 1
-        holders.heap[index].bytes = size
-        rise(holders, kind, index)
-        sink(holders, kind, connection.heap_index[kind] - 1)
-    store(&holders.largest, <int64_t>holders.heap[0].bytes if holders.count else 0)
-    return True
+        last[0].newer[kind] = connection
+    last[0] = connection
+    connection.is_listed[kind] = True
+
+
+cdef void strike(Holders *holders, int kind, Connection *connection) noexcept nogil:
+    """Reactor thread only. Remove it from the list of its host."""
+    cdef Connection *older = connection.older[kind]
+    cdef Connection *newer = connection.newer[kind]
+    if newer == NULL:
+        holders.last[connection.is_known][connection.host] = older
+    else:
+        newer.older[kind] = older
+    connection.is_listed[kind] = False
+    if older != NULL:
+        older.newer[kind] = newer
+    else:
+        holders.first[connection.is_known][connection.host] = newer
+        publish(holders, kind, connection)
+
+
+cdef void note_progress(Holders *holders, int kind, Connection *connection, int64_t now_ms) noexcept nogil:
+    """Reactor thread only. Enough came, or was taken, or the peer was kept waiting until now."""
+    connection.progress_ms[kind], connection.moved[kind] = now_ms, 0
+    if connection.is_listed[kind]:
+        strike(holders, kind, connection)
+        enlist(holders, kind, connection)
+
+
+cdef void hold(Holders *holders, int kind, Connection *connection, size_t size, int64_t now_ms) noexcept nogil:
+    """Reactor thread only. The connection holds ``size`` bytes from now on. To be listed is progress."""
+    cdef bint is_many = <int64_t>size >= holders.totals.listed_bytes_min
+    add_held(holders.totals, connection.is_known, connection.host,
+             <int64_t>size - <int64_t>connection.held[kind])
+    if connection.held[kind] == 0 or (is_many and not connection.is_listed[kind]):
+        connection.progress_ms[kind], connection.moved[kind] = now_ms, 0
+    connection.held[kind] = size
+    if is_many and not connection.is_listed[kind]:
+        enlist(holders, kind, connection)
+    elif connection.is_listed[kind] and not is_many:
+        strike(holders, kind, connection)
+
+
+cdef void note_known(Holders *holders, Connection *connection, bint is_known, int64_t now_ms) noexcept nogil:
+    """Reactor thread only. Whether a broker registered from it. ``holders``: those of both kinds, one after the other.
+    """
+    cdef int kind
+    cdef size_t held[2]
+    if connection.is_known == is_known:
+        return
+    for kind in range(2):
+        held[kind] = connection.held[kind]
+        hold(&holders[kind], kind, connection, 0, now_ms)
+    connection.is_known = is_known
+    for kind in range(2):
+        if held[kind]:
+            hold(&holders[kind], kind, connection, held[kind], now_ms)

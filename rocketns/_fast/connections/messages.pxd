@@ -21,11 +21,11 @@ cpdef enum Kind:
     MOVED = 15  # a connection that was OPENED has a new id, in `moment`
     TAKEN = 20  # the peer took the answers that a REPLY asked about
     LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
-    EXCESS = 22  # close the largest connection of control's loop [number: kind of bytes]
+    EXCESS = 22  # close connections of control's loop: too many bytes are held [number: kind of bytes]
     # To a reactor, from control or from another reactor.
     ADD = 5  # a new connection [number: descriptor]
     ADOPT = 6  # a connection without its PROXY header [number: descriptor; data: address, 0, bytes behind the header]
-    REPLY = 7  # [number: requests that are done; data: answers]; with `moment` 1 TAKEN is wanted
+    REPLY = 7  # [number: requests that are done; data: answers], `moment` of the bits below
     END = 8  # close after the unsent answers
     ABORT = 9  # close at once
     CLOSE_IDLE = 10  # close the connections that are idle at `moment`, in milliseconds
@@ -33,7 +33,12 @@ cpdef enum Kind:
     STOP = 12
     GIVE = 13  # move connections to the reactor `connection` [number: thousandths]; see `moving.give` for `moment`
     MOVE = 14  # a connection of another reactor, with its former id [data: the Connection]
-    SHED = 21  # close the largest connection of this reactor [number: kind of bytes]
+    SHED = 21  # close connections of this reactor: too many bytes are held [number: kind of bytes]
+
+# The bits of a REPLY's `moment`.
+cdef enum:
+    REPLY_AWAITS_TAKEN = 1  # TAKEN is wanted
+    REPLY_TO_KNOWN = 2  # a broker registered from the connection
 
 # Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
 cpdef enum Ending:
@@ -45,6 +50,8 @@ cpdef enum Ending:
     TOO_MUCH_UNSENT = 5
     TOO_MUCH_UNFINISHED = 6
     TOO_MUCH_UNSENT_IN_ALL = 7
+    STALLED_FRAME = 8
+    STALLED_ANSWERS = 9
 
 cdef struct Message:
     Message *next

@@ -13,7 +13,8 @@ from libc.string cimport memcpy, strchr, strdup, strlen, strncmp
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport drop_input, drop_output
 from rocketns._fast.system.hashing cimport hash_bytes
-from rocketns._fast.connections.holders cimport hold
+from rocketns._fast.connections.holders cimport count_held
+from rocketns._fast.connections.hosts cimport host_number
 from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Kind, Message, new_message, push
 )
@@ -47,12 +48,11 @@ cdef enum:
 
 
 cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Take it off the table, the totals, the heaps and the list of stalled connections."""
+    """Reactor thread only. Take it off the table, the totals, and the lists of holders and of stalled connections."""
     cdef int kind
     assert_reactor(reactor, "remove_connection")
     for kind in range(2):
-        add(&reactor.shared.held_bytes[kind], -<int64_t>connection.held[kind])
-        hold(&reactor.holders[kind], kind, connection, 0)
+        count_held(&reactor.holders[kind], kind, connection, 0, reactor.now_ms)
     if connection.is_stalled:
         unstall(reactor, connection)
     pthread_mutex_lock(&reactor.table_mutex)
@@ -188,6 +188,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, Kind kind, con
         return False
     memcpy(message.data, address, length)
     message.size = length
+    connection.host = host_number(address, &reactor.shared.routes.key)
     if reactor.shared.counts_clients:
         connection.address = strdup(address)
         connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)

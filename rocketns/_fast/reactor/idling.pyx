@@ -1,12 +1,13 @@
-"""Closing idle connections: a check of the whole connection table, a part of it in each round of the loop.
+"""Closing connections that are idle or make no progress.
 
-All functions are for the reactor's thread.
+The whole connection table is checked, a part of it in each round of the loop. All functions are for the reactor's thread.
 """
 
-from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.connections.messages cimport IDLE
+from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection
+from rocketns._fast.connections.messages cimport IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME
 from rocketns._fast.reactor.accepting cimport listen_again
 from rocketns._fast.reactor.connection_table cimport close_connection
+from rocketns._fast.system.sockets cimport EPOLLIN
 
 cdef enum:
     # In one round of the loop.
@@ -14,17 +15,32 @@ cdef enum:
     CLOSED_AT_ONCE_MAX = 64
 
 
+cdef inline int stalled(const Reactor *reactor, const Connection *connection, int64_t now_ms) noexcept nogil:
+    """Reactor thread only. STALLED_FRAME where too little of an unfinished frame came, STALLED_ANSWERS where too little
+    of the answers was taken; else PEER_CLOSED. A peer whose input is not read is not to blame for its frame."""
+    cdef int64_t since_ms = now_ms - reactor.shared.limits.progress_ms_max
+    if reactor.shared.limits.progress_ms_max == 0:
+        return PEER_CLOSED
+    if connection.held[OUTPUT] and connection.progress_ms[OUTPUT] <= since_ms:
+        return STALLED_ANSWERS
+    if connection.held[INPUT] and connection.progress_ms[INPUT] <= since_ms and connection.armed & EPOLLIN:
+        return STALLED_FRAME
+    return PEER_CLOSED
+
+
 cdef bint close_if_idle(Reactor *reactor, Connection *connection, int64_t now_ms) noexcept nogil:
-    """Reactor thread only. Close it if no byte came for its limit, or if it could not finish closing for a round."""
+    """Reactor thread only. Close it if no byte came for its limit, if it makes no progress, or if it could not finish
+    closing for a round."""
+    cdef int ending
     if connection.is_ending:
         if connection.ending_ms >= now_ms:
             return False
         close_connection(reactor, connection, connection.ending)
         return True
-    if not 0 < connection.idle_ms_max <= now_ms - connection.active_ms:
-        return False
-    close_connection(reactor, connection, IDLE)
-    return True
+    ending = IDLE if 0 < connection.idle_ms_max <= now_ms - connection.active_ms else stalled(reactor, connection, now_ms)
+    if ending != PEER_CLOSED:
+        close_connection(reactor, connection, ending)
+    return ending != PEER_CLOSED
 
 
 cdef void close_some_idle(Reactor *reactor) noexcept nogil:

@@ -11,8 +11,7 @@ END or ABORT, since no request waits, and control repeats them when it takes MOV
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from rocketns._fast.connections.connection cimport Connection, unsent
-from rocketns._fast.connections.holders cimport INPUT, OUTPUT
+from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, unsent
 from rocketns._fast.connections.messages cimport FAILED, MOVE, MOVED, Message, free_message, new_message, push
 from rocketns._fast.reactor.connection_table cimport insert_connection, release_connection, remove_connection
 from rocketns._fast.reactor.reactor_state cimport assert_reactor, id_of, send_message
@@ -28,8 +27,8 @@ cdef bint is_at_rest(const Connection *connection) noexcept nogil:
         connection.in_flight == 0
         and connection.input_size == 0
         and unsent(connection) == 0
-        and connection.heap_index[INPUT] == 0
-        and connection.heap_index[OUTPUT] == 0
+        and connection.held[INPUT] == 0
+        and connection.held[OUTPUT] == 0
         and connection.armed == EPOLLIN
         and not connection.is_ending
         and not connection.is_failed

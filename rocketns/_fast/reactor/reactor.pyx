@@ -4,7 +4,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, strlen
 
-from rocketns._fast.connections.connection cimport Connection, keep_input, output_space, send_output, unsent
+from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, keep_input, output_space, send_output, unsent
+from rocketns._fast.connections.holders cimport note_known
 from rocketns._fast.connections.messages cimport (
     ABORT,
     ADD,
@@ -16,6 +17,8 @@ from rocketns._fast.connections.messages cimport (
     GIVE,
     MOVE,
     REPLY,
+    REPLY_AWAITS_TAKEN,
+    REPLY_TO_KNOWN,
     RESUME,
     SHED,
     STOP,
@@ -134,8 +137,9 @@ cdef bint add_output(Connection *connection, Message *message) noexcept nogil:
 cdef void reply(Reactor *reactor, Connection *connection, Message *message) noexcept nogil:
     """Reactor thread only. Send control's answers; so many requests are no longer in flight."""
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
-    if message.moment:
+    if message.moment & REPLY_AWAITS_TAKEN:
         connection.is_awaited = True
+    note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
         if add_output(connection, message):
             connection.active_ms = reactor.now_ms
@@ -164,7 +168,7 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
         resume_stalled(reactor)
     elif message.kind == SHED:
         store(&reactor.shared.asked[message.number], 0)  # before the look, see `shedding.ask_to_close`
-        relieve(reactor, message.number)
+        relieve(reactor, message.number, NULL)
     elif message.kind == STOP:
         reactor.is_stopping = True
     else:
@@ -280,6 +284,7 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     if reactor == NULL:
         return NULL
     reactor.shared, reactor.number = shared, number
+    reactor.holders[INPUT].totals, reactor.holders[OUTPUT].totals = &shared.totals[INPUT], &shared.totals[OUTPUT]
     reactor.listen_fd = -1
     reactor.is_accepting = True
     reactor.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
@@ -328,8 +333,6 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     free_counts(&reactor.counts)
     free(reactor.scratch_in)
     free(reactor.scratch_out)
-    free(reactor.holders[0].heap)
-    free(reactor.holders[1].heap)
     free(reactor.connections)
     free(reactor.free_indexes)
     free(reactor)

@@ -9,7 +9,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from rocketns._fast.connections.connection cimport Connection, unsent
-from rocketns._fast.connections.holders cimport Holders
+from rocketns._fast.connections.holders cimport Ages, Holders, Totals
 from rocketns._fast.routes.lookup_counts cimport Counts
 from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.codec.route_request cimport Layout
@@ -29,7 +29,10 @@ cdef struct Limits:
     uint32_t frame_bytes_max
     uint32_t in_flight_max
     int64_t connections_max
-    int64_t held_bytes_max[2]  # of each kind of holders.pxd, all connections together
+    int64_t held_bytes_max[2]  # of each kind of connection.pxd, all connections together
+    int64_t host_bytes_max[2]  # a host with more is looked at by itself, see shedding.pyx
+    int64_t listed_bytes_min[2]  # see `holders.Totals`
+    int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
     int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
     size_t outgoing_bytes_max
@@ -47,6 +50,7 @@ cdef struct Shared:
     Routes *routes  # the pointer; routes/slots.pxd says who writes what it points to
     Reactor *reactors[READERS_MAX]
     int reactor_count
+    Ages *ages[2][READERS_MAX + 1]  # the pointers: by kind, of each reactor, and of control's loop behind them
     uint32_t counted_keys_max
     bint counts_clients
     bint samples  # whether lookups are measured, see latency.pxd
@@ -58,15 +62,16 @@ cdef struct Shared:
     int64_t clock_ms  # -1, or the time that a test sets
     int64_t idle_ms_max  # of new connections
     int64_t dealt_to  # the first so many reactors get new connections
-    int64_t largest_of_loop[2]  # the bytes of the largest holder of control's loop; see shedding.pyx
     # Written by control and by all reactors. Atomic.
     int64_t connections
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`
-    int64_t held_bytes[2]  # of each kind of holders.pxd, with those of control's loop
-    int64_t asked[2]  # not 0: an owner was asked to close its largest holder and has not begun
+    Totals totals[2]  # of each kind of connection.pxd, with those of control's loop
+    int64_t asked[2]  # not 0: an owner was asked to close connections and has not begun
     int64_t replied_bytes  # of control's answers that no reactor has looked at
     int64_t queued_bytes  # of frames that control has not decoded; see `stalls.is_crowded` for its order with `stalled`
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
+    # Control writes, reactors read. Atomic.
+    Ages ages_of_loop[2]  # by kind, of the connections of control's loop
     # Reactors write, control takes. Under its own mutex.
     Queue to_control
 
@@ -89,7 +94,7 @@ cdef struct Reactor:
     pthread_mutex_t table_mutex
     # Written by who sends to `inbox`. Atomic.
     int64_t messages_sent
-    # Written by this reactor, read by others. Atomic. So is `holders[].largest`.
+    # Written by this reactor, read by others. Atomic. So is `holders[].ages`.
     int64_t messages_handled
     int64_t carried  # connections
     int64_t rounds  # times that all ready sockets were served
@@ -113,7 +118,7 @@ cdef struct Reactor:
     size_t turn_bytes
     int rounds_to_sample
     uint32_t sample_state
-    Holders holders[2]
+    Holders holders[2]  # by kind
     Connection **connections  # the connection table, `table_count` of `table_room` indexes used or free
     uint32_t table_count
     uint32_t table_room

@@ -14,6 +14,12 @@ class Limits(TypedDict):
     connections_max: int
     held_bytes_max: tuple[int, int]
     """Of all connections together: input that is not worked off, and unsent answers."""
+    host_bytes_max: tuple[int, int]
+    """A host with more is looked at by itself when all together hold too much."""
+    listed_bytes_min: tuple[int, int]
+    """A connection with less is not closed because all together hold too much."""
+    progress_ms_max: int
+    """A connection without progress for so long is closed; 0 is no limit."""
     queued_bytes_max: int
     first_frames_bytes_max: int
     outgoing_bytes_max: int
@@ -35,7 +41,7 @@ class Reactors:
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `take`, `reply`, `done_with`, `hold_here`, `is_to_close_here`, `count_lookups`,
+    Control only: `listen`, `take`, `reply`, `done_with`, `hold_here`, `to_close_here`, `count_lookups`,
     `measure_lookups`, `drain_lookups`, `stop`. A reactor's thread: `run`. Any thread: all others.
     """
 
@@ -63,21 +69,33 @@ class Reactors:
         """Whether `take` left messages."""
 
     def reply(
-        self, connection: int, done: int, data: bytes | bytearray | memoryview, awaits_taken: bool = False
+        self,
+        connection: int,
+        done: int,
+        data: bytes | bytearray | memoryview,
+        awaits_taken: bool = False,
+        is_known: bool = False,
     ) -> None:
         """Send ``data``; ``done`` requests are no longer in flight. Does nothing where the connection is gone.
 
         With ``awaits_taken``, the message TAKEN comes when the connection's unsent bytes are below the high-water mark.
+        ``is_known``: a broker registered from the connection. It stays so until the next answer.
         """
 
-    def hold_here(self, kind: int, delta: int, largest: int) -> None:
-        """Count bytes that connections of control's loop hold: the change, and the bytes of the largest connection.
+    def host_number(self, host: str) -> int:
+        """A small number, by which hosts are told apart in the totals. Few hosts share one."""
 
-        ``kind`` 0 is input that is not worked off, 1 unsent answers.
+    def hold_here(self, kind: int, is_known: bool, host: int, change: int, oldest_ms: int) -> None:
+        """Count bytes that the connections of a host, strangers or known ones, hold on control's loop.
+
+        ``kind`` 0 is input that is not worked off, 1 unsent answers. ``oldest_ms``: since when one of them has made no
+        progress, of those that may be closed; 0 where there is none.
         """
 
-    def is_to_close_here(self, kind: int) -> bool:
-        """Whether too many bytes are held, and the connection that holds the most is control's."""
+    def to_close_here(self, kind: int) -> tuple[bool, int] | None:
+        """If too many bytes are held: close the connection of control's loop that has made no progress for the longest
+        time, of the known ones or of the strangers with this number as host. None: there is none to be closed here.
+        """
 
     def end(self, connection: int) -> None:
         """Close after the unsent answers."""

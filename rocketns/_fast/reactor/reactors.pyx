@@ -6,15 +6,16 @@ that holds the GIL.
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from rocketns._fast.system.atomics cimport add, load, store
-from rocketns._fast.connections.holders cimport INPUT, OUTPUT
+from rocketns._fast.connections.connection cimport INPUT, OUTPUT
+from rocketns._fast.connections.frames cimport frame_of
+from rocketns._fast.connections.holders cimport HOSTS, add_held
+from rocketns._fast.connections.hosts cimport number_of
 from rocketns._fast.routes.lookup_counts cimport Count, Counts, free_counts, make_counts
 from rocketns._fast.connections.messages cimport (
     ABORT,
@@ -30,6 +31,8 @@ from rocketns._fast.connections.messages cimport (
     MOVED,
     OPENED,
     REPLY,
+    REPLY_AWAITS_TAKEN,
+    REPLY_TO_KNOWN,
     RESUME,
     STOP,
     Kind,
@@ -43,7 +46,7 @@ from rocketns._fast.reactor.connection_table cimport lookups_of
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, LATENCY_BUCKETS, send_message
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
-from rocketns._fast.reactor.shedding cimport LOOP, ask_to_close, who_is_to_close
+from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, find_victim, loop_of
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 from rocketns._fast.system.threads cimport (
     assert_owner,
@@ -56,33 +59,6 @@ from rocketns._fast.system.threads cimport (
 )
 
 REACTORS_MAX = READERS_MAX
-
-cdef enum:
-    COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied: Python gets a view of its memory
-
-
-cdef class Frame:
-    """A large frame, read-only; its memory is freed with the last view of it."""
-
-    cdef uint8_t *data
-    cdef Py_ssize_t size
-
-    def __dealloc__(self):
-        free(self.data)
-
-    def __getbuffer__(self, Py_buffer *view, int flags):
-        PyBuffer_FillInfo(view, self, self.data, self.size, 1, flags)
-
-
-cdef object frame_of(Message *message):
-    """Control only. The frame of a message; the memory of a large one goes from the message to the view."""
-    cdef Frame frame
-    if message.size <= COPIED_BYTES_MAX:
-        return PyBytes_FromStringAndSize(<char *>message.data, <Py_ssize_t>message.size)
-    frame = Frame.__new__(Frame)
-    frame.data, frame.size = message.data, <Py_ssize_t>message.size
-    message.data = NULL
-    return memoryview(frame)
 
 
 cdef int add_rows(list rows, const Counts *counts) except -1:
@@ -117,8 +93,13 @@ cdef class Reactors:
             self.shared.reactors[number] = new_reactor(&self.shared, number)
             if self.shared.reactors[number] == NULL:
                 raise OSError("no memory or no descriptors for a reactor")
+            for kind in range(2):
+                self.shared.ages[kind][number] = &self.shared.reactors[number].holders[kind].ages
             self.shared.reactor_count += 1
             slots.add_reader(&self.shared.reactors[number].routes_mutex)
+        for kind in range(2):
+            self.shared.ages[kind][count] = &self.shared.ages_of_loop[kind]
+            self.shared.totals[kind].listed_bytes_min = self.shared.limits.listed_bytes_min[kind]
         if self.shared.to_control.wake_fd < 0:
             raise OSError("no descriptor for the reactors' wake-up")
 
@@ -242,23 +223,36 @@ cdef class Reactors:
             raise ValueError(f"no connection {connection}")
         return number
 
-    def reply(self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False):
+    def reply(
+        self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False, bint is_known=False
+    ):
         """Control only: the answers of a connection keep the order in which control gives them."""
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
         cdef size_t size = <size_t>data.shape[0]
-        self.post(self.reactor_of(connection), REPLY, connection, done, start, size, awaits_taken)
+        cdef int bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
+        self.post(self.reactor_of(connection), REPLY, connection, done, start, size, bits)
 
-    def hold_here(self, int kind, int64_t delta, int64_t largest):
+    def host_number(self, str host not None):
+        cdef bytes text = host.encode("ascii", "replace")
+        return number_of(text, <size_t>len(text), &self.slots.routes.key)
+
+    def hold_here(self, int kind, bint is_known, unsigned int host, int64_t change, int64_t oldest_ms):
         """Control only."""
-        cdef int64_t held = add(&self.shared.held_bytes[kind], delta)
-        store(&self.shared.largest_of_loop[kind], largest)
-        if held > self.shared.limits.held_bytes_max[kind]:
-            ask_to_close(&self.shared, kind, who_is_to_close(&self.shared, kind))
+        if kind not in (INPUT, OUTPUT) or host >= HOSTS:
+            raise ValueError(f"kind {kind}, host {host}")
+        store(&self.shared.ages_of_loop[kind].oldest_ms[is_known][host], oldest_ms)
+        add_held(&self.shared.totals[kind], is_known, host, change)
 
-    def is_to_close_here(self, int kind):
+    def to_close_here(self, int kind):
         """Control only. `asked` is cleared before the look: see `shedding.ask_to_close`."""
+        cdef Victim victim
         store(&self.shared.asked[kind], 0)
-        return who_is_to_close(&self.shared, kind) == LOOP
+        if not find_victim(&self.shared, kind, ANY, &victim):
+            return None
+        if victim.owner != loop_of(&self.shared):
+            ask_to_close(&self.shared, kind, victim.owner)
+            return None
+        return bool(victim.known), victim.host
 
     def end(self, uint64_t connection):
         self.post(self.reactor_of(connection), END, connection, 0, NULL, 0)
@@ -371,11 +365,11 @@ cdef class Reactors:
 
     @property
     def incoming_bytes(self):
-        return load(&self.shared.held_bytes[INPUT])
+        return load(&self.shared.totals[INPUT].held_bytes)
 
     @property
     def outgoing_bytes(self):
-        return load(&self.shared.held_bytes[OUTPUT])
+        return load(&self.shared.totals[OUTPUT].held_bytes)
 
     @property
     def replied_bytes(self):

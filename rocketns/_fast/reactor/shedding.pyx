@@ -1,14 +1,22 @@
-"""Over the limit for all connections together, the connection that holds the most is closed, whoever has it.
+"""Over the limit for all connections together, connections are closed: which, and who closes them.
 
-Each reactor and control's loop publish how many bytes their largest connection holds. The thread that notices the
-excess closes its own largest connection if that is the largest of all. Otherwise it asks the owner of the largest. The
-owner compares again before it closes: the published numbers may have changed, and too many connections must not go.
+- Connections from which a broker registered come last, while they hold no more than half of the limit.
+- If a host holds more than an eighth of the limit, and more than one frame, it is a connection of the host that holds
+  the most. Else hosts do not matter: who holds more than all others may be a broker with a large registration.
+- Of these it is the connection that has made no progress for the longest time.
+- A connection that holds less than half of an even share is none of them: see `Limits.listed_bytes_min`. All such
+  together hold less than half of the limit, so there is always another.
+
+Each reactor and control's loop publish for each host since when their first connection of it is without progress. The
+thread that notices the excess closes its own connection if that is the one. Otherwise it asks the owner, who looks
+again before it closes: the published numbers may have changed, and too many connections must not go.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from rocketns._fast.system.atomics cimport add, load, store
-from rocketns._fast.connections.holders cimport INPUT
+from rocketns._fast.connections.connection cimport INPUT
+from rocketns._fast.connections.holders cimport HOSTS, KNOWN, STRANGERS
 from rocketns._fast.connections.messages cimport (
     EXCESS,
     SHED,
@@ -22,65 +30,110 @@ from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.reactor_state cimport assert_reactor, send_message
 
 cdef enum:
-    CLOSED_AT_ONCE_MAX = 16  # the next turn goes on where that is not enough
+    CLOSED_AT_ONCE_MAX = 64  # the next turn goes on where that is not enough
+    EXCESS_PARTS = 8  # of the limit: over one of them, nobody waits until another thread has closed the right one
 
 
-cdef inline int64_t excess(Shared *shared, int kind) noexcept nogil:
+cdef inline int64_t excess(const Shared *shared, int kind) noexcept nogil:
     """Any thread. Bytes over the limit; not positive where there are none."""
-    return load(&shared.held_bytes[kind]) - shared.limits.held_bytes_max[kind]
+    return load(&shared.totals[kind].held_bytes) - shared.limits.held_bytes_max[kind]
 
 
-cdef int who_is_to_close(Shared *shared, int kind) noexcept nogil:
-    """Any thread. The number of the reactor whose largest connection is the largest of all; LOOP or NOBODY."""
-    cdef int64_t most = load(&shared.largest_of_loop[kind]), other
-    cdef int owner = LOOP if most else NOBODY
-    cdef int number
+cdef uint32_t largest_host(const Shared *shared, int kind, int known) noexcept nogil:
+    """Any thread."""
+    cdef uint32_t host, found = 0
+    cdef int64_t most = 0, held
+    for host in range(HOSTS):
+        held = load(&shared.totals[kind].host_bytes[known][host])
+        if held > most:
+            found, most = host, held
+    return found
+
+
+cdef bint find_oldest(const Shared *shared, int kind, Victim *victim, uint32_t first, uint32_t end,
+                      int owner) noexcept nogil:
+    """Any thread. Of the hosts from ``first`` to before ``end``, at this owner or at ANY. False where there is none."""
+    cdef int64_t oldest_ms = 0, since_ms
+    cdef uint32_t host
+    cdef int each
+    for each in range(loop_of(shared) + 1):
+        if owner != ANY and owner != each:
+            continue
+        for host in range(first, end):
+            since_ms = load(&shared.ages[kind][each].oldest_ms[victim.known][host])
+            if since_ms and (since_ms < oldest_ms or oldest_ms == 0):
+                oldest_ms, victim.owner, victim.host = since_ms, each, host
+    return oldest_ms != 0
+
+
+cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim) noexcept nogil:
+    """Any thread. Whether a connection of this owner, or of ANY, is to be closed now."""
+    cdef int64_t limit = shared.limits.held_bytes_max[kind]
+    cdef uint32_t host
     if excess(shared, kind) <= 0:
-        return NOBODY
-    for number in range(shared.reactor_count):
-        other = load(&shared.reactors[number].holders[kind].largest)
-        if other > most:
-            most, owner = other, number
-    return owner
+        return False
+    victim.known = KNOWN if load(&shared.totals[kind].known_bytes) > limit // 2 else STRANGERS
+    host = largest_host(shared, kind, victim.known)
+    if load(&shared.totals[kind].host_bytes[victim.known][host]) > shared.limits.host_bytes_max[kind]:
+        if find_oldest(shared, kind, victim, host, host + 1, owner):
+            return True
+    return find_oldest(shared, kind, victim, 0, HOSTS, owner)
 
 
 cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     """Any thread. Send one request; further ones are dropped until the owner has begun.
 
-    The owner clears `asked` before it looks at its heap. A thread that notices an excess after that asks again, and one
-    that noticed it before is served by the look that follows.
+    The owner clears `asked` before it looks. A thread that notices an excess after that asks again, and one that
+    noticed it before is served by the look that follows.
     """
     cdef Message *message
-    if owner == NOBODY or add(&shared.asked[kind], 1) != 1:
+    if add(&shared.asked[kind], 1) != 1:
         return
-    message = new_message(EXCESS if owner == LOOP else SHED, 0)
+    message = new_message(EXCESS if owner == loop_of(shared) else SHED, 0)
     if message == NULL:
         store(&shared.asked[kind], 0)
         return
     message.number = kind
-    if owner == LOOP:
+    if owner == loop_of(shared):
         push(&shared.to_control, message)
     else:
         send_message(shared.reactors[owner], message)
 
 
-cdef void relieve(Reactor *reactor, int kind) noexcept nogil:
-    """Reactor thread only. Close this reactor's largest connection, and repeat while it is the largest of all.
+cdef inline bint is_far_over(const Shared *shared, int kind) noexcept nogil:
+    """Any thread."""
+    return excess(shared, kind) > shared.limits.held_bytes_max[kind] // EXCESS_PARTS
 
-    Over an excess of an eighth of the limit it need not be the largest of all.
+
+cdef void shed(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
+    """Reactor thread only. Close the connection, because all together hold too much."""
+    close_connection(reactor, connection, TOO_MUCH_UNFINISHED if kind == INPUT else TOO_MUCH_UNSENT_IN_ALL)
+
+
+cdef Connection *relieve(Reactor *reactor, int kind, Connection *adding) noexcept nogil:
+    """Reactor thread only. Close connections of this reactor while they are those to be closed.
+
+    Far over the limit they need not be: nobody waits for another thread then, and ``adding``, which holds more than
+    before, is closed where that is not enough. NULL where it is NULL or was closed; else ``adding``.
     """
-    assert_reactor(reactor, "relieve")
     cdef Shared *shared = reactor.shared
+    cdef Victim victim
+    cdef Connection *connection
     cdef int owner
+    assert_reactor(reactor, "relieve")
     for _ in range(CLOSED_AT_ONCE_MAX):
-        owner = who_is_to_close(shared, kind)
-        if owner == NOBODY:
-            return
-        if owner != reactor.number and excess(shared, kind) <= shared.limits.held_bytes_max[kind] // 8:
+        if not find_victim(shared, kind, ANY, &victim):
+            return adding
+        owner = victim.owner
+        if owner != reactor.number:
             ask_to_close(shared, kind, owner)
-            return
-        if reactor.holders[kind].count == 0:
-            ask_to_close(shared, kind, owner)
-            return
-        close_connection(reactor, reactor.holders[kind].heap[0].connection,
-                         TOO_MUCH_UNFINISHED if kind == INPUT else TOO_MUCH_UNSENT_IN_ALL)
+            if not is_far_over(shared, kind) or not find_victim(shared, kind, reactor.number, &victim):
+                break
+        connection = reactor.holders[kind].first[victim.known][victim.host]
+        if connection == adding:
+            adding = NULL
+        shed(reactor, kind, connection)
+    if adding != NULL and is_far_over(shared, kind) and adding.is_listed[kind]:
+        shed(reactor, kind, adding)
+        return NULL
+    return adding

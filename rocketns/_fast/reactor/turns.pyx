@@ -11,8 +11,8 @@ from libc.string cimport memcpy
 
 from rocketns._fast.reactor.answers cimport answer, send_scratch
 from rocketns._fast.system.atomics cimport add, load
-from rocketns._fast.connections.connection cimport drop_input, keep_input, make_input_room, unsent
-from rocketns._fast.connections.holders cimport INPUT, OUTPUT, hold
+from rocketns._fast.connections.connection cimport INPUT, OUTPUT, drop_input, keep_input, make_input_room, unsent
+from rocketns._fast.connections.holders cimport PROGRESS_BYTES, count_held, note_progress
 from rocketns._fast.connections.messages cimport (
     FRAME,
     MALFORMED_FRAME,
@@ -135,6 +135,8 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
             if connection.input == NULL and data != reactor.scratch_in:
                 return  # the input was the frame, and is control's now
         at += <size_t>length
+    if at:
+        connection.moved[INPUT] += PROGRESS_BYTES  # what is kept belongs to another frame
     if not keep_input(connection, data + at, size - at):
         connection.is_failed = True
 
@@ -163,6 +165,7 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
             connection.is_failed = True
         return
     connection.active_ms = reactor.now_ms
+    connection.moved[INPUT] += <uint32_t>got
     if data == connection.input:
         connection.input_size += <size_t>got
     elif have:
@@ -192,15 +195,6 @@ cdef void resume_stalled(Reactor *reactor) noexcept nogil:
         finish_turn(reactor, connection)
 
 
-cdef inline void count_held(Reactor *reactor, Connection *connection, int kind, size_t size) noexcept nogil:
-    """Reactor thread only. Publish what the connection holds now."""
-    if size != connection.held[kind]:
-        add(&reactor.shared.held_bytes[kind], <int64_t>size - <int64_t>connection.held[kind])
-        connection.held[kind] = size
-        if not hold(&reactor.holders[kind], kind, connection, size):
-            connection.is_failed = True
-
-
 cdef void report_taken(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Control parks the connection's requests until it takes this message."""
     cdef Message *message = new_message(TAKEN, id_of(reactor, connection))
@@ -224,8 +218,8 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     if reactor.out_size:
         send_scratch(reactor, connection)
     # The memory before the input and the output counts too.
-    count_held(reactor, connection, INPUT, connection.input_start + connection.input_size)
-    count_held(reactor, connection, OUTPUT, connection.output_end)
+    count_held(&reactor.holders[INPUT], INPUT, connection, connection.input_start + connection.input_size, reactor.now_ms)
+    count_held(&reactor.holders[OUTPUT], OUTPUT, connection, connection.output_end, reactor.now_ms)
     if connection.is_awaited and unsent(connection) <= shared.limits.high_water_bytes:
         report_taken(reactor, connection)
     if unsent(connection) > shared.limits.outgoing_bytes_max:
@@ -238,9 +232,12 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     if unsent(connection) or (connection.has_frames and wanted):
         wanted |= EPOLLOUT
     if wanted != connection.armed:
+        if wanted & EPOLLIN and not connection.armed & EPOLLIN and connection.held[INPUT]:
+            # Its peer was kept waiting.
+            note_progress(&reactor.holders[INPUT], INPUT, connection, reactor.now_ms)
         event.events, event.data.u64 = wanted, id_of(reactor, connection)
         epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
         connection.armed = wanted
     for kind in range(2):
-        if load(&shared.held_bytes[kind]) > shared.limits.held_bytes_max[kind]:
-            relieve(reactor, kind)
+        if load(&shared.totals[kind].held_bytes) > shared.limits.held_bytes_max[kind]:
+            connection = relieve(reactor, kind, connection)

@@ -11,8 +11,8 @@ from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
 from rocketns.admin.metrics.scene import Scene
 from rocketns.config import Limits, properties
 from rocketns.server.connections import asyncio_transport as transport
-from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, TOO_MUCH_UNSENT_HERE
-from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, STALLED_HANDSHAKE, TOO_MUCH_UNSENT_HERE
+from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 
 BY_REACTORS = {
     Ending.PEER_CLOSED: "peer",
@@ -23,6 +23,8 @@ BY_REACTORS = {
     Ending.TOO_MUCH_UNSENT: "outgoing_bytes_max",
     Ending.TOO_MUCH_UNFINISHED: "incoming_bytes_max",
     Ending.TOO_MUCH_UNSENT_IN_ALL: "outgoing_bytes_total_max",
+    Ending.STALLED_FRAME: "progress_seconds",
+    Ending.STALLED_ANSWERS: "progress_seconds",
 }
 BY_LOOP = {
     "channel_idle": "idle",
@@ -30,6 +32,9 @@ BY_LOOP = {
     TOO_MUCH_UNSENT_HERE: "outgoing_bytes_max",
     TOO_MUCH_UNFINISHED: "incoming_bytes_max",
     TOO_MUCH_UNSENT: "outgoing_bytes_total_max",
+    STALLED_FRAME: "progress_seconds",
+    STALLED_ANSWERS: "progress_seconds",
+    STALLED_HANDSHAKE: "progress_seconds",
     transport.TOO_MANY: "connections_max",
     transport.NOT_TAKEN: "server",
     transport.OTHER_END: "server",

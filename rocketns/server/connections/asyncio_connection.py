@@ -14,8 +14,9 @@ from rocketns.errors import MalformedFrame, TlsError
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.handshake import Handshake
+from rocketns.server.connections.totals import Totals
 from rocketns.server.control.control import Control
-from rocketns.server.requests.holders import INPUT, OUTPUT
+from rocketns.server.requests.holders import INPUT, OUTPUT, PROGRESS_BYTES
 from rocketns.server.requests.host import host_of
 from rocketns.server.requests.traffic import Traffic
 from rocketns.server.tls.connection import TlsStream
@@ -31,6 +32,7 @@ log = logging.getLogger("rocketns.channel")
 JOINED_BYTES_MAX = 64 * 1024
 MALFORMED_FRAME = "malformed frame"
 TOO_MUCH_UNSENT_HERE = "too many unsent bytes"
+STALLED_HANDSHAKE = "its TLS handshake, or its PROXY header, did not end in time (progressSeconds)"
 
 
 class Owner(Protocol):
@@ -40,6 +42,7 @@ class Owner(Protocol):
     control: Control
     tls: TlsContexts
     handshakes: Handshakes
+    totals: Totals
 
     @property
     def idle_ms_max(self) -> int: ...
@@ -60,20 +63,16 @@ class Owner(Protocol):
     def give_back(self, connection: AsyncioConnection, accepted: socket.socket, received: bytes) -> bool:
         """Let a reactor carry on a plain connection. False if there are no reactors."""
 
-    def hold(self, kind: int, connection: AsyncioConnection, size: int) -> int:
-        """Set the bytes of a kind that the connection holds. Returns the change."""
-
-    def hold_to(self, kind: int) -> None:
-        """Over the limit of all connections, end the one that holds the most."""
-
 
 class AsyncioConnection(Traffic, asyncio.Protocol):
     """A `rocketns.routeinfo.connection.Connection`. Closing is final: what is written afterwards is discarded."""
 
     __slots__ = (
+        "_began_ms",
         "_buffer",
         "_cause",
         "_handshake",
+        "_moved",
         "_owner",
         "_reading",
         "_replies",
@@ -81,6 +80,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         "_tls",
         "_transport",
         "_writing_paused",
+        "_written",
         "address",
         "host",
         "idle_ms_max",
@@ -96,12 +96,15 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self._buffer = bytearray()
         self._replies: list[bytes] = []
         self._reply_bytes = 0
+        self._moved = 0  # bytes that came and are not told to the totals
+        self._written = 0  # bytes of answers that asyncio had not sent when the totals were told
         self._reading = False
         self._writing_paused = False
         self._cause = Cause.CHANNEL_CLOSE
         self.address = self.host = "?"
         self.idle_ms_max = owner.idle_ms_max
         self.last_active_ms = owner.now_ms()
+        self._began_ms = 0  # when the first byte came
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -115,13 +118,20 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         cause = Cause.CHANNEL_EXCEPTION if error and self._cause is Cause.CHANNEL_CLOSE else self._cause
         self._drop_incoming(len(self._buffer))
-        self._owner.hold(OUTPUT, self, 0)
         self._transport = None
+        self._owner.totals.forget(self)
         self._owner.closed(self, cause)
 
     def forgive(self, missed_ms: int) -> None:
         """The server did not run for this time, so it does not count as idle."""
         self.last_active_ms += missed_ms
+        self._began_ms += missed_ms if self._began_ms else 0
+
+    def is_late(self, progress_ms_max: int) -> bool:
+        """Whether what comes before the frames, a PROXY header or a TLS handshake, took longer. 0 is no limit."""
+        if self._handshake is None or not self._began_ms or not progress_ms_max:
+            return False
+        return self._owner.now_ms() - self._began_ms >= progress_ms_max
 
     @property
     def is_tls(self) -> bool:
@@ -136,6 +146,10 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         return self._transport is None
 
     @property
+    def is_read(self) -> bool:
+        return self._transport is not None and self._transport.is_reading()
+
+    @property
     def is_full(self) -> bool:
         return self._writing_paused and self.is_open
 
@@ -146,10 +160,12 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.last_active_ms = self._owner.now_ms()
+        self._began_ms = self._began_ms or self.last_active_ms
         if self._tls is not None and self._handshake is not None:
             self._add_incoming(data)
+            self._drop_incoming(0)
             self._owner.handshakes.want(self)
-            self._owner.hold_to(INPUT)
+            self._owner.totals.hold_to(INPUT, self)
         else:
             self._take(data)
 
@@ -240,16 +256,19 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         return self.in_flight > 0 and self._owner.control.is_full
 
     def _hold_to_limits(self) -> None:
-        self._owner.hold_to(INPUT)
+        self._owner.totals.hold_to(INPUT, self)
         if self._transport is not None and self._must_wait():
             self._transport.pause_reading()
 
     def _add_incoming(self, data: bytes) -> None:
         self._buffer += data
+        self._moved += len(data)
 
     def _drop_incoming(self, size: int) -> None:
+        """Bytes are done with. What is kept behind them belongs to another frame."""
         del self._buffer[:size]
-        self._owner.hold(INPUT, self, len(self._buffer))
+        self._owner.totals.hold(INPUT, self, len(self._buffer), PROGRESS_BYTES if size else self._moved)
+        self._moved = 0
 
     def write(self, frame: bytes) -> None:
         """Add an answer. It is sent with the next `flush`, or now if many bytes are joined."""
@@ -271,18 +290,28 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self.last_active_ms = self._owner.now_ms()
         answers = replies[0] if len(replies) == 1 else b"".join(replies)
         try:
-            self._transport.write(answers if self._tls is None else self._tls.send(answers))
+            sent = answers if self._tls is None else self._tls.send(answers)
+            self._transport.write(sent)
         except TlsError as error:
             self.abort(self._cause, str(error))
             return
         if self.unsent_bytes > self._owner.limits.outgoing_bytes_max:
             self.abort(self._cause, TOO_MUCH_UNSENT_HERE)
             return
-        self._owner.hold(OUTPUT, self, self.unsent_bytes)
-        self._owner.hold_to(OUTPUT)
+        self._written += len(sent)
+        self._owner.totals.hold(OUTPUT, self, *self.count_unsent())
+        self._owner.totals.hold_to(OUTPUT, self)
+
+    def count_unsent(self) -> tuple[int, int]:
+        """The bytes that are unsent now, and how many the peer took since the last call."""
+        left = 0 if self._transport is None else self._transport.get_write_buffer_size()
+        taken, self._written = self._written - left, left
+        return self._reply_bytes + left, taken
 
     def _read_on(self) -> None:
         assert self._transport is not None
+        if not self._transport.is_reading():
+            self._owner.totals.renew(self)
         self._transport.resume_reading()
         self._read_frames()
 
@@ -293,7 +322,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._writing_paused = False
-        self._owner.hold(OUTPUT, self, self.unsent_bytes)
+        self._owner.totals.hold(OUTPUT, self, *self.count_unsent())
         self._owner.control.resume(self)
         self.last_active_ms = self._owner.now_ms()  # the peer took answers, so it is not idle
         if self.is_open and not self._must_wait():
@@ -316,5 +345,5 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
             self._owner.note_end(why or cause)
             self._cause = cause
             self._drop_incoming(len(self._buffer))
-            self._owner.hold(OUTPUT, self, 0)
+            self._owner.totals.forget(self)
             self._transport.abort()

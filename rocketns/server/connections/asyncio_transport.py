@@ -12,10 +12,23 @@ from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
-from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, TOO_MUCH_UNSENT_HERE, AsyncioConnection
+from rocketns.server.connections.asyncio_connection import (
+    MALFORMED_FRAME,
+    STALLED_HANDSHAKE,
+    TOO_MUCH_UNSENT_HERE,
+    AsyncioConnection,
+)
+from rocketns.server.connections.totals import Totals
 from rocketns.server.control.control import Control
 from rocketns.server.listening import Listening
-from rocketns.server.requests.holders import INPUT, OUTPUT, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, Held, Holders
+from rocketns.server.requests.holders import (
+    INPUT,
+    OUTPUT,
+    STALLED_ANSWERS,
+    STALLED_FRAME,
+    TOO_MUCH_UNFINISHED,
+    TOO_MUCH_UNSENT,
+)
 from rocketns.server.stall import Stall
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.server.tls.handshakes import Handshakes
@@ -29,7 +42,7 @@ TOO_MANY = "more connections than connectionsMax"
 OTHER_END = "other"
 ENDS = frozenset({
     NOT_TAKEN, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE, MALFORMED_FRAME,
-    str(Cause.CHANNEL_IDLE),
+    STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, str(Cause.CHANNEL_IDLE),
 })  # fmt: skip
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
 
@@ -43,11 +56,12 @@ class AsyncioTransport:
 
     def __init__(
         self, configuration: Configuration, control: Control, clock: Clock, tls: TlsContexts,
-        reactors: Reactors | None,
+        totals: Totals, reactors: Reactors | None,
     ) -> None:  # fmt: skip
         self.control = control
         self.limits = configuration.limits
         self.tls = tls
+        self.totals = totals
         self.handshakes = Handshakes(clock.spent_ns)
         self.connections: set[AsyncioConnection] = set()
         self.opened_total = 0
@@ -55,7 +69,6 @@ class AsyncioTransport:
         self._clock = clock
         self._netty = configuration.netty
         self._reactors = reactors
-        self._holders: tuple[Holders[Held], Holders[Held]] = (Holders(), Holders())
         self._closing: set[AsyncioConnection] = set()
         self._server: asyncio.Server | None = None
         self._arriving: set[asyncio.Task[object]] = set()
@@ -136,41 +149,16 @@ class AsyncioTransport:
     @property
     def incoming_bytes(self) -> int:
         """Bytes of frames that are not complete, or must wait."""
-        return self._holders[INPUT].total
+        return self.totals.bytes_of(INPUT)
 
     @property
     def outgoing_bytes(self) -> int:
         """Bytes of answers that peers have not taken."""
-        return self._holders[OUTPUT].total
-
-    def hold(self, kind: int, connection: Held, size: int) -> int:
-        """Set the bytes of a kind that the connection holds, `INPUT` or `OUTPUT`. Returns the change.
-
-        Connections that the server opened count like those that it accepted.
-        """
-        holders = self._holders[kind]
-        changed = holders.hold(connection, size)
-        if changed and self._reactors is not None:
-            self._reactors.hold_here(kind, changed, holders.largest()[1])
-        return changed
-
-    def hold_to(self, kind: int) -> None:
-        """Over the limit, end the connection that holds the most, if it is one of this transport."""
-        while self._is_to_close(kind):
-            largest, _ = self._holders[kind].largest()
-            assert largest is not None, "the total is the sum of all"
-            if kind == OUTPUT and self.hold(OUTPUT, largest, largest.unsent_bytes) < 0:
-                continue  # its peer took some meanwhile
-            largest.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT if kind == OUTPUT else TOO_MUCH_UNFINISHED)
-
-    def _is_to_close(self, kind: int) -> bool:
-        if self._reactors is not None:
-            return self._reactors.is_to_close_here(kind)
-        most = self.limits.outgoing_bytes_total_max if kind == OUTPUT else self.limits.incoming_bytes_max
-        return self._holders[kind].total > most
+        return self.totals.bytes_of(OUTPUT)
 
     def close_idle(self) -> None:
-        """End idle connections, and connections that could not finish closing since the last call."""
+        """End idle connections, those whose handshake takes long, and those that could not finish closing since the
+        last call."""
         for connection in list(islice(self._closing & self.connections, CLOSED_AT_ONCE_MAX)):
             connection.abort(Cause.CHANNEL_CLOSE, NOT_TAKEN)
         now_ms = self.now_ms()
@@ -178,12 +166,16 @@ class AsyncioTransport:
         for connection in list(islice(idle, CLOSED_AT_ONCE_MAX)):
             log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", connection.address)
             connection.abort(Cause.CHANNEL_IDLE)
+        late_ms = self.limits.progress_seconds * 1000
+        for connection in list(islice((one for one in self.connections if one.is_late(late_ms)), CLOSED_AT_ONCE_MAX)):
+            connection.abort(Cause.CHANNEL_CLOSE, STALLED_HANDSHAKE)
         self._closing = {connection for connection in self.connections if not connection.is_open}
 
     def forgive(self, stall: Stall) -> int:
         """Move all idle limits by the length of a stall. Returns the number of connections."""
         for connection in self.connections:
             connection.forgive(stall.missed_ms)
+        self.totals.forgive(stall)
         return len(self.connections)
 
     def has_read_all(self) -> bool:

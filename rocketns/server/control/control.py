@@ -8,6 +8,7 @@ from collections.abc import Callable, Container
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
+from rocketns.config.limits import HOST_PARTS
 from rocketns.processor import dispatch
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
@@ -18,7 +19,7 @@ from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.measures import Measures
 from rocketns.server.control.slowness import SlowTurns
 from rocketns.server.requests.gate import Gate
-from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED
+from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, Bounds
 from rocketns.server.requests.inbox import ANY_SIZE, FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Parked
 from rocketns.server.requests.peek import UNKNOWN, request_code
@@ -50,9 +51,12 @@ class Control:
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
         self._inbox: Inbox[Connection] = Inbox(
-            configuration.namesrv, limits.incoming_bytes_max, lambda one: one.host, self._give_up
-        )
-        self._parked = Parked(limits.incoming_bytes_max // 4)
+            configuration.namesrv, limits.incoming_bytes_max, lambda one: one.host, self._give_up,
+            lambda one: one.is_known,
+        )  # fmt: skip
+        parked_max = limits.incoming_bytes_max // 4
+        bounds = Bounds(parked_max, parked_max // HOST_PARTS, limits.listed_bytes_min(parked_max))
+        self._parked = Parked(bounds, lambda: clock.now().ms)
         self._turn_is_due = False
         self._stopped = False
         self._gate = Gate()
@@ -154,6 +158,7 @@ class Control:
         began_ns = after_ns = self._clock.spent_ns()
         try:
             for connection in self._serve_some():
+                connection.note_known(self._housekeeping.is_known(connection))
                 connection.flush()
                 if connection.has_ended:  # a request that waited beyond the end may have registered a broker
                     self.connection_closed(connection, Cause.CHANNEL_CLOSE)
@@ -225,15 +230,17 @@ class Control:
             self._parked.park(connection, one)
         if not connection.is_full:  # the answers were taken just now
             self._put_back(connection)
-        if self._parked.is_over:
-            self._close_largest()
+        first = self._parked.first()
+        if first is not None:
+            self._close_parked(first)
 
-    def _close_largest(self) -> None:
-        """Too many bytes are parked: drop the requests of the connection that has the most, and close it."""
-        largest = self._parked.largest()
-        for _ in self._parked.take(largest):
-            largest.end_request()
-        largest.abort(Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, because it does not read its answers")
+    def _close_parked(self, connection: Connection) -> None:
+        """Too many bytes are parked: drop the requests of the connection, and close it."""
+        for _ in self._parked.take(connection):
+            connection.end_request()
+        connection.abort(
+            Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, because it does not read its answers"
+        )
 
     def _give_up(self, connection: Connection) -> None:
         """Close a connection whose refused requests still hold too many bytes."""

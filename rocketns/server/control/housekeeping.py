@@ -38,6 +38,10 @@ class BrokerHousekeeping:
         """Whether unregistrations wait for `apply`."""
         return len(self._context.unregister_queue) > 0
 
+    def is_known(self, connection: Connection) -> bool:
+        """Whether a broker registered from the connection, and did not leave it since."""
+        return connection in self._context.tables.owned
+
     def apply(self) -> None:
         """Apply the first waiting unregistrations as one batch, after the turn in which they were answered."""
         batch = self._context.unregister_queue.take(UNREGISTERED_AT_ONCE_MAX)

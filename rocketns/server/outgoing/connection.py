@@ -15,7 +15,7 @@ from rocketns.protocol import command
 from rocketns.routeinfo.events import Cause
 from rocketns.server.outgoing.answers import Answers
 from rocketns.server.outgoing.reading import AnswerReader
-from rocketns.server.requests.holders import INPUT, OUTPUT
+from rocketns.server.requests.holders import INPUT, OUTPUT, PROGRESS_BYTES
 from rocketns.server.requests.traffic import Traffic
 
 log = logging.getLogger("rocketns.client")
@@ -45,8 +45,8 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
     """
 
     is_tls = is_full = has_ended = False
-    __slots__ = ("_idle_timer", "_is_failed", "_owner", "_reader", "_reason", "_transport", "_unsent", "address",
-                 "answers", "host", "rest_s_max", "used_s")  # fmt: skip
+    __slots__ = ("_idle_timer", "_is_failed", "_owner", "_reader", "_reason", "_transport", "_unsent", "_written",
+                 "address", "answers", "host", "rest_s_max", "used_s")  # fmt: skip
 
     def __init__(self, owner: Owner, addr: str, host: str, rest_s_max: float) -> None:
         """``host`` is the account that it belongs to. ``rest_s_max``: how long its address rests after failures."""
@@ -57,6 +57,7 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
         self._unsent: deque[bytes] = deque()
         self._idle_timer: asyncio.TimerHandle | None = None
         self._reason = ""
+        self._written = 0  # bytes that were unsent when the totals were told, and those written since
         self._is_failed = False
         self.answers = Answers(asyncio.get_running_loop().time)
         self._reader = AnswerReader(self.answers.wants, owner.frame_bytes_max)
@@ -77,11 +78,22 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
         waiting = sum(map(len, self._unsent))
         return waiting + (0 if self._transport is None else self._transport.get_write_buffer_size())
 
+    @property
+    def is_read(self) -> bool:
+        return self.is_open
+
+    def count_unsent(self) -> tuple[int, int]:
+        """The bytes that are unsent now, and how many the peer took since the last call."""
+        left = self.unsent_bytes
+        taken, self._written = self._written - left, left
+        return left, taken
+
     def send(self, frame: bytes) -> bool:
         """Whether there was room for the frame."""
         self._note_use()
         if self.unsent_bytes > UNSENT_BYTES_MAX or len(self._unsent) >= UNSENT_FRAMES_MAX:
             return False
+        self._written += len(frame)
         if self._transport is None:
             self._unsent.append(frame)
         else:
@@ -101,7 +113,7 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """The peer took what waited."""
-        self._owner.accounts.hold(OUTPUT, self, self.unsent_bytes)
+        self._owner.accounts.hold(OUTPUT, self, *self.count_unsent())
 
     def data_received(self, data: bytes) -> None:
         if not self.is_open:
@@ -111,7 +123,7 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
         except MalformedFrame as error:
             self.fail(str(error))
             return
-        self._owner.accounts.hold(INPUT, self, self._reader.held_bytes)
+        self._owner.accounts.hold(INPUT, self, self._reader.held_bytes, PROGRESS_BYTES if found else len(data))
         self._owner.accounts.hold_to(INPUT)
         if not self.is_open:
             return
@@ -143,7 +155,7 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
         self.answers.fail_all(NotSentError(reason or f"the connection to {self.address} ended"))
 
     def _hold_output(self) -> None:
-        self._owner.accounts.hold(OUTPUT, self, self.unsent_bytes)
+        self._owner.accounts.hold(OUTPUT, self, *self.count_unsent())
         self._owner.accounts.hold_to(OUTPUT)
 
     def _note_use(self) -> None:
@@ -182,18 +194,18 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
         self._reader.clear()
         self._unsent.clear()
         for kind in (INPUT, OUTPUT):
-            self._owner.accounts.hold(kind, self, 0)
+            self._owner.accounts.hold(kind, self, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
     """What the connections cost the server: the bytes that they hold, and the time of their answers.
 
-    ``hold`` and ``hold_to`` are those of the asyncio transport, ``submit_answer`` is control's. By default nothing is
+    ``hold`` and ``hold_to`` are those of `Totals`, ``submit_answer`` is control's. By default nothing is
     counted, and an answer is taken at once: for a program that does nothing else.
     """
 
-    hold: Callable[[int, OutgoingConnection, int], object] = lambda _kind, _connection, _size: None
+    hold: Callable[[int, OutgoingConnection, int, int], object] = lambda _kind, _connection, _size, _moved: None
     hold_to: Callable[[int], object] = lambda _kind: None
     submit_answer: Callable[[OutgoingConnection, bytes, Callable[[bytes | memoryview | None], object]], object] = (
         lambda _connection, frame, take: take(frame)

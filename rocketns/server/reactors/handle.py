@@ -32,11 +32,15 @@ def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: Tls
 def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
     """The reactors' limits, from the configuration."""
     limits, netty = configuration.limits, configuration.netty
+    totals = (limits.incoming_bytes_max, limits.outgoing_bytes_total_max)
     return {
         "frame_bytes_max": limits.frame_bytes_max,
         "in_flight_max": limits.in_flight_max,
         "connections_max": limits.connections_max,
-        "held_bytes_max": (limits.incoming_bytes_max, limits.outgoing_bytes_total_max),
+        "held_bytes_max": totals,
+        "host_bytes_max": (limits.host_bytes_max(totals[0]), limits.host_bytes_max(totals[1])),
+        "listed_bytes_min": (limits.listed_bytes_min(totals[0]), limits.listed_bytes_min(totals[1])),
+        "progress_ms_max": limits.progress_seconds * 1000,
         "queued_bytes_max": waiting_bytes_max(limits),
         "first_frames_bytes_max": limits.incoming_bytes_max // 4,
         "outgoing_bytes_max": limits.outgoing_bytes_max,

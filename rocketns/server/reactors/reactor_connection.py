@@ -7,7 +7,7 @@ import logging
 from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.events import Cause
-from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
+from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 from rocketns.server.requests.host import host_of
 from rocketns.server.requests.traffic import Traffic
 
@@ -26,6 +26,8 @@ ENDINGS: dict[int, tuple[Cause, str]] = {
     Ending.TOO_MUCH_UNSENT: (Cause.CHANNEL_CLOSE, "too many unsent bytes"),
     Ending.TOO_MUCH_UNFINISHED: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED),
     Ending.TOO_MUCH_UNSENT_IN_ALL: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT),
+    Ending.STALLED_FRAME: (Cause.CHANNEL_CLOSE, STALLED_FRAME),
+    Ending.STALLED_ANSWERS: (Cause.CHANNEL_CLOSE, STALLED_ANSWERS),
 }
 
 
@@ -108,7 +110,7 @@ class ReactorConnection(Traffic):
         awaits = not self._awaited and self._untaken > self._high_water_bytes // 2
         if awaits:
             self._awaited = self._untaken
-        self._reactors.reply(self._number, done, answers, awaits)
+        self._reactors.reply(self._number, done, answers, awaits, self.is_known)
 
     def answers_were_taken(self) -> None:
         """The peer took the answers that the reactor was asked about."""

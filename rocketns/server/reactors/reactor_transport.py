@@ -4,7 +4,7 @@
 PROXY header announced. FRAME: a request's frame. CLOSED: why, see
 `ENDINGS`. HANDOFF: the descriptor of a connection that begins with TLS or a PROXY header. MOVED: the connection's new
 number. TAKEN: nothing. LOOKED_UP: language code and version of a connection's first lookup at a reactor. EXCESS: the
-kind of bytes of which the asyncio transport has the connection with the most.
+kind of bytes of which control's loop has the connection to be closed.
 """
 
 from __future__ import annotations
@@ -51,10 +51,12 @@ class ReactorTransport:
         asyncio_transport: AsyncioTransport,
     ) -> None:  # fmt: skip
         self._netty = configuration.netty
+        self._progress_ms_max = configuration.limits.progress_seconds * 1000
         self._reactors = reactors
         self._control = control
         self._clock = clock
         self._asyncio_transport = asyncio_transport
+        self._totals = asyncio_transport.totals
         self._high_water_bytes = configuration.netty.water_marks[1]
         self._connections: dict[int, ReactorConnection] = {}
         self._threads = [
@@ -113,7 +115,7 @@ class ReactorTransport:
             elif kind == TAKEN:
                 self._answers_were_taken(self._connections[number])
             elif kind == EXCESS:
-                self._asyncio_transport.hold_to(int(content))
+                self._totals.hold_to(int(content))
             elif kind == MOVED:
                 self._moved(number, int(content))
             else:
@@ -165,7 +167,7 @@ class ReactorTransport:
 
     def forgive(self, stall: Stall) -> int:
         """Move all idle limits by the length of a stall. Returns the number of connections, with those given away."""
-        self._allowance.add(stall, self._netty.idle_ms_max)
+        self._allowance.add(stall, max(self._netty.idle_ms_max, self._progress_ms_max))
         self._rounds_wanted = [rounds + 2 for rounds in self._reactors.rounds]  # the present round may be older
         return self._reactors.connections
 

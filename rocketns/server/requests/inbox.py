@@ -5,7 +5,8 @@ so do the connections of a host. So a peer waits for its own requests, and more 
 
 Java has a bounded queue for each of its two thread pools, for route lookups and for the rest. A frame whose queue is
 full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue still takes the
-first request of each connection. Over the limit of bytes the frames of the connection that holds the most are refused.
+first request of each connection. Over the limit of bytes frames are refused: of the host that holds the most, and there
+of the connection that holds the most. Those of registered brokers come last, up to half of the limit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Generic, TypeVar
 
 from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.requests import peek
-from rocketns.server.requests.holders import Holders
+from rocketns.server.requests.largest import LargestByHost
 from rocketns.server.requests.shares import Shares
 
 Key = TypeVar("Key", bound=Hashable)
@@ -28,6 +29,8 @@ FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the re
 # Bytes of waiting frames. Beyond it a connection is read only while none of its frames waits.
 WAITING_BYTES_MAX = 8 * 1024 * 1024
 # Only connections whose frames hold so much are compared when there are too many bytes.
+COMPARED_BYTES = 4 * 1024
+# A connection that still holds so much when its frames are refused is closed.
 LARGE_BYTES = 64 * 1024
 # The expected cost of a request. It decides only the order within a round: the measured cost is charged.
 REQUEST_COST_NS = 20_000
@@ -71,11 +74,12 @@ class Waiting:
 class _Line(Generic[Key]):
     """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for lookups [1]."""
 
-    __slots__ = ("bytes", "frames", "host", "key", "owed_ns", "queued")
+    __slots__ = ("bytes", "frames", "host", "is_known", "key", "owed_ns", "queued")
 
-    def __init__(self, key: Key, host: str) -> None:
+    def __init__(self, key: Key, host: str, is_known: bool) -> None:
         self.key = key
         self.host = host
+        self.is_known = is_known
         self.frames: deque[Waiting] = deque()
         self.queued = [0, 0]
         self.bytes = 0
@@ -89,8 +93,9 @@ class Inbox(Generic[Key]):
     """
 
     def __init__(
-        self, config: NamesrvConfig, bytes_max: int, host_of: Callable[[Key], str], give_up: Callable[[Key], object]
-    ) -> None:
+        self, config: NamesrvConfig, bytes_max: int, host_of: Callable[[Key], str], give_up: Callable[[Key], object],
+        is_known: Callable[[Key], bool] = lambda _: False,
+    ) -> None:  # fmt: skip
         self._capacities = (
             config.default_thread_pool_queue_capacity,
             config.client_request_thread_pool_queue_capacity,
@@ -99,8 +104,9 @@ class Inbox(Generic[Key]):
         self._bytes_max = bytes_max
         self._host_of = host_of
         self._give_up = give_up
+        self._is_known = is_known
         self._lines: dict[Key, _Line[Key]] = {}
-        self._large: Holders[Key] = Holders()
+        self._compared: tuple[LargestByHost[Key], LargestByHost[Key]] = (LargestByHost(), LargestByHost())
         self._hosts: Shares[str] = Shares()
         self._connections: dict[str, Shares[Key]] = {}
         self._serving: Key | None = None
@@ -150,7 +156,7 @@ class Inbox(Generic[Key]):
         line = self._lines.get(key)
         if line is not None:
             return line, False
-        line = self._lines[key] = _Line(key, self._host_of(key))
+        line = self._lines[key] = _Line(key, self._host_of(key), self._is_known(key))
         return line, True
 
     def take(self) -> tuple[Key, Waiting]:
@@ -231,21 +237,34 @@ class Inbox(Generic[Key]):
         return not line.queued[queue] or self._queued[queue] < self._capacities[queue]
 
     def _make_room(self, line: _Line[Key], size: int) -> bool:
-        """Refuse frames of those that hold more, the largest first. False if this connection would hold the most."""
+        """Refuse frames of those that hold more. False if this connection's are to be refused."""
         while self.bytes + size > self._bytes_max:
-            largest, most = self._large.largest()
-            if largest is None or most <= line.bytes + size:
+            largest = self._to_refuse(line, size)
+            if largest is None:
                 return False
             self._refuse_all(largest)
         return True
 
+    def _to_refuse(self, line: _Line[Key], size: int) -> Key | None:
+        """Whose frames are refused, if this connection adds so many bytes. None: its own."""
+        is_known = self._compared[True].hosts.total > self._bytes_max // 2
+        compared = self._compared[is_known]
+        host, most = compared.hosts.largest()
+        is_among = line.is_known == is_known
+        if is_among and compared.hosts.bytes_of(line.host) + size >= most:
+            host = line.host
+        key, most = (None, 0) if host is None else compared.largest_of(host)
+        is_own = is_among and host == line.host and most <= line.bytes + size
+        return None if is_own else key
+
     def _refuse_all(self, key: Key) -> None:
         line = self._lines[key]
+        before = line.bytes
         for waiting in line.frames:
             self._count(line, waiting, -1)
             waiting.refuse()
             self._count(line, waiting, 1)
-        if line.bytes >= LARGE_BYTES:
+        if line.bytes >= LARGE_BYTES or line.bytes == before:
             self._give_up(key)
 
     def _count(self, line: _Line[Key], waiting: Waiting, step: int) -> None:
@@ -253,8 +272,9 @@ class Inbox(Generic[Key]):
         self._size += step
         self.bytes += size
         line.bytes += size
-        if line.bytes >= LARGE_BYTES or line.bytes - size >= LARGE_BYTES:
-            self._large.hold(line.key, line.bytes if line.bytes >= LARGE_BYTES else 0)
+        if line.bytes >= COMPARED_BYTES or line.bytes - size >= COMPARED_BYTES:
+            compared = self._compared[line.is_known]
+            compared.hold(line.key, line.host, line.bytes if line.bytes >= COMPARED_BYTES else 0)
         if not waiting.is_refused:
             line.queued[waiting.is_lookup] += step
             self._queued[waiting.is_lookup] += step

@@ -6,12 +6,13 @@ from __future__ import annotations
 class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
-    __slots__ = ("in_flight", "is_announced", "language", "received", "since_epoch_ms", "version")
+    __slots__ = ("in_flight", "is_announced", "is_known", "language", "received", "since_epoch_ms", "version")
 
     def __init__(self, since_epoch_ms: int, *, is_announced: bool = False) -> None:
         self.is_announced = is_announced
         self.since_epoch_ms = since_epoch_ms
         self.in_flight = 0
+        self.is_known = False
         self.received = 0  # requests that control took
         self.language: str | None = None
         self.version: int | None = None
@@ -22,6 +23,9 @@ class Traffic:
 
     def note_sender(self, language: str | None, version: int) -> None:
         self.language, self.version = language, version
+
+    def note_known(self, is_known: bool) -> None:
+        self.is_known = is_known
 
     def begin_request(self) -> None:
         self.in_flight += 1

@@ -1,26 +1,32 @@
-"""Over the limit for unfinished frames the connection that holds the most is closed, on whichever reactor it is."""
+"""Over the limit for unfinished frames a connection is closed: which one, on whichever reactor it is."""
 
 from __future__ import annotations
 
 import random
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns.config.limits import HOST_PARTS
+from rocketns.server.requests.holders import PROGRESS_BYTES
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.compiled.parts import set_clock
 from tests.fast.reactor.test_moving import balancer_of, reactors_of
+from tests.hostile.totals.crowd import hosts
 from tests.soak.live import LiveServer
 from tests.support.ended import is_ended
 
-LIMIT = 1 << 20
+LIMIT = 32 << 20
 # A frame that stays unfinished: its length, and a plain header word.
-UNFINISHED = struct.pack(">iI", 4 << 20, 100)
-SIZES = [number * 1_000 for number in range(3, 43)]
-PUSHED, CLOSED = 2_500, 20
+UNFINISHED = struct.pack(">iI", 15 << 20, 100)
+SIZE = 320_000
 
 
 @pytest.fixture
@@ -37,80 +43,148 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
         yield started
 
 
+@dataclass(eq=False)
+class Part:
+    """A client whose frame is not finished, and how much of it the server holds."""
+
+    client: Client
+    size: int = 0
+
+    @property
+    def is_ended(self) -> bool:
+        return is_ended(self.client)
+
+
 class Crowd:
-    """Clients with parts of frames. ``total`` is what they hold together; it is compared with the server's count."""
+    """Unfinished frames. What they hold together is compared with the server's count, also of who was closed.
+
+    The reactors' clock moves with each step, and only then.
+    """
 
     def __init__(self, server: LiveServer, stack: ExitStack) -> None:
-        self.server, self.stack, self.total = server, stack, 0
+        self.server, self.stack, self.now_ms = server, stack, 0
+        self.parts: list[Part] = []
 
-    def connect(self) -> Client:
-        return self.stack.enter_context(self.server.connect())
+    @property
+    def total(self) -> int:
+        return sum(part.size for part in self.parts)
 
-    def hold(self, client: Client, size: int, data: bytes = b"") -> None:
-        """Send ``data``, or so many bytes, after which the server holds ``size`` more."""
-        client.send(data or bytes(size))
-        self.change(size)
+    def connect(self, host: str = "127.0.0.1") -> Part:
+        return Part(self.stack.enter_context(Client(self.server.port, source=host)))
 
-    def begin(self, client: Client, size: int) -> None:
-        self.hold(client, size, UNFINISHED + bytes(size - len(UNFINISHED)))
+    def send(self, part: Part, data: bytes, size: int) -> None:
+        """After ``data`` the server holds so many bytes of this client."""
+        self.now_ms = max(self.now_ms + 1, int(time.monotonic() * 1000))
+        set_clock(reactors_of(self.server), self.now_ms)
+        part.client.send(data)
+        part.size = size
+        eventually(lambda: reactors_of(self.server).incoming_bytes == self.total, every_s=0.001, within_s=5)
 
-    def change(self, size: int) -> None:
-        self.total += size
-        eventually(lambda: reactors_of(self.server).incoming_bytes == self.total, every_s=0.001)
+    def more(self, part: Part, size: int) -> None:
+        self.send(part, bytes(size), part.size + size)
 
-    def shrink(self, client: Client) -> None:
-        """Most of a frame, then its end and the start of another frame."""
-        whole = frame(json_header(9999), bytes(60_000))
-        self.hold(client, 50_000, whole[:50_000])
-        self.hold(client, 2_000 - 50_000, whole[50_000:] + UNFINISHED + bytes(2_000 - len(UNFINISHED)))
-        assert client.receive().code
+    def begin(self, part: Part, size: int = SIZE) -> Part:
+        self.parts.append(part)
+        self.send(part, UNFINISHED + bytes(size - len(UNFINISHED)), size)
+        return part
+
+    def fill(self, addresses: list[str]) -> list[Part]:
+        """Connections of these hosts by turns, until there is no room for one more."""
+        filled: list[Part] = []
+        while self.total + SIZE <= LIMIT:
+            filled.append(self.begin(self.connect(addresses[len(filled) % len(addresses)])))
+        return filled
+
+    def push_out(self, part: Part, host: str = "127.0.0.1") -> None:
+        """One connection more than there is room for: this one is closed, and no other."""
+        self.parts.remove(part)
+        self.begin(self.connect(host))
+        eventually(lambda: part.is_ended, within_s=10)
+        assert not any(one.is_ended for one in self.parts)
 
 
-def test_the_largest_goes_each_time(server: LiveServer) -> None:
-    """The connections hold different amounts. Some grew, shrank or left meanwhile."""
+def test_the_one_without_progress_goes_each_time(server: LiveServer) -> None:
+    """Some grew by enough, some by less than enough, some finished their frame and began another, some left."""
     chance = random.Random(1)
+    whole = frame(json_header(9999), bytes(960_000))
     with ExitStack() as stack:
         crowd = Crowd(server, stack)
-        clients = {size: crowd.connect() for size in chance.sample(SIZES, len(SIZES))}
-        for client in clients.values():
-            crowd.begin(client, 2_000)
-        small = [crowd.connect() for _ in range(6)]
-        for client in small:
-            crowd.shrink(client)
-        for size in chance.sample(SIZES, len(SIZES)):
-            crowd.hold(clients[size], size - 2_000)
-        for size in chance.sample(SIZES[:-CLOSED], 6):
-            clients.pop(size).close()
-            crowd.change(-size)
-        for size in sorted(clients, reverse=True)[:CLOSED]:
-            while crowd.total + PUSHED <= LIMIT:
-                small.append(crowd.connect())
-                crowd.begin(small[-1], PUSHED)
-            small.append(crowd.connect())
-            small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
-            largest = clients.pop(size)
-            crowd.change(PUSHED - size)
-            eventually(partial(is_ended, largest))  # its bytes stop counting a moment before it is closed
-            assert not any(map(is_ended, [*clients.values(), *small]))
+        order = [crowd.begin(crowd.connect(), SIZE + number) for number in range(40)]
+        finishing = crowd.connect()
+        crowd.parts.append(finishing)
+        crowd.send(finishing, whole[:SIZE], SIZE)
+        for part in chance.sample(order, 20):
+            crowd.more(part, PROGRESS_BYTES)
+            order.append(order.pop(order.index(part)))
+        crowd.send(finishing, whole[SIZE:] + UNFINISHED + bytes(SIZE), SIZE + len(UNFINISHED))
+        assert finishing.client.receive().code
+        for part in chance.sample(order, 10):
+            crowd.more(part, 100)
+        for part in chance.sample(order, 4):
+            order.remove(part)
+            crowd.parts.remove(part)
+            part.client.close()
+            eventually(lambda: reactors_of(server).incoming_bytes == crowd.total, every_s=0.001, within_s=5)
+        crowd.fill(["127.0.0.1"])
+        for part in [*order, finishing]:
+            crowd.push_out(part)
+            while crowd.total + SIZE <= LIMIT:
+                crowd.begin(crowd.connect())
 
 
-def test_who_shrank_is_no_longer_the_largest(server: LiveServer) -> None:
-    """The largest connection of each reactor completes its frame. Of the others the largest is closed."""
+def test_the_host_with_the_most_loses_first(server: LiveServer) -> None:
+    """Its connections are spread over both reactors. Those of others are without progress for longer."""
     with ExitStack() as stack:
         crowd = Crowd(server, stack)
-        small = [crowd.connect() for _ in range(4)]
-        whole = frame(json_header(9999), bytes(4_000))
-        for client in small:
-            crowd.hold(client, 4_000, whole[:4_000])
-        others = [crowd.connect() for _ in range(300)]
-        for number, client in enumerate(others):
-            crowd.begin(client, 3_000 + number)
-        for client in small:
-            crowd.hold(client, 100 - 4_000, whole[4_000:] + UNFINISHED + bytes(100 - len(UNFINISHED)))
-        while crowd.total + PUSHED <= LIMIT:
-            small.append(crowd.connect())
-            crowd.begin(small[-1], PUSHED)
-        small.append(crowd.connect())
-        small[-1].send(UNFINISHED + bytes(PUSHED - len(UNFINISHED)))
-        crowd.change(PUSHED - 3_299)
-        eventually(lambda: is_ended(others[-1]))
+        others = [crowd.begin(crowd.connect("127.0.0.3")) for _ in range(20)]
+        attackers = crowd.fill(["127.0.0.2"])
+        for part in attackers[:10]:
+            crowd.push_out(part, "127.0.0.3")
+        assert not any(part.is_ended for part in others)
+
+
+def test_small_hosts_lose_by_progress_alone(server: LiveServer) -> None:
+    """A broker with much more than each of the others is closed after them."""
+    with ExitStack() as stack:
+        crowd = Crowd(server, stack)
+        large = crowd.begin(crowd.connect(), LIMIT // HOST_PARTS - PROGRESS_BYTES)
+        small = [crowd.begin(crowd.connect(host)) for host in hosts(50)]
+        crowd.more(large, PROGRESS_BYTES)
+        crowd.fill(hosts(100)[50:])
+        for part, host in zip(small, hosts(150)[100:], strict=True):
+            crowd.push_out(part, host)
+        assert not large.is_ended
+
+
+def test_a_registered_broker_goes_last(server: LiveServer) -> None:
+    """Also if it registered while a part of its next frame was here, and is without progress for longest."""
+    with ExitStack() as stack:
+        crowd, names = Crowd(server, stack), Names()
+        broker = crowd.connect()
+        registered(broker.client, names)
+        crowd.begin(broker)
+        for part in crowd.fill(["127.0.0.1"])[:20]:
+            crowd.push_out(part)
+        assert not broker.is_ended
+
+
+def test_registered_brokers_with_more_than_half_go_first(server: LiveServer) -> None:
+    """A stranger may register as well. Newcomers keep half of the total."""
+    with ExitStack() as stack:
+        crowd = Crowd(server, stack)
+        brokers = [crowd.connect() for _ in range(LIMIT // SIZE // 2 + 10)]
+        for part in brokers:
+            registered(part.client, Names())
+            crowd.begin(part)
+        crowd.fill(["127.0.0.1"])
+        for part in brokers[:5]:
+            crowd.push_out(part)
+
+
+def test_who_holds_little_stays(server: LiveServer) -> None:
+    """To close it would free nothing to speak of."""
+    with ExitStack() as stack:
+        crowd = Crowd(server, stack)
+        crowd.begin(crowd.connect(), len(UNFINISHED))
+        for part in crowd.fill(["127.0.0.1"])[:5]:
+            crowd.push_out(part)

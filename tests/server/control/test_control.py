@@ -38,9 +38,12 @@ class Peer:
     def __init__(self, host: str) -> None:
         self.address, self.host = f"{host}:1", host
         self.in_flight = 0
-        self.is_full = self.has_ended = False
+        self.is_full = self.has_ended = self.is_known = False
         self.is_open = True
         self.aborted: list[Any] = []
+
+    def note_known(self, is_known: bool) -> None:
+        self.is_known = is_known
 
     def begin_request(self) -> None:
         self.in_flight += 1

@@ -1,37 +1,153 @@
-"""The connection that holds the most bytes is known after every change; exactly while few hold as much."""
+"""Which connection is closed first when all together hold too many bytes."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns.server.requests.holders import COMPARED_MAX, Holders
+from rocketns.server.requests.holders import PROGRESS_BYTES, Bounds, Holders
+from tests.server.requests.peers import Peer
 
-CHANGES = st.lists(st.tuples(st.integers(0, 20), st.one_of(st.just(0), st.integers(0, 1 << 24))), max_size=200)
-
-
-@given(CHANGES)
-def test_the_largest_is_known(changes: list[tuple[int, int]]) -> None:
-    holders: Holders[int] = Holders()
-    held: dict[int, int] = {}
-    for key, size in changes:
-        assert holders.hold(key, size) == size - held.get(key, 0)
-        held[key] = size
-        key_found, most = holders.largest()
-        assert most == max(held.values())
-        assert key_found is None if most == 0 else held[key_found or 0] == most
-        assert holders.total == sum(held.values())
+LIMIT = 16_000
+PARTS = 8
+SHARE = LIMIT // PARTS
+LISTED_MIN = 10
 
 
-def test_of_many_that_hold_as_much_it_is_one_with_half_of_the_most() -> None:
-    holders: Holders[int] = Holders()
-    for key in range(COMPARED_MAX + 1):
-        holders.hold(key, 600 + key)
-    assert holders.largest() == (COMPARED_MAX - 1, 600 + COMPARED_MAX - 1)
+class Scene:
+    """Holders with a clock, and what they told of their changes."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1
+        self.told: dict[tuple[bool, object], tuple[int, int]] = {}
+        self.holders: Holders[Peer] = Holders(Bounds(LIMIT, SHARE, LISTED_MIN), lambda: self.now_ms, str, self._changed)
+
+    def _changed(self, is_known: bool, host: object, change: int, oldest_ms: int) -> None:
+        held, _ = self.told.get((is_known, host), (0, 0))
+        self.told[is_known, host] = (held + change, oldest_ms)
+
+    def hold(self, peer: Peer, size: int, moved: int = 0) -> Peer:
+        """A millisecond later than what happened before."""
+        self.now_ms += 1
+        self.holders.hold(peer, size, moved)
+        return peer
 
 
-def test_of_sixty_that_hold_as_much_it_is_the_largest() -> None:
-    holders: Holders[int] = Holders()
-    for key in range(60):
-        holders.hold(key, 600 + key)
-    assert holders.largest() == (59, 659)
+def test_nobody_goes_within_the_limit() -> None:
+    scene = Scene()
+    one = scene.hold(Peer("a"), LIMIT)
+    assert scene.holders.first() is None
+    scene.hold(one, LIMIT + 1)
+    assert scene.holders.first() is one
+
+
+def test_of_a_host_with_more_than_its_part_the_one_without_progress_goes() -> None:
+    """Not the largest, not the first to come, and not whoever made no progress for longest on another host."""
+    scene = Scene()
+    scene.hold(Peer("small"), SHARE)
+    a1, a2, a3 = (scene.hold(Peer(f"a{number}"), 5_000) for number in range(3))
+    scene.hold(a1, 5_100, PROGRESS_BYTES)
+    assert scene.holders.first() is a2
+    scene.hold(a2, 5_050, PROGRESS_BYTES - 1)
+    assert scene.holders.first() is a2, "a trickle is no progress"
+    scene.hold(a2, 5_051, 1)
+    assert scene.holders.first() is a3
+
+
+def test_without_a_large_host_progress_alone_decides() -> None:
+    scene = Scene()
+    hosts = "abcdefghijklmnopqrstuvwxyz"
+    peers = [scene.hold(Peer(host), SHARE - 1) for host in hosts[: PARTS + 1]]
+    assert scene.holders.first() is peers[0]
+    scene.hold(peers[0], SHARE, PROGRESS_BYTES)
+    assert scene.holders.first() is peers[1]
+
+
+def test_of_two_large_hosts_it_is_the_larger() -> None:
+    scene = Scene()
+    scene.hold(Peer("a"), LIMIT // 2)
+    larger = scene.hold(Peer("b"), LIMIT // 2 + 1)
+    assert scene.holders.first() is larger
+
+
+def test_known_brokers_are_last() -> None:
+    scene = Scene()
+    known = scene.hold(Peer("a", is_known=True), LIMIT // 2)
+    stranger = scene.hold(Peer("b"), LIMIT // 2 + 1)
+    assert scene.holders.first() is stranger
+    scene.hold(stranger, 0)
+    assert scene.holders.first() is None
+    assert scene.hold(known, LIMIT + 1) is scene.holders.first()
+
+
+def test_known_brokers_that_hold_more_than_half_are_first() -> None:
+    """So strangers who register first leave half of the limit to newcomers."""
+    scene = Scene()
+    known = scene.hold(Peer("a", is_known=True), LIMIT // 2 + 1)
+    scene.hold(Peer("b"), LIMIT // 2)
+    assert scene.holders.first() is known
+
+
+def test_who_registers_meanwhile_is_known() -> None:
+    scene = Scene()
+    peer = scene.hold(Peer("a"), LIMIT // 2)
+    other = scene.hold(Peer("b"), LIMIT // 4)
+    peer.is_known = True
+    assert scene.holders.hold(peer, LIMIT // 2 + 1) == 1
+    assert scene.holders.total == LIMIT // 2 + 1 + LIMIT // 4
+    scene.hold(Peer("c"), LIMIT // 4 - 10)
+    other.is_known = True
+    scene.hold(other, LIMIT // 4 + 100)
+    assert scene.holders.first() is peer
+
+
+def test_who_holds_little_is_not_closed() -> None:
+    scene = Scene()
+    scene.hold(Peer("a1"), LISTED_MIN - 1)
+    large = scene.hold(Peer("a2"), LIMIT)
+    assert scene.holders.first() is large
+
+
+def test_no_progress_for_a_time() -> None:
+    """Also those who hold little. Whoever was kept waiting has its whole time again."""
+    scene = Scene()
+    a, b, c = (scene.hold(Peer(name), size) for name, size in (("a", 5), ("b", 500), ("c", 500)))
+    since_ms = scene.now_ms
+    scene.now_ms += 1
+    assert scene.holders.without_progress(since_ms, 10) == [a, b, c]
+    assert scene.holders.without_progress(since_ms, 2) == [a, b]
+    assert scene.holders.without_progress(since_ms - 1, 10) == [a, b]
+    scene.holders.renew(a)
+    scene.hold(c, 600, PROGRESS_BYTES)
+    assert scene.holders.without_progress(since_ms, 10) == [b]
+    scene.holders.hold_none(b)
+    assert scene.holders.without_progress(since_ms, 10) == []
+
+
+STEP = st.tuples(
+    st.integers(0, 7), st.one_of(st.just(0), st.integers(0, 5_000)), st.integers(0, 2 * PROGRESS_BYTES), st.booleans()
+)
+
+
+@given(st.lists(STEP, max_size=80))
+def test_what_is_told_is_what_is_held(steps: list[tuple[int, int, int, bool]]) -> None:
+    """Against a plain table: sums by host, and the longest time without progress."""
+    scene, peers = Scene(), [Peer(f"{'abc'[number % 3]}{number}") for number in range(8)]
+    held = dict.fromkeys(peers, 0)
+    for number, size, moved, is_known in steps:
+        peer = peers[number]
+        peer.is_known = is_known if size != held[peer] else peer.is_known
+        scene.hold(peer, size, moved)
+        held[peer] = size
+        assert scene.holders.total == sum(held.values())
+    sums: dict[tuple[bool, object], int] = {}
+    for (known, host), (told, oldest_ms) in scene.told.items():
+        sums[known, host] = told
+        oldest = scene.holders.oldest_of(known, host)
+        assert oldest_ms == scene.holders.oldest_ms_of(known, host)
+        assert (oldest is None) == (oldest_ms == 0)
+    assert sum(sums.values()) == scene.holders.total
+    for host in "abc":
+        assert sum(sums.get((known, host), 0) for known in (False, True)) == sum(
+            size for peer, size in held.items() if peer.host == host
+        )

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from interop.harness.wire import frame as frame_of
 from interop.harness.wire import json_header
+from rocketns.config import NamesrvConfig
 from rocketns.server.requests.inbox import BYTE_COST_NS, LARGE_BYTES, QUANTUM_NS, REQUEST_COST_NS, Inbox
-from tests.server.requests.test_inbox import HEAD, OTHER, ROUTE, frame, inbox, serve
+from tests.server.requests.test_inbox import HEAD, OTHER, ROUTE, frame, host_of, inbox, serve
 
 BODY = 1_000_000
 EXPECTED_NS = REQUEST_COST_NS + BYTE_COST_NS * BODY
@@ -74,6 +75,37 @@ def test_who_would_hold_the_most_is_refused() -> None:
     assert not waiting.submit("b", frame(body=7 * LARGE_BYTES))
     assert waiting.submit("b", frame(body=3 * LARGE_BYTES))
     assert not waiting.submit("b", frame(body=3 * LARGE_BYTES))
+
+
+def test_the_host_that_holds_the_most_is_refused_first() -> None:
+    """Of its connections the largest. Another host's connection with more than each of them is not."""
+    waiting = inbox(bytes_max=10 * LARGE_BYTES)
+    for number, body in enumerate((20_000, 30_000, 20_000)):
+        assert waiting.submit(f"b{number}", frame(body=body))
+    for number in range(8):
+        assert waiting.submit(f"a{number}", frame(body=LARGE_BYTES + number))
+    assert waiting.submit("c", frame(body=LARGE_BYTES + 10_000 + 100))
+    assert waiting.submit("c", frame(body=2 * LARGE_BYTES))
+    refused = [key for key, _, is_refused in (serve(waiting) for _ in range(len(waiting))) if is_refused]
+    assert sorted(refused) == ["a5", "a6", "a7"]
+
+
+def test_registered_brokers_are_refused_last() -> None:
+    """Unless they hold more than half."""
+    brokers = {"a", "b"}
+    waiting: Inbox[str] = Inbox(NamesrvConfig(), 10 * LARGE_BYTES, host_of, waiting_drop, brokers.__contains__)
+    assert waiting.submit("a", frame(body=5 * LARGE_BYTES - 2 * HEAD))
+    assert waiting.submit("c", frame(body=2 * LARGE_BYTES))
+    assert waiting.submit("d", frame(body=2 * LARGE_BYTES))
+    assert waiting.submit("e", frame(body=LARGE_BYTES + 1_000))
+    assert waiting.submit("b", frame(body=LARGE_BYTES))
+    assert waiting.submit("b", frame(body=LARGE_BYTES))
+    refused = {key for key, _, is_refused in (serve(waiting) for _ in range(len(waiting))) if is_refused}
+    assert refused in ({"c", "a"}, {"d", "a"})
+
+
+def waiting_drop(_: str) -> None:
+    """Nobody holds so much by headers alone."""
 
 
 def test_a_frame_that_a_full_queue_refuses_costs_nobody_a_frame() -> None:

@@ -28,9 +28,9 @@ PROXY = v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443)
 
 @pytest.fixture
 def tls_server(timed_server: TimedServerFactory, tmp_path: Path) -> TimedServer:
-    """With a certificate from files, which is faster than making one."""
+    """With a certificate from files, which is faster than making one, and no limit but the idle one."""
     files = Files.write(tmp_path / "tls", authority("tests").issue("server"))
-    return timed_server(**tls_properties(files))
+    return timed_server(**tls_properties(files), **{"rocketns.progressSeconds": 0})
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_request_starts_the_time_anew(timed_server: TimedServerFactory) -> Non
 
 def test_a_part_of_a_frame_starts_the_time_anew(timed_server: TimedServerFactory) -> None:
     """B060: partial bytes count as reads."""
-    server = timed_server()
+    server = timed_server(**{"rocketns.progressSeconds": 0})
     with server.connect() as client:
         assert is_open(client)
         for n, byte in enumerate(frame(json_header(codes.GET_NAMESRV_CONFIG))[:3]):
@@ -73,7 +73,7 @@ def test_a_part_of_a_frame_starts_the_time_anew(timed_server: TimedServerFactory
 
 def test_a_part_of_a_frame_does_not_wait_longer(timed_server: TimedServerFactory) -> None:
     """B049: the server waits for the rest of a truncated frame until the idle limit, and then frees its bytes."""
-    server = timed_server()
+    server = timed_server(**{"rocketns.progressSeconds": 0})
     with server.connect() as client, server.connect() as other:
         client.send(frame(json_header(codes.GET_NAMESRV_CONFIG))[:-1])
         wait_for_bytes(server, len(frame(json_header(codes.GET_NAMESRV_CONFIG))) - 1)
@@ -87,7 +87,9 @@ def test_a_part_of_a_frame_does_not_wait_longer(timed_server: TimedServerFactory
 
 def test_an_answer_that_is_taken_late_starts_the_time_anew(timed_server: TimedServerFactory) -> None:
     """B060: writes count: the limit starts when the peer reads the answer, not when the answer is made."""
-    server = timed_server(**{"rocketns.kvBytesMax": 2 * LARGE, "rocketns.kvValueBytesMax": LARGE})
+    server = timed_server(
+        **{"rocketns.progressSeconds": 0, "rocketns.kvBytesMax": 2 * LARGE, "rocketns.kvValueBytesMax": LARGE}
+    )
     with server.connect() as client, server.connect() as reader:
         put_kv(client, "ns", "k", "v" * LARGE)
         ask_without_reading(server, reader)

@@ -1,0 +1,76 @@
+"""The host of an address, as a small number: the twin of rocketns/server/requests/host.py, and a keyed hash of it.
+
+Two hosts have the same number with a chance of 1 in 1,024, and nobody who does not know the key can choose them so.
+Such hosts count as one. That matters only to their order when a total of bytes is exceeded.
+"""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t, uint16_t
+from libc.stdio cimport snprintf
+from libc.string cimport memchr, memcmp, memcpy, strlen, strrchr
+
+from rocketns._fast.connections.holders cimport HOSTS
+from rocketns._fast.system.hashing cimport HashKey, hash_bytes
+
+cdef extern from "<arpa/inet.h>" nogil:
+    int inet_pton(int family, const char *text, void *packed)
+    const char *inet_ntop(int family, const void *packed, char *text, unsigned int room)
+    const int AF_INET, AF_INET6
+
+cdef enum:
+    TEXT_ROOM = 64  # of an address of either family, without a scope
+    PACKED = 16
+    IPV4_AT = 12  # in an IPv4 address that is written as IPv6
+    SUBSCRIBER = 8  # bytes of an IPv6 address that one subscriber has
+
+cdef const char *IPV4_MAPPED = b"\0\0\0\0\0\0\0\0\0\0\xff\xff"
+
+
+cdef bint write_ipv6(const char *host, size_t length, char *out) noexcept nogil:
+    """Any thread. Write the host of an IPv6 address to ``out``, which has TEXT_ROOM; False where it is no address."""
+    cdef uint8_t packed[PACKED]
+    cdef int place
+    cdef const char *scope = <const char *>memchr(host, c"%", length)
+    if scope != NULL:
+        length = <size_t>(scope - host)
+    if length >= TEXT_ROOM:
+        return False
+    memcpy(out, host, length)
+    out[length] = 0
+    if inet_pton(AF_INET6, out, packed) != 1:
+        return False
+    if memcmp(packed, IPV4_MAPPED, IPV4_AT) == 0:
+        return inet_ntop(AF_INET, packed + IPV4_AT, out, TEXT_ROOM) != NULL
+    for place in range(SUBSCRIBER):
+        snprintf(out + 2 * place, 3, "%02x", <unsigned int>packed[place])
+    return True
+
+
+cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil:
+    """Any thread. The host of host:port, in ``address`` or in ``room``."""
+    cdef const char *colon = strrchr(address, c":")
+    length[0] = 0 if colon == NULL else <size_t>(colon - address)
+    if memchr(address, c":", length[0]) == NULL or not write_ipv6(address, length[0], room):
+        return address
+    length[0] = strlen(room)
+    return room
+
+
+cdef uint16_t number_of(const char *host, size_t length, const HashKey *key) noexcept nogil:
+    """Any thread. Below HOSTS."""
+    return <uint16_t>(hash_bytes(<const uint8_t *>host, length, key) % HOSTS)
+
+
+cdef uint16_t host_number(const char *address, const HashKey *key) noexcept nogil:
+    """Any thread. The number of the host of host:port, below HOSTS."""
+    cdef char room[TEXT_ROOM]
+    cdef size_t length
+    cdef const char *host = find_host(address, room, &length)
+    return number_of(host, length, key)
+
+
+def host_of(bytes address):
+    cdef char room[TEXT_ROOM]
+    cdef size_t length
+    cdef const char *host = find_host(address, room, &length)
+    return host[:length]

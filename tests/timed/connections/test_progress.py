@@ -1,0 +1,226 @@
+"""progressSeconds: who sends too little of its frame, or takes too little of its answers, is closed at any fill."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns.server.requests.holders import PROGRESS_BYTES
+from tests.behaviour.calls import put_kv
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.hostile.totals.crowd import SMALL_BUFFER, narrow
+from tests.support.certificates import Files, authority
+from tests.support.ended import is_ended
+from tests.support.inprocess import TimedServer
+from tests.support.slowdisk import SlowDisk
+from tests.support.tlsclient import TlsPeer
+from tests.support.tlsfiles import tls_properties
+from tests.timed.conftest import TimedServerFactory
+from tests.timed.steps import (
+    SECOND,
+    is_open,
+    pass_time,
+    wait_for_bytes,
+    wait_for_connections,
+    wait_until_sent,
+    wait_until_unsent,
+)
+
+LIMIT = 30 * SECOND
+LARGE = 16 * 1024 * 1024 - 1024  # more than the buffers of two sockets hold
+STALL = 300 * SECOND
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
+    return SlowDisk(monkeypatch)
+
+
+def registration(names: Names) -> bytes:
+    body = register_body([topic_config(names.topic(f"{number:05}")) for number in range(1_000)])
+    return frame(json_header(codes.REGISTER_BROKER, register_ext(names.cluster, names.broker, body=body)), body)
+
+
+def send(server: TimedServer, client: Client, data: bytes, held: int) -> None:
+    """After it the server holds so many bytes of all frames."""
+    client.send(data)
+    wait_for_bytes(server, held)
+
+
+@pytest.mark.parametrize("size", [1, 3, 100, 100_000])
+def test_a_frame_that_does_not_go_on(timed_server: TimedServerFactory, names: Names, size: int) -> None:
+    """Its connection closes after 30 s, though the total is far away. Its bytes no longer count."""
+    server = timed_server()
+    with server.connect() as client, server.connect() as other:
+        send(server, client, registration(names)[:size], size)
+        pass_time(server, LIMIT - SECOND)
+        assert not is_ended(client)
+        server.advance(SECOND)
+        assert client.is_closed_by_server()
+        wait_for_bytes(server, 0)
+        assert is_open(other)
+
+
+def test_a_trickle_is_no_progress(timed_server: TimedServerFactory, names: Names) -> None:
+    """A byte every second keeps no connection, nor do 16 KiB less one."""
+    server, data = timed_server(), registration(names)
+    with server.connect() as client, server.connect() as other:
+        send(server, client, data[:40_000], 40_000)
+        send(server, other, data[:40_000], 80_000)
+        at = 40_000
+        for second in range(29):
+            server.advance(SECOND)
+            send(server, client, data[at : at + 1], 80_000 + second + 1)
+            at += 1
+        send(server, other, data[40_000 : 40_000 + PROGRESS_BYTES - 1], 80_000 + 29 + PROGRESS_BYTES - 1)
+        server.advance(SECOND)
+        assert client.is_closed_by_server()
+        assert other.is_closed_by_server()
+
+
+def test_a_slow_broker_registers(timed_server: TimedServerFactory, names: Names) -> None:
+    """16 KiB in 29 s are enough, however long the whole takes; so is the rest of a frame."""
+    server, data = timed_server(), registration(names)
+    with server.connect() as broker:
+        for start in range(0, len(data), PROGRESS_BYTES):
+            part = data[start : start + PROGRESS_BYTES]
+            is_last = start + PROGRESS_BYTES >= len(data)
+            send(server, broker, part, 0 if is_last else start + PROGRESS_BYTES)
+            if not is_last:
+                pass_time(server, LIMIT - SECOND)
+        assert broker.receive().code == codes.SUCCESS
+
+
+def test_each_frame_has_its_own_time(timed_server: TimedServerFactory) -> None:
+    """The end of a frame and the start of another one: the time begins again."""
+    server, whole = timed_server(), frame(json_header(9999), bytes(100))
+    with server.connect() as client:
+        send(server, client, whole[:20], 20)
+        for _ in range(3):
+            pass_time(server, LIMIT - SECOND)
+            send(server, client, whole[20:] + whole[:20], 20)
+            assert client.receive().code
+        server.advance(SECOND)
+        assert not is_ended(client)
+        pass_time(server, LIMIT - SECOND)
+        assert client.is_closed_by_server()
+
+
+def test_a_registered_broker_has_no_more_time(timed_server: TimedServerFactory, names: Names) -> None:
+    server = timed_server()
+    with server.connect() as broker:
+        registered(broker, names, heartbeatTimeoutMillis=10**9)
+        send(server, broker, registration(names)[:500], 500)
+        pass_time(server, LIMIT)
+        assert broker.is_closed_by_server()
+
+
+def test_a_stall_of_the_server_does_not_count(timed_server: TimedServerFactory, names: Names) -> None:
+    """The remaining time is left after it."""
+    server = timed_server()
+    with server.connect() as client:
+        send(server, client, registration(names)[:500], 500)
+        pass_time(server, 20 * SECOND)
+        server.advance(STALL)
+        pass_time(server, 8 * SECOND)
+        assert not is_ended(client)
+        pass_time(server, 4 * SECOND)
+        assert client.is_closed_by_server()
+
+
+def test_who_is_not_read_is_not_to_blame(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+    """The server reads no further while it owes an answer. Then the peer has its whole time again."""
+    server = timed_server(**{"rocketns.inFlightMax": 1})
+    put = frame(json_header(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": "v"}))
+    with server.connect() as client:
+        send(server, client, put + put[:20], 20)
+        disk.wait_for_write()
+        pass_time(server, 2 * LIMIT + SECOND // 2)
+        assert not is_ended(client)
+        disk.go_on()
+        assert client.receive().code == codes.SUCCESS
+        pass_time(server, LIMIT - SECOND)
+        assert not is_ended(client)
+        pass_time(server, 2 * SECOND)
+        assert client.is_closed_by_server()
+
+
+@pytest.mark.parametrize("requests", [1, 50], ids=["an answer", "requests wait behind it"])
+def test_answers_that_are_not_taken(timed_server: TimedServerFactory, requests: int) -> None:
+    """The connection closes after 30 s. The requests that waited for its peer are gone as well."""
+    server = timed_server(serverSocketSndBufSize=SMALL_BUFFER)
+    with server.connect() as client, ExitStack() as stack:
+        put_kv(client, "ns", "k", "v" * 1_000_000)
+        reader = narrow(server.port, stack)
+        for _ in range(requests):
+            reader.post(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})
+        wait_until_unsent(server)
+        pass_time(server, LIMIT - SECOND)
+        assert not is_cut_off(server, 2)
+        pass_time(server, 3 * SECOND)  # what the kernel took after the first moment counts as taken
+        wait_for_connections(server, 1)
+        wait_until_sent(server)
+        assert server.call(lambda: server.controller.control.waiting_bytes) == 0
+
+
+def is_cut_off(server: TimedServer, connections: int) -> bool:
+    """Whether fewer connections are left. A peer with unread answers does not see the end."""
+    return server.call(lambda: server.connections) < connections
+
+
+def test_answers_that_are_taken_slowly(timed_server: TimedServerFactory) -> None:
+    """A megabyte every 29 s: the peer gets everything."""
+    server = timed_server(**{"rocketns.kvBytesMax": 2 * LARGE, "rocketns.kvValueBytesMax": LARGE})
+    with server.connect() as client, server.connect() as reader:
+        put_kv(client, "ns", "k", "v" * LARGE)
+        reader.post(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})
+        wait_until_unsent(server)
+        body = b""
+        while server.call(lambda: server.outgoing_bytes):
+            pass_time(server, LIMIT - 2 * SECOND)
+            assert not is_cut_off(server, 2)
+            body += take(reader, 4 << 20)
+            server.advance(SECOND)
+        assert len(body) >= 4 << 20
+
+
+def take(reader: Client, size: int) -> bytes:
+    """So many bytes of the answer."""
+    taken = b""
+    while len(taken) < size:
+        taken += reader.socket.recv(1 << 20)
+    return taken
+
+
+HELLO = TlsPeer().shake_hands()
+
+
+def test_a_handshake_that_does_not_end(timed_server: TimedServerFactory, tmp_path: Path) -> None:
+    """However its bytes come: 30 s after the first one its connection closes."""
+    files = Files.write(tmp_path / "tls", authority("tests").issue("server"))
+    server = timed_server(**tls_properties(files))
+    with server.connect() as client:
+        for second in range(29):
+            client.send(HELLO[second : second + 1])
+            wait_for_connections(server, 1)
+            eventually(lambda: server.call(lambda: bool(server.controller.asyncio_transport.connections)))
+            server.advance(SECOND)
+        assert not is_ended(client)
+        pass_time(server, 2 * SECOND)
+        assert client.is_closed_by_server()
+
+
+def test_no_limit(timed_server: TimedServerFactory, names: Names) -> None:
+    server = timed_server(**{"rocketns.progressSeconds": 0, "serverChannelMaxIdleTimeSeconds": 0})
+    with server.connect() as client:
+        data = registration(names)
+        send(server, client, data[:500], 500)
+        server.advance(24 * 3600 * SECOND)
+        client.send(data[500:])
+        assert client.receive().code == codes.SUCCESS
