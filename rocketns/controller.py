@@ -131,7 +131,9 @@ class NamesrvController:
         self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
 
         totals = self.totals = Totals(limits, self.reactors, self.clock)
-        self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, totals, self.reactors)
+        self.asyncio_transport = AsyncioTransport(
+            configuration, self.control, self.clock, self.tls, totals, self.reactors
+        )
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
         self._transports: list[Transport] = [self.asyncio_transport]
