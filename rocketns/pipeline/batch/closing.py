@@ -91,7 +91,7 @@ def close(inputs: Inputs, before: Before, out: Folder, days: Mapping[str, str], 
     stray = None
     if any(ends[dt].last >= observation.t1 for dt in closed if dt in ends):
         stray = _first_after(inputs["corrected"].where(ended), observation.t1)
-    settled = finished({name: inputs[name] for name in SETTLED}, closing.day, inputs["min_window_us"])
+    settled = finished({name: inputs[name] for name in (*SETTLED, "clock_days")}, closing.day, inputs["min_window_us"])
     storage.write(
         out,
         kept(inputs["events"], inputs["base"], tallies, closing, observation) | settled,

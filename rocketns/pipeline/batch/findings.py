@@ -22,7 +22,7 @@ FAULTS = {
 
 class Outcome(NamedTuple):
     """``lines`` are for standard output. ``headline``: the first sentence of the page; ``listed``: how many incidents
-    it lists."""
+    it lists; ``clocks``: a sentence for those that are not known well enough."""
 
     verdict: Verdict
     findings: Mapping[str, int]
@@ -30,6 +30,7 @@ class Outcome(NamedTuple):
     report: str
     headline: str = ""
     listed: int = 0
+    clocks: Sequence[str] = ()
 
     @property
     def exit_status(self) -> int:
@@ -39,6 +40,7 @@ class Outcome(NamedTuple):
     def lines(self) -> list[str]:
         found = [f"{count:8,}  {FINDINGS[name].words}" for name, count in self.findings.items() if count]
         missing = [f"incomplete: {sentence}" for sentence in self.incomplete]
+        missing += [f"clocks: {sentence}" for sentence in self.clocks]
         heads = {
             Verdict.NOTHING: self._nothing(),
             Verdict.FINDINGS: "Found:",

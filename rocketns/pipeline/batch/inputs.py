@@ -122,7 +122,9 @@ class Inputs:
     def heard(self) -> DataFrame:
         since = edge_of(self["earlier"].day)
         closing = self["closing"].day
-        found = first_heard(self["broker_intervals"], self["events"], self._observation, closing, since)
+        found = first_heard(
+            self["broker_intervals"], self["events"], self._observation, closing, since, self["clock_days"]
+        )
         return self._with_earlier("heard", found)
 
     def _with_earlier(self, name: str, found: DataFrame) -> DataFrame:
@@ -139,7 +141,7 @@ class Inputs:
         earlier = self["earlier"]
         if earlier.day == NEVER or self["marks"][earlier.day] != earlier.mark:
             return None
-        return settled(earlier, self["ns_uptime"], self["min_window_us"])
+        return settled(earlier, self["ns_uptime"], self["clock_days"], self["min_window_us"])
 
     def asked(self) -> DataFrame:
         return self._results.cut(asked(self["callers"]))

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rocketns.pipeline.contract.causes import VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.times import SECOND_US, moment
-from rocketns.pipeline.jobs.history.clocks import VERSIONS
 
 Row = Mapping[str, Any]
 

@@ -13,18 +13,17 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.batch.effects import counted
 from rocketns.pipeline.batch.findings import Outcome, verdict
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
-from rocketns.pipeline.contract.causes import CLOCKS
+from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.tables import Table
-from rocketns.pipeline.jobs.history.clockdays import REFERENCE
-from rocketns.pipeline.jobs.history.clocks import VERSIONS
 from rocketns.pipeline.report.beside.lines import json_lines
 from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.report.words.clocks import clock_notes
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results, order_of
 
@@ -43,7 +42,7 @@ SUMMARY_KEYS = {
     "figures": "sizes of the fleet, of user topics and windows; queue-seconds of consumers by strategy",
     "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
     "headline": "what is wrong, in one sentence: the first sentence of report.html",
-    "notes": "sentences for sections of the page",
+    "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
     "options": "options of the run, as texts",
     "report": "name of the page; report.md and incidents.jsonl are beside it",
 }
@@ -63,8 +62,10 @@ SIZES = {
     "missing_hours": ("missing_topics", "count_if(topic_kind <> 'system')"),
     "ordered_topics": ("ordered_keys", "count_if(kind = 'user')"),
     "incidents": ("incidents", f"count_if({CERTAIN})"),
+    "lost_incidents": ("incidents", f"count_if(doubt = '{LOST_RECORDS}')"),
+    "clock_incidents": ("incidents", f"count_if(doubt = '{CLOCKS}')"),
     "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
-    "lost_windows": ("key_windows", f"count_if(not ({CERTAIN}) and kind = 'user')"),
+    "lost_windows": ("key_windows", f"count_if(doubt = '{LOST_RECORDS}' and kind = 'user')"),
     "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
 }
 
@@ -108,35 +109,14 @@ def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, l
         told["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
     if delivered.repeated:
         told["quality"] = [_came_again(delivered)]
-    if unsure := unsure_clocks(results):
-        told["divergence"] = list(map(clock_note, unsure))
+    if unsure := clock_notes(row.asDict() for row in results.frame("clock_offsets").collect()):
+        told[CLOCKS] = unsure
     return told
 
 
 def _came_again(delivered: Delivered) -> str:
     files = f", {plural(delivered.copies, 'whole file')} among them" if delivered.copies else ""
     return f"{plural(delivered.repeated, 'record')} came more than once{files}. Each record counts once."
-
-
-def unsure_clocks(results: Results) -> list[Mapping[str, Any]]:
-    """Rows of OFFSETS that no version change bounds."""
-    found = results.frame("clock_offsets").where(~F.col("method").isin(REFERENCE, VERSIONS)).orderBy("ns").collect()
-    return [row.asDict() for row in found]
-
-
-def clock_note(row: Mapping[str, Any]) -> str:
-    """How the offset of a name server's clock was found, and what depends on it."""
-    if row["uncertainty"] is None:
-        return (
-            f"The clock of {row['ns']} was not corrected: this name server heard no broker at the same time as another "
-            "one, so nothing shows how far its clock is off. Windows that depend on it are marked “clocks”."
-        )
-    period = f"{row['uncertainty'] / 1e6:g} s"
-    return (
-        f"Too few brokers changed their data version to compare the clock of {row['ns']}. Its offset is estimated from "
-        f"heartbeats. They repeat every {period}, so it may be off by {period} more. Windows that are too short for "
-        "that are marked “clocks”."
-    )
 
 
 def summarise(
@@ -222,4 +202,5 @@ def outcome_of(summary: Mapping[str, Any], out: str) -> Outcome:
     return Outcome(
         Verdict(summary["verdict"]), summary["findings"], summary["incomplete"], f"{out.rstrip('/')}/{REPORT}",
         summary.get("headline", ""), sum(summary.get("incidents", {}).get("levels", {}).values()),
+        summary["notes"].get(CLOCKS, ()),
     )  # fmt: skip

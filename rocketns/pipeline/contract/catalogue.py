@@ -8,13 +8,12 @@ tests/pipeline/contract/test_catalogue.py names the step that is missing.
 from __future__ import annotations
 
 from rocketns.pipeline.contract import meanings, schema
-from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.contract.job import Finding, Job
 
 USERS_FIRST = "if(kind = 'user', 0, 1)"
 LONGEST_FIRST = "t1 - t2"
-CERTAIN = f"not doubt <=> '{LOST_RECORDS}'"
-LOST_LAST = f"if({CERTAIN}, 0, 1)"
+CERTAIN = "doubt is null"
+CERTAIN_FIRST = f"if({CERTAIN}, 0, 1)"
 
 JOBS = (
     Job(
@@ -24,12 +23,12 @@ JOBS = (
             "topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep", "topic_doubts",
             "clock_days", "system_topics", "settled",
         ),
-        "divergence", "divergence", meanings.WINDOWS, (LOST_LAST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
+        "divergence", "divergence", meanings.WINDOWS, (CERTAIN_FIRST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
     ),
     Job(
         "incidents", "windows with the same broker and cause that begin close to each other",
         schema.INCIDENTS, "incidents.incidents", ("key_windows", "events"),
-        "divergence", "divergence", meanings.INCIDENTS, (LOST_LAST, LONGEST_FIRST, "broker", "cause", "t1"),
+        "divergence", "divergence", meanings.INCIDENTS, (CERTAIN_FIRST, LONGEST_FIRST, "broker", "cause", "t1"),
         Finding("incidents", f"count_if({CERTAIN})", "divergences: name servers disagreed about routes of a broker"),
     ),
     Job(
@@ -62,7 +61,7 @@ JOBS = (
     Job(
         "departures", "a broker's departure, as all name servers saw it",
         schema.DEPARTURES, "departures.departures",
-        ("broker_intervals", "events", "observation", "heard"),
+        ("broker_intervals", "events", "observation", "heard", "clock_days"),
         "brokers", "departures", meanings.DEPARTURES, ("t1 desc", "broker"),
         Finding("departures", "count_if(kind <> 'graceful')", "departures of brokers that were not graceful"),
     ),

@@ -16,5 +16,8 @@ STILL_OPEN = "open"
 # What names one broker address in the journal.
 MEMBER = ("cluster", "broker", "bid", "addr")
 
-# Why a window may not be a real difference: records were lost, or it is shorter than the clocks' uncertainty.
+# Why a window may not be a real difference: records were lost, or clocks are not known well enough.
 LOST_RECORDS, CLOCKS = "lost_records", "clocks"
+
+# How the offset of a name server's clock was found.
+REFERENCE, VERSIONS, HEARTBEATS, NONE = "reference", "versions", "heartbeats", "none"

@@ -30,8 +30,7 @@ INCIDENTS = Meaning(
         "Windows shorter than the option min_window are left out. A registration never reaches all name servers at "
         "the same moment.",
         "A stopped name server is not compared. Each name server's clock is corrected by one offset for each day.",
-        "“Clocks” marks incidents whose windows are all shorter than the uncertainty of the clocks. A change that "
-        "reached all name servers at once may look like that.",
+        "What lost records or clocks alone may explain is listed apart, and is not counted.",
         "Topics are user topics. System topics, %RETRY% and %DLQ% topics are counted apart.",
     ),
 )
@@ -39,7 +38,16 @@ WINDOWS = Meaning(
     "The longest windows one by one, with the view of each name server when the window began.",
     (
         "Views may change within a window. The table shows only the first ones.",
-        "Windows with the doubt “lost records” are no incident. See the table of incidents that may be lost records.",
+        "Windows in doubt are no incident. See the tables of incidents that may be lost records, or clocks.",
+    ),
+)
+CLOCKS_DIFFER = Meaning(
+    "A change that reached all name servers at once looks like a difference for as long as their clocks differ. These "
+    "windows are shorter than that, and every name server showed within that time what the others showed. None of them "
+    "is counted as a disagreement.",
+    (
+        "Some of them may be real. New data versions of three brokers tell how far clocks differ: from the day on which "
+        "they are heard, windows are certain.",
     ),
 )
 LOST = Meaning(
@@ -264,9 +272,11 @@ SOURCES = Meaning(
     "What was read, per name server. Its times were corrected by the clock offset before name servers were compared. "
     "“Clock known to” is by how much the offset may be wrong.",
     (
-        "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: no version "
-        "changed. Heartbeats repeat, so an offset that is one period larger fits as well. “None”: nothing shows how "
-        "far the clock is off, so the offset is 0. Windows shorter than this uncertainty have the doubt “clocks”.",
+        "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: too few "
+        "versions changed. Heartbeats repeat, so an offset that is any number of periods larger fits as well: it is "
+        "known up to a multiple of the period, and taken to be off by 10 minutes at most. “None”: nothing shows how far "
+        "the clock is off, so the offset is 0, and taken to be off by an hour at most. Differences that this may "
+        "explain have the doubt “clocks”.",
     ),
 )
 QUALITY = Meaning(

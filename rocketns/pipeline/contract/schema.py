@@ -75,8 +75,8 @@ TOPIC_INTERVALS = columns(
 TOPIC_DOUBTS = columns("ns:string topic:string broker:string t1:long t2:long")
 
 # values: sorted by ns, of the window's first constant stretch; a name server that was down is left out.
-# kind: see TOPIC_DAYS. doubt: lost_records (without the values in doubt, the others agree: not counted as a finding) |
-# clocks (shorter than their uncertainty) | null.
+# kind: see TOPIC_DAYS. doubt: lost_records (without the values in doubt, the others agree) | clocks (clocks alone may
+# explain it) | null; what is in doubt is not counted as a finding.
 NS_VALUE = columns("ns:string present:boolean r:int w:int p:int")
 KEY_WINDOWS = columns(
     "topic:string broker:string t1:long t2:long cause:string opened_by:string gap:long values:values "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from rocketns.pipeline.contract.causes import CLOCKS, FAILURES, NOTICED_LATE
+from rocketns.pipeline.contract.causes import FAILURES, NOTICED_LATE
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
@@ -122,7 +122,6 @@ def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incid
         kind, max(t1, facts.t0), min(t2, facts.t1), going_on, ns=ns, brokers=brokers, cause=cause,
         silent_ms=max((int(row["gap_max"]) for row in group if row.get("gap_max") is not None), default=None),
         stalled=tuple(sorted({str(ns) for row in group for ns in row.get("stalled") or ()})),
-        clocks=all(row.get("doubt") == CLOCKS for row in group),
         topic=to_ask_about(harm.sample), harm=harm, away_us=min(t2, facts.t1) - max(t1, facts.t0),
         rows=made_from(group),
     )  # fmt: skip

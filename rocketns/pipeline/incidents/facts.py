@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from rocketns.pipeline.contract.causes import LOST_RECORDS, NAME_SERVER_ENDED, STILL_OPEN
+from rocketns.pipeline.contract.causes import HEARTBEATS, NAME_SERVER_ENDED, NONE, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import DAY_US, day
 from rocketns.pipeline.incidents.prevailing import prevailing
@@ -40,9 +40,9 @@ class Facts:
 
     @cached_property
     def windows(self) -> Mapping[str, Sequence[Row]]:
-        """KEY_WINDOWS by broker, in the order of t1, without those that may be lost records. ``values`` are those of
+        """KEY_WINDOWS by broker, in the order of t1, without those in doubt. ``values`` are those of
         most of the window if it is ``followed``, else those of its beginning, which ``first`` has always."""
-        certain = (row for row in self.rows("key_windows") if row.get("doubt") != LOST_RECORDS)
+        certain = (row for row in self.rows("key_windows") if row.get("doubt") is None)
         return _grouped(map(self._with_values, certain), "broker")
 
     def _with_values(self, window: Row) -> Row:
@@ -78,6 +78,12 @@ class Facts:
     def offsets(self) -> Mapping[str, int]:
         """How far each name server's clock is ahead on its last day, us."""
         return {str(row["ns"]): int(row.get("offset_us") or 0) for row in self.rows("sources")}
+
+    @cached_property
+    def unsure(self) -> frozenset[str]:
+        """The name servers whose clock's offset nothing bounds."""
+        unbounded = (HEARTBEATS, NONE)
+        return frozenset(str(row["ns"]) for row in self.rows("sources") if row.get("clock") in unbounded)
 
     @cached_property
     def _offsets_of_days(self) -> Mapping[tuple[str, str], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.causes import FAILURES, LOST_RECORDS
+from rocketns.pipeline.contract.causes import FAILURES
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.departures import losses, partitions
@@ -33,7 +33,7 @@ def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident
     """Incidents of the observation [t0, t1) from tables of the catalogue. The same tables give the same list."""
     facts = Facts(tables, t0, t1)
     servers, lost = outages(facts), losses(facts)
-    counted = [row for row in facts.rows("incidents") if row.get("doubt") != LOST_RECORDS]
+    counted = [row for row in facts.rows("incidents") if row.get("doubt") is None]
     servers, unexplained = _after_starts(servers, counted, facts)
     unexplained = [row for row in unexplained if not any(_shows(row, loss) for loss in lost)]
     differ = disagreements(unexplained, facts)
@@ -103,6 +103,7 @@ def _told(incident: Incident, facts: Facts) -> Incident:
         before=incident.t1 <= facts.t0,
         addrs=tuple(sorted(named)) if len(incident.brokers) == 1 else (),
         all_brokers=every and facts.whole("broker_intervals") and set(facts.intervals) == set(incident.brokers),
+        clocks=tuple(ns for ns in incident.ns if ns in facts.unsure),
         lanes=lanes(incident, facts),
         records=records(incident, facts),
     )

@@ -95,7 +95,8 @@ class Incident:
 
     ``brokers`` and ``bids``: who is concerned (``bids`` without 0: only slaves). ``ns``: the name servers at which it
     shows. ``cause``: of the journal. ``times``: how often; ``away_us``: how long in all. ``silent_ms``: since the last
-    heartbeat when it began. ``clocks``: it may be only that clocks differ. ``stalled``: name servers that did not run
+    heartbeat when it began. ``clocks``: name servers at which it shows whose clock is not
+    known for certain. ``stalled``: name servers that did not run
     themselves when it began. ``topic``: one to ask about. ``rows``: those of INCIDENTS that it was
     put together from."""
 
@@ -112,7 +113,7 @@ class Incident:
     away_us: int = 0
     silent_ms: int | None = None
     stalled: tuple[str, ...] = ()
-    clocks: bool = False
+    clocks: tuple[str, ...] = ()
     topic: str = ""
     all_brokers: bool = False
     before: bool = False

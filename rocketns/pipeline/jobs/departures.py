@@ -2,8 +2,8 @@
 
 Downs of one broker that follow each other within TOGETHER_US (a closed connection or an unregistration) or within
 timeout and scan (an expiry, or what a restarted name server finds out) are one departure, unless the broker came back
-between them. A timeout counts as a day at most. An address that registered under another id, or lost its id to another
-address, did not depart.
+between them. Downs of two name servers may follow each other later by as much as their clocks may differ. A timeout counts
+as a day at most. An address that registered under another id, or lost its id to another address, did not depart.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
 from rocketns.pipeline.jobs.earlier.tallies import NEVER
 from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
+from rocketns.pipeline.jobs.history.unsure import off_by_day, off_of
 
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000
@@ -29,16 +30,21 @@ BROKER = ["cluster", "broker"]
 
 
 def departures(
-    broker_intervals: DataFrame, events: DataFrame, observation: Observation, heard: DataFrame | None = None
+    broker_intervals: DataFrame,
+    events: DataFrame,
+    observation: Observation,
+    heard: DataFrame | None = None,
+    clock_days: DataFrame | None = None,
 ) -> DataFrame:
-    """DEPARTURES. ``heard``: HEARD of these departures, by default from the events. ``t1`` is the first down, ``t2``
-    the last; ``bids``: the broker ids that went. ``kind`` is ``unclear`` if no other kind fits all name servers: causes
-    are mixed, or a name server that still listed the broker neither received a heartbeat nor dropped it."""
-    downs = grouped_downs(broker_intervals, observation)
+    """DEPARTURES. ``heard``: HEARD of these departures, by default from the events. Without CLOCK_DAYS the clocks are
+    exact. ``t1`` is the first down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is ``unclear`` if no
+    other kind fits all name servers: causes are mixed, or a name server that still listed the broker neither received a
+    heartbeat nor dropped it."""
+    downs = grouped_downs(broker_intervals, observation, clock_days)
     groups = _groups(downs)
     stayed = who_stayed(groups, downs, broker_intervals)
     key = [*BROKER, "departure"]
-    beats = heard if heard is not None else first_heard(broker_intervals, events, observation)
+    beats = heard if heard is not None else first_heard(broker_intervals, events, observation, clock_days=clock_days)
     in_time = (F.col("ts") <= F.col("d1") + F.col("horizon")) & (F.col("ts") < F.col("until"))
     heard_by = stayed.join(beats, [*BROKER, "by", "bid", "d1"], "inner").where(in_time)
     heard = heard_by.select(*key, F.lit(True).alias("heard")).distinct()
@@ -54,24 +60,36 @@ def departures(
     )
 
 
-def grouped_downs(broker_intervals: DataFrame, observation: Observation) -> DataFrame:
+def grouped_downs(
+    broker_intervals: DataFrame, observation: Observation, clock_days: DataFrame | None = None
+) -> DataFrame:
     """BROKER_INTERVALS that a departure closed within the observation; ``departure`` numbers those of each broker."""
     order = Window.partitionBy(*BROKER).orderBy("t2", "ns", "bid", "addr")
     before = F.lag("t2").over(order)
-    far = F.col("t2") - F.col("before") > _wait_us()
+    changes = F.col("ns") != F.lag("ns").over(order)
+    apart = F.when(changes, F.col("off") + F.lag("off").over(order)).otherwise(F.lit(0))
+    far = F.col("t2") - F.col("before") > _wait_us() + apart
     back_between = F.col("t1") > F.col("before")
     starts = F.col("before").isNull() | far | back_between
-    return (
-        broker_intervals.where(
-            F.col("end_cause").isin(*GRACEFUL, *FAILURES)
-            & (F.col("t2") >= observation.t0)
-            & (F.col("t2") < observation.t1)
-        )
-        .withColumn("before", before)
-        .withColumn(
-            "departure", F.sum(F.when(starts, 1).otherwise(0)).over(order.rowsBetween(Window.unboundedPreceding, 0))
-        )
+    downs = broker_intervals.where(
+        F.col("end_cause").isin(*GRACEFUL, *FAILURES)
+        & (F.col("t2") >= observation.t0)
+        & (F.col("t2") < observation.t1)
     )
+    return (
+        _with_off(downs, clock_days)
+        .withColumn("before", before)
+        .withColumn("starts", F.when(starts, 1).otherwise(0))
+        .withColumn("departure", F.sum("starts").over(order.rowsBetween(Window.unboundedPreceding, 0)))
+        .drop("before", "starts", "off")
+    )
+
+
+def _with_off(downs: DataFrame, clock_days: DataFrame | None) -> DataFrame:
+    """The downs with ``off``: by how much the clock of their name server may be off, us."""
+    if clock_days is None:
+        return downs.withColumn("off", F.lit(0).cast("long"))
+    return off_by_day(downs, "t2", clock_days).withColumn("off", off_of(F.col("ns"))).drop("clocks")
 
 
 def _groups(downs: DataFrame) -> DataFrame:
@@ -106,12 +124,13 @@ def first_heard(
     observation: Observation,
     closing: str = NEVER,
     since: int = 0,
+    clock_days: DataFrame | None = None,
 ) -> DataFrame:
     """HEARD, of every name server that listed the broker when the departure began, with any id: a later down may still
     join the departure. Heartbeats count up to HEARD_US after it, or timeout and scan if that is longer. Those of days
     up to ``closing`` have rows of their own. Departures whose heartbeats are all before ``since`` (us) are passed over.
     Joining by time bins compares each heartbeat only with the departures near it."""
-    listed = _listing(_groups(grouped_downs(broker_intervals, observation)), broker_intervals)
+    listed = _listing(_groups(grouped_downs(broker_intervals, observation, clock_days)), broker_intervals)
     reach = F.greatest("horizon", F.lit(HEARD_US))
     bins = F.explode(F.sequence(F.expr(f"d1 div {BIN_US}"), F.expr(f"(d1 + reach) div {BIN_US}")))
     asked = listed.select(*BROKER, "by", "bid", "d1", reach.alias("reach")).where(F.col("d1") + reach >= since)

@@ -45,15 +45,15 @@ def key_windows(
     """KEY_WINDOWS of at least ``min_window_us``. A window is cut where doubt begins or ends. Without the broker
     intervals ``gap`` is null, without the doubts and the clocks ``doubt``, without the system topics ``kind``.
     ``settled``: windows that need not be found again."""
-    if settled is not None:
-        topic_intervals = settled.recent(topic_intervals)
-    points = points_of(topic_intervals, ns_uptime, settled, topic_doubts)
+    recent = topic_intervals if settled is None else settled.recent(topic_intervals)
+    points = points_of(recent, ns_uptime, settled, topic_doubts)
     found = _stretches_of_difference(points).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
-    told = _with_values(keep(found), topic_intervals, ns_uptime)
+    told = _with_values(keep(found), recent, ns_uptime)
     told = _with_gap(told, broker_intervals) if broker_intervals is not None else told.withColumn("gap", F.lit(None))
-    told = with_clocks(told, clock_days) if clock_days is not None else told
+    if clock_days is not None:
+        told = with_clocks(told, clock_days, topic_intervals, ns_uptime, topic_doubts, keep, min_window_us)
     told = conform(told.withColumn("kind", F.lit(None)), KEY_WINDOWS)
     told = told if settled is None else told.unionByName(settled.windows)
     return told if system_topics is None else conform(with_kind(told, system_topics), KEY_WINDOWS)

@@ -1,7 +1,7 @@
 """Incidents: windows with the same broker and cause that begin close to each other.
 
-A lost broker with 500 topics makes 500 windows and one incident. Windows that rest on lost records make incidents of
-their own, which are listed apart and are no finding.
+A lost broker with 500 topics makes 500 windows and one incident. Windows in doubt make incidents of their own, which
+are listed apart and are no finding.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.contract.schema import INCIDENTS
 from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
@@ -18,18 +17,18 @@ APART_US = 10_000_000  # a window that begins within 10 s of the one before join
 SAMPLE_MAX = 5
 
 
-KEYS = ["broker", "cause", "lost", "incident"]
+KEYS = ["broker", "cause", "doubt", "incident"]
 
 
 def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFrame:
     """INCIDENTS. Without the events nobody is ``stalled``."""
-    in_order = Window.partitionBy("broker", "cause", "lost").orderBy("t1")
+    in_order = Window.partitionBy("broker", "cause", "doubt").orderBy("t1")
     # a range, not rows: windows that begin at the same time are in one incident, in any order
     up_to_here = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
     first = F.coalesce(F.col("t1") - F.lag("t1").over(in_order) > APART_US, F.lit(True))
     user = F.coalesce(F.col("kind") == "user", F.lit(True))
     numbered = (
-        key_windows.withColumns({"lost": F.col("doubt").eqNullSafe(F.lit(LOST_RECORDS)), "user": user})
+        key_windows.withColumn("user", user)
         .withColumn("first", first.cast("long"))
         .withColumn("incident", F.sum("first").over(up_to_here))
     )
@@ -37,8 +36,6 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         F.min("t1").alias("t1"),
         F.max("t2").alias("t2"),
         F.count("*").alias("windows"),
-        F.count("doubt").alias("doubted"),
-        F.min("doubt").alias("doubt"),
         F.max(_hidden()).alias("hidden"),
         F.flatten(F.collect_list(_without())).alias("without"),
         F.collect_set("opened_by").alias("opened_by"),
@@ -58,8 +55,6 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         _names("opened_by").alias("opened_by"),
         F.max("longest").alias("longest"),
         F.max("gap_max").alias("gap_max"),
-        # every window's, or none's
-        F.when(F.sum("doubted") == F.sum("windows"), F.min("doubt")).alias("doubt"),
     )
     explained = found.withColumn("stalled", nobody()) if events is None else _explained(found, numbered, events)
     return conform(explained, INCIDENTS)

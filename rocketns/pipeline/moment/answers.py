@@ -7,10 +7,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from rocketns.pipeline.contract.causes import NONE, REFERENCE
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.jobs.history.clockdays import NONE, REFERENCE, Clocks, chained
+from rocketns.pipeline.jobs.history.clockdays import Clocks, chained
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.moment.around import around
 from rocketns.pipeline.moment.clocks import estimates
@@ -18,6 +19,7 @@ from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Day, Told
 from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.words.clocks import known_to
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, clocks_of
 
@@ -67,8 +69,8 @@ def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
         if row["method"] == NONE:
             yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are not corrected"
         elif row["method"] != REFERENCE:
-            known = f", known to {row['uncertainty'] / 1e6:g} s" if row["uncertainty"] is not None else ""
-            yield f"  {row['ns']}: its clock is {row['offset'] / 1e6:+g} s off (from {row['method']}{known})"
+            known = known_to(row["method"], row["uncertainty"])
+            yield f"  {row['ns']}: its clock is {row['offset'] / 1e6:+g} s off (from {row['method']}, known {known})"
 
 
 def _server(route: Route, since: Mapping[tuple[str, str], Cause]) -> Iterable[str]:

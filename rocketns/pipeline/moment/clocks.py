@@ -14,17 +14,15 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.pipeline.contract.causes import HEARTBEATS, MEMBER, VERSIONS
 from rocketns.pipeline.jobs.history.clocks import (
     AGREE_US,
     FAR_US,
     FRESH_MS,
     HALF_BEAT_US,
-    HEARTBEATS,
     MEMBERS_MAX,
     SAMPLES_MIN,
     VERSION,
-    VERSIONS,
 )
 from rocketns.pipeline.moment.lines import Record
 from rocketns.pipeline.moment.told import Told

@@ -143,7 +143,7 @@ def _cause(one: Incident) -> str:
     if one.kind is Kind.MISSING_TOPIC:
         return {"new": "no lookup of it was usual before", "anomaly": "more lookups than usual"}.get(one.cause, "")
     stalled = f"{text.names(one.stalled)} did not run at its beginning, or just before." if one.stalled else ""
-    clocks = "It may be a change that reached all at once: clocks are not known well enough." if one.clocks else ""
+    clocks = f"Times may be off: the clock of {text.names(one.clocks)} is not known for certain." if one.clocks else ""
     words = (f"{text.cause(one.cause)}." if one.cause else "", silent_before(one), stalled, clocks)
     return " ".join(word for word in words if word)
 

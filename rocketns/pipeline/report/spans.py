@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rocketns.pipeline.contract.causes import FAILURES, LOST_RECORDS, NAME_SERVER_ENDED, STILL_OPEN
+from rocketns.pipeline.contract.causes import FAILURES, NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.report.model import ReportInput
 
@@ -53,7 +53,7 @@ def incidents_of_brokers(data: ReportInput) -> dict[str, list[Span]]:
     """For each broker the stretches in which views of its topics differed."""
     found: dict[str, list[Span]] = defaultdict(list)
     for row in data["incidents"].rows:
-        if row.get("doubt") != LOST_RECORDS:
+        if row.get("doubt") is None:
             found[str(row["broker"])].append((int(row["t1"]), int(row["t2"])))
     return found
 

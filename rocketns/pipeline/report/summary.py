@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
@@ -33,6 +34,7 @@ TILES = (
     ("topics", "user topics"),
     ("windows", "windows of user topics in which routes differed"),
     ("lost_windows", "windows that may be lost records, not counted"),
+    ("clock_windows", "windows that clocks alone may explain, not counted"),
 )
 
 
@@ -58,7 +60,8 @@ class Other:
 class Summary:
     """``state``: severe, major, minor, none or incomplete, for the style sheet. ``anchor``: the card of the incident
     that the headline is about, '' if there is none. ``when``: its exact time, with the day, and its level if it goes
-    on. ``others``: the next ones that go on, and ``more_others``, how many more do."""
+    on. ``others``: the next ones that go on, and ``more_others``, how many more do. ``clocks``: a sentence for those
+    that are not known well enough."""
 
     state: str
     headline: str
@@ -73,6 +76,7 @@ class Summary:
     more_others: int
     verdict: str
     incomplete: Sequence[str]
+    clocks: Sequence[str]
     tiles: Sequence[Tile]
     period: str
 
@@ -95,6 +99,7 @@ def summary(data: ReportInput) -> Summary:
         more_others=len(others[OTHERS_SHOWN:]),
         verdict=f"{_verdict(data)} · exit status {STATUS[data.verdict]}",
         incomplete=data.incomplete,
+        clocks=data.notes.get(CLOCKS, ()),
         tiles=[Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures],
         period=f"{text.moment(data.t0)} to {text.moment(data.t1)} UTC, {text.microseconds(data.t1 - data.t0)}",
     )
@@ -123,6 +128,8 @@ def _nothing_found(figures: Mapping[str, float]) -> str:
         return "Nothing was found: no broker registered."
     if figures.get("name_servers") == 1:
         return "No broker was lost. Routes were not compared: there is the journal of one name server only."
+    if figures.get("clock_windows"):
+        return "Nothing was found for certain: clocks are not known well enough to tell whether name servers agreed."
     return "Nothing is wrong: the name servers agreed, and no broker was lost."
 
 
@@ -152,8 +159,8 @@ def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
 
 
 def _verdict(data: ReportInput) -> str:
-    """A planned stop or restart of a name server is an incident, and no finding."""
-    if data.verdict is Verdict.NOTHING and data.incidents:
+    """A planned stop or restart of a name server is an incident, and no finding. Nor is what clocks may explain."""
+    if data.verdict is Verdict.NOTHING and (data.incidents or data.figures.get("clock_windows")):
         return "All input was read, and there is no finding"
     return VERDICTS[data.verdict]
 

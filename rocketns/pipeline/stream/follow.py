@@ -27,6 +27,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.jobs.history.unsure import may_be_off
+from rocketns.pipeline.report.words.clocks import known_to
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
 from rocketns.pipeline.storage.alertmanager import Alertmanager
 from rocketns.pipeline.storage.following import Look, Place, events_of, look
@@ -54,6 +56,13 @@ class Following(NamedTuple):
     once: bool
     alertmanager: str | None = None
     clocks: str | None = None
+
+
+class Clock(NamedTuple):
+    """A name server's: how far it is ahead, and by how much more it may be off, us."""
+
+    ahead: int
+    off: int
 
 
 class Outlets(NamedTuple):
@@ -91,8 +100,10 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     )
     checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
     store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
-    ahead = {} if following.clocks is None else offsets_of(spark, following.clocks, say)
-    follower = Follower(spark, journal, store, outlets, following.limits, say, ahead)
+    clocks = {} if following.clocks is None else clocks_below(spark, following.clocks, say)
+    limits = following.limits._replace(off={ns: clock.off for ns, clock in clocks.items()})
+    ahead = {ns: clock.ahead for ns, clock in clocks.items()}
+    follower = Follower(spark, journal, store, outlets, limits, say, ahead)
     say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
     with signalled() as is_asked:
         while not is_asked.is_set():
@@ -161,13 +172,13 @@ class Follower:
         return lines
 
 
-def offsets_of(spark: SparkSession, out: str, say: Say) -> dict[str, int]:
-    """By name server, how far its clock was ahead (us) on the last day of the run below ``out``. BadInput if there is
-    no run."""
-    ahead = {row["ns"]: row["offset"] for row in clocks_of(spark, Folder(spark, out))}
-    for ns, offset in sorted(ahead.items()):
-        say(f"the clock of {ns} counts as {offset / 1e6:+g} s off")
-    return ahead
+def clocks_below(spark: SparkSession, out: str, say: Say) -> dict[str, Clock]:
+    """By name server, its clock on the last day of the run below ``out``. BadInput if there is no run."""
+    found = {row["ns"]: row for row in clocks_of(spark, Folder(spark, out))}
+    for ns, row in sorted(found.items()):
+        known = known_to(row["method"], row["uncertainty"])
+        say(f"the clock of {ns} counts as {row['offset'] / 1e6:+g} s off (known {known})")
+    return {ns: Clock(row["offset"], may_be_off(row["method"], row["uncertainty"])) for ns, row in found.items()}
 
 
 def by_clocks(events: DataFrame, ahead: Mapping[str, int]) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
@@ -13,6 +13,7 @@ from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.jobs.history.unsure import apart
 from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.stream import conditions
@@ -68,11 +69,20 @@ class Memory(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Limits from the command line, in us."""
+    """Limits from the command line, in us. ``off``: by how much the clock of a name server may be off; 0 if it is not
+    named."""
 
     min_window: int = MIN_WINDOW_US
     grace: int = GRACE_US
     silent_after: int = STREAM_SILENT_AFTER_US
+    off: Mapping[str, int] = {}
+
+    def shortest(self) -> Column:
+        """Of a row of WINDOWS: clocks alone may explain one that is shorter, us."""
+        named = [F.lit(part) for ns, off in self.off.items() for part in (ns, off)]
+        known = F.create_map(*named).cast("map<string,bigint>")
+        offs = F.transform("values", lambda value: F.coalesce(F.try_element_at(known, value["ns"]), F.lit(0)))
+        return F.greatest(F.lit(self.min_window), apart(offs)) if named else F.lit(self.min_window)
 
 
 class Step(NamedTuple):
@@ -151,7 +161,7 @@ def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) ->
     """INCIDENTS of windows that are long enough, if they are open or ended since the last cut."""
     until = F.coalesce("t2", F.lit(now.cut))
     windows = tables["windows"].drop("kind").withColumn("t2", until)
-    long_enough = windows.where(F.col("t2") - F.col("t1") >= limits.min_window)
+    long_enough = windows.where(F.col("t2") - F.col("t1") >= limits.shortest())
     ended = F.col("t2") < now.cut
     told = with_kind(long_enough, system_topics(tables["members"]))
     lately = incidents(told).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))

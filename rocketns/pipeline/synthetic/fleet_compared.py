@@ -27,13 +27,16 @@ UP_TOLERANCE_S = 90.0
 FAST_POLL_S = 15
 
 
-def fleet_verdicts(truth: Mapping[str, Any], given: Mapping[str, Sequence[Row]]) -> Iterator[Verdict]:
-    """A verdict for each fact, then for what was invented, table by table."""
+def fleet_verdicts(
+    truth: Mapping[str, Any], given: Mapping[str, Sequence[Row]], tolerance_s: float = UP_TOLERANCE_S
+) -> Iterator[Verdict]:
+    """A verdict for each fact, then for what was invented, table by table. ``tolerance_s``: of times at one name
+    server."""
     fast = {row["client"] for row in given["clients"] if row["poll_s"] is not None and row["poll_s"] < FAST_POLL_S}
     yield from sets("clients", set(truth["pollers"]), fast)
     yield from sets("client_census", _tuples(truth["census"]), _rows(given, "client_census"))
     yield from sets("missing_askers", _tuples(truth["askers"]), _rows(given, "missing_askers"))
-    yield from _budgets(truth["budgets"], given["availability"])
+    yield from _budgets(truth["budgets"], given["availability"], tolerance_s)
     yield from _losses(truth, given)
     yield from sets("storms", _tuples(truth["storms"]), set(_numbered(given["storms"])))
     moved = {(r["topic"], r["steps"], round(r["moved_max"], 9)) for r in given["ordered_keys"] if r["kind"] == "user"}
@@ -75,10 +78,10 @@ def _day(text: str) -> int:
     return (date.fromisoformat(text) - date(1970, 1, 1)).days
 
 
-def _budgets(wanted: Sequence[Row], rows: Sequence[Row]) -> Iterator[Verdict]:
+def _budgets(wanted: Sequence[Row], rows: Sequence[Row], tolerance_s: float) -> Iterator[Verdict]:
     """One verdict if everything that has a budget has its times, else one for each that has not."""
     found = {_unit(row): row for row in rows}
-    wrong = [row for row in wanted if not _same(found.pop(_unit(row), None), row)]
+    wrong = [row for row in wanted if not _same(found.pop(_unit(row), None), row, tolerance_s)]
     for row in wrong:
         said = f"failed {row['failed_s']:.0f} s in {row['failures']} failures, planned {row['planned_s']:.0f} s"
         yield Verdict(Outcome.MISSED, "availability", f"{_unit(row)}: listed {row['listed_s']:.0f} s, {said}")
@@ -92,8 +95,8 @@ def _unit(row: Row) -> str:
     return " ".join(str(row[name]) for name in ("level", "broker", "bid") if row[name] is not None)
 
 
-def _same(row: Row | None, wanted: Row) -> bool:
+def _same(row: Row | None, wanted: Row, tolerance_s: float) -> bool:
     if row is None or row["failures"] != wanted["failures"]:
         return False
-    tolerance = UP_TOLERANCE_S * wanted["groups"]
+    tolerance = tolerance_s * wanted["groups"]
     return all(abs(row[name] - wanted[name]) <= tolerance for name in ("listed_s", "failed_s", "planned_s"))

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rocketns.pipeline.contract.causes import LOST_RECORDS
+from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.synthetic.fleet_compared import COLUMNS as FLEET_COLUMNS
 from rocketns.pipeline.synthetic.fleet_compared import UP_TOLERANCE_S, fleet_verdicts
 from rocketns.pipeline.synthetic.verdicts import Outcome, Verdict, invented, outcome, sets
@@ -40,14 +40,15 @@ def compare(truth: Mapping[str, Any], tables: Tables) -> list[Verdict]:
     missing. Rows need no order and may have more columns."""
     given = {name: list(tables[name]) for name in COLUMNS}
     offsets = [server["offset_us"] for server in truth["name_servers"]]
-    tolerance = max(offsets) - min(offsets) + TOLERANCE_US
+    apart = max(offsets) - min(offsets)
+    tolerance, tolerance_s = apart + TOLERANCE_US, apart / 1e6 + UP_TOLERANCE_S
     faults = _Faults(truth, given, tolerance)
     return [
         *faults.verdicts(),
-        *_brokers(truth, given["broker_stats"]),
+        *_brokers(truth, given["broker_stats"], tolerance_s),
         *_topics(truth, given),
         *_losses(truth, given["quality"]),
-        *fleet_verdicts(truth, given),
+        *fleet_verdicts(truth, given, tolerance_s),
         *faults.invented(),
     ]
 
@@ -64,7 +65,8 @@ class _Faults:
     def __init__(self, truth: Mapping[str, Any], given: Mapping[str, list[Row]], tolerance: int) -> None:
         self.truth, self.tolerance = truth, tolerance
         self.boots = _by(given["ns_uptime"], "ns")
-        self.windows = _by(given["key_windows"], "broker", "topic")
+        called = [row for row in given["key_windows"] if row["doubt"] != CLOCKS]
+        self.windows = _by(called, "broker", "topic")
         self.departures = _by(given["departures"], "broker")
 
     def verdicts(self) -> Iterator[Verdict]:
@@ -161,11 +163,11 @@ def _judged(fault: Row, wanted: list[tuple[bool, str]]) -> Verdict:
     return Verdict(Outcome.FOUND, fault["id"], f"{len(wanted)} of {len(wanted)}, such as {wanted[-1][1]}")
 
 
-def _brokers(truth: Mapping[str, Any], rows: list[Row]) -> Iterator[Verdict]:
+def _brokers(truth: Mapping[str, Any], rows: list[Row], tolerance_s: float) -> Iterator[Verdict]:
     """One verdict if every figure is right, else one for each that is not."""
     found = {_broker(row): row for row in rows}
     wanted = {_broker(row): row for row in truth["brokers"]}
-    wrong = [key for key, row in wanted.items() if key not in found or not _same_figures(found[key], row)]
+    wrong = [key for key, row in wanted.items() if key not in found or not _same_figures(found[key], row, tolerance_s)]
     for key in wrong:
         yield Verdict(Outcome.MISSED, "broker_stats", f"{' '.join(map(str, key))}: {_figures(wanted[key])}, not "
                       + (_figures(found[key]) if key in found else "absent"))  # fmt: skip
@@ -182,9 +184,9 @@ def _figures(row: Row) -> str:
     return f"{row['failures']} failures, {row['graceful']} graceful, {row['flaps']} flaps, up {row['up_s']:.0f} s"
 
 
-def _same_figures(row: Row, wanted: Row) -> bool:
+def _same_figures(row: Row, wanted: Row, tolerance_s: float) -> bool:
     counted = all(row[name] == wanted[name] for name in ("failures", "graceful", "flaps"))
-    return counted and bool(abs(row["up_s"] - wanted["up_s"]) <= UP_TOLERANCE_S)
+    return counted and bool(abs(row["up_s"] - wanted["up_s"]) <= tolerance_s)
 
 
 def _topics(truth: Mapping[str, Any], given: Mapping[str, list[Row]]) -> Iterator[Verdict]:

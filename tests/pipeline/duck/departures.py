@@ -4,14 +4,17 @@ SQL = """
 with recursive downs as (
   select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
     coalesce(least(greatest(timeout_ms, 0), 86400000), 120000) * 1000 + 5000000 as overdue,
-    if(end_cause in ('expired', 'unconfirmed', 'refused'), overdue, 10000000) as wait
-  from broker_intervals where t2 >= {t0} and t2 < {t1}
+    if(end_cause in ('expired', 'unconfirmed', 'refused'), overdue, 10000000) as wait,
+    coalesce((select if(c.method = 'heartbeats', 600000000, coalesce(c.uncertainty, 3600000000)) from clock_offsets c
+      where c.ns = b.ns), 3600000000) as off
+  from broker_intervals b where t2 >= {t0} and t2 < {t1}
     and end_cause in ('unregister', 'expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception',
       'channel_idle')
 ), walk as (
   select *, 1 as dep from downs where i = 1
   union all
-  select d.*, w.dep + case when d.t2 - w.t2 > d.wait or d.t1 > w.t2 then 1 else 0 end
+  select d.*, w.dep + case
+      when d.t2 - w.t2 > d.wait + if(d.ns = w.ns, 0, d.off + w.off) or d.t1 > w.t2 then 1 else 0 end
   from walk w join downs d on d.cluster = w.cluster and d.broker = w.broker and d.i = w.i + 1
 ), deps as (
   select cluster, broker, dep, min(t2) as first, max(t2) as last, list_sort(list(distinct ns)) as servers,

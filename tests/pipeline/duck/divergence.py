@@ -46,15 +46,28 @@ WINDOWS = """
         select topic, broker, t as t1, t2, values, if(differ = 1, 'lost_records', null) as lost
         from turns where differ > 0 and t2 - t >= $min_window
     ),
+    shows as (
+        select topic, broker, t1, t2, shown.ns, if(shown.present, {'r': shown.r, 'w': shown.w, 'p': shown.p}, null)
+            as value, if(method = 'heartbeats', 600000000, coalesce(uncertainty, 3600000000)) as off
+        from (select topic, broker, t1, t2, unnest(values) as shown from found) left join clock_offsets c
+            on c.ns = shown.ns
+    ),
+    two as (
+        select a.topic, a.broker, a.t1, a.t2, a.value, b.ns as other, a.off + b.off as apart
+        from shows a join shows b using (topic, broker, t1) where a.ns <> b.ns
+    ),
     clocks as (
-        select topic, broker, t1, sum(uncertainty) as apart from (
-            select topic, broker, t1, coalesce(c.uncertainty, 3600000000) as uncertainty,
-                row_number() over (
-                    partition by topic, broker, t1 order by coalesce(c.uncertainty, 3600000000) desc
-                ) as i
-            from (select topic, broker, t1, unnest(values) as shown from found)
-                left join clock_offsets c on c.ns = shown.ns
-        ) where i <= 2 group by all
+        select topic, broker, t1, coalesce(t2 - t1 < max(apart), false) and not bool_or(
+            -- at each moment that is near, the other one is known to show something else
+            coalesce((
+                select bool_and(g.known and not g.doubted and g.value is distinct from two.value) from grid g
+                where (g.topic, g.broker, g.ns) = (two.topic, two.broker, other) and g.t <= t1 + apart and g.t >= (
+                    select max(n.t) from grid n where (n.topic, n.broker) = (two.topic, two.broker)
+                        and n.t <= t1 - apart
+                )
+            ), false)
+        ) as unclear
+        from two group by topic, broker, t1, t2
     ),
     changes as (
         select topic, broker, ns, t, known, value, doubted,
@@ -74,7 +87,7 @@ WINDOWS = """
         opened_by,
         (select max(gap) from broker_intervals b
          where b.ns = opened_by and b.broker = f.broker and b.t2 between f.t1 - 1000000 and f.t1) as gap, values,
-        {kind} as kind, coalesce(lost, if(f.t2 - f.t1 < apart, 'clocks', null)) as doubt
+        {kind} as kind, coalesce(lost, if(unclear, 'clocks', null)) as doubt
     from found f join openers o using (topic, broker, t1) join clocks using (topic, broker, t1)
         left join topic_intervals opens
             on (opens.topic, opens.broker, opens.ns, opens.t1) = (f.topic, f.broker, opened_by, f.t1)
@@ -112,12 +125,13 @@ SEGMENTS = """
 
 
 NO_DOUBTS = "create or replace temp table topic_doubts (ns text, topic text, broker text, t1 bigint, t2 bigint)"
-EXACT_CLOCKS = "create or replace temp table clock_offsets as select distinct ns, 0 as uncertainty from uptime"
+EXACT_CLOCKS = """
+    create or replace temp table clock_offsets as select distinct ns, 'versions' as method, 0 as uncertainty from uptime
+"""
 
 
 def key_windows(db: duckdb.DuckDBPyConnection, min_window_us: int) -> None:
     """The table ``key_windows`` and those ``certain``, of uptime, the intervals, topic_doubts and clock_offsets."""
     db.execute(GRID)
     db.execute(WINDOWS.replace("{kind}", kind("f.topic")), {"min_window": min_window_us})
-    counted = "doubt is distinct from 'lost_records'"
-    db.execute(f"create or replace temp view certain as select * from key_windows where {counted}")
+    db.execute("create or replace temp view certain as select * from key_windows where doubt is null")

@@ -2,7 +2,7 @@
 
 SQL = """
 with told as (
-  select *, {'cause': cause, 'lost': doubt is not distinct from 'lost_records'} as why from key_windows
+  select *, {'cause': cause, 'doubt': doubt} as why from key_windows
 ), ordered as (
   select *, row_number() over (partition by broker, why order by t1, topic) as i from told
 ), marked as (
@@ -39,6 +39,6 @@ select n.cause, n.broker, min(n.t1), max(n.t2), count(*),
     from (select t1, unnest("values").ns as ns, broker, why, incident from numbered) v, events e
     where e.ev = 'stall' and e.ns = v.ns and v.t1 >= e.ts - 1000 * e.ms and v.t1 <= e.ts + 30000000
       and v.broker = n.broker and v.why is not distinct from n.why and v.incident = n.incident), []),
-  if(count(doubt) = count(*), min(doubt), null)
+  n.why.doubt
 from numbered n group by n.broker, n.cause, n.why, n.incident
 """

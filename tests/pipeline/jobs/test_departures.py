@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLOCK_DAYS, EVENTS
 from rocketns.pipeline.jobs.departures import departures
 from tests.pipeline.duck import departures as duck
 from tests.pipeline.duck.query import query
@@ -147,5 +147,48 @@ def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
     made = frames_of(spark, journals, seen)
     found = rows(departures(made.broker_intervals, made.events, seen))
     sql = duck.SQL.format(t0=seen.t0, t1=seen.t1)
-    assert found == query(sql, broker_intervals=made.broker_intervals, events=made.events)
+    exact = clocks_of(spark, "versions", 0, "n1", "n2", "n3", day="2026-01-01")
+    assert found == query(sql, broker_intervals=made.broker_intervals, events=made.events, clock_offsets=exact)
     assert len({row[4] for row in found}) > 2
+    unsure = clocks_of(spark, "heartbeats", 30 * SECOND, "n1", "n2", "n3", day="2026-01-01")
+    together = rows(departures(made.broker_intervals, made.events, seen, clock_days=unsure))
+    assert together == query(sql, broker_intervals=made.broker_intervals, events=made.events, clock_offsets=unsure)
+    assert len(together) < len(found)
+
+
+def clocks_of(
+    spark: SparkSession, method: str, uncertainty: int | None, *servers: str, day: str = "1970-01-01"
+) -> DataFrame:
+    """CLOCK_DAYS of the day on which all times are."""
+    known = {"day": day, "method": method, "uncertainty": uncertainty}
+    return frame(spark, CLOCK_DAYS, [{**known, "ns": ns} for ns in servers])
+
+
+@pytest.mark.parametrize(
+    ("method", "uncertainty", "seconds", "expected"),
+    [
+        ("versions", 0, 90, [("partition", ["n1"]), ("crash", ["n2"])]),
+        ("heartbeats", 30 * SECOND, 90, [("crash", ["n1", "n2"])]),
+        ("heartbeats", 30 * SECOND, 610, [("crash", ["n1", "n2"])]),
+        ("heartbeats", 30 * SECOND, 611, [("partition", ["n1"]), ("crash", ["n2"])]),
+        ("none", None, 3610, [("crash", ["n1", "n2"])]),
+    ],
+)
+def test_downs_that_are_apart_as_the_clocks_may_be_are_one_departure(
+    spark: SparkSession, method: str, uncertainty: int | None, seconds: int, expected: list[tuple[str, list[str]]]
+) -> None:
+    """n2's clock is ahead by so many seconds. It hears the broker once after n1 has lost it, by these clocks."""
+    lives = frame(spark, BROKER_INTERVALS, [
+        life("n1", 0, 100, "channel_close"), life("n2", 0, 100 + seconds, "channel_close"),
+    ])  # fmt: skip
+    clocks = clocks_of(spark, method, uncertainty, "n2").unionByName(clocks_of(spark, "reference", 0, "n1"))
+    seen = Observation(0, 10_000 * SECOND)
+    found = departures(lives, frame(spark, EVENTS, beats("n2", 130)), seen, clock_days=clocks)
+    assert [(row.kind, row.ns) for row in sorted(found.collect(), key=lambda row: row.t1)] == expected
+
+
+def test_a_broker_that_came_back_between_left_twice_whatever_the_clocks_are(spark: SparkSession) -> None:
+    lives = [life("n1", 0, 100, "channel_close"), life("n2", 110, 150, "channel_close")]
+    clocks = clocks_of(spark, "none", None, "n1", "n2")
+    found = departures(frame(spark, BROKER_INTERVALS, lives), frame(spark, EVENTS, []), SEEN, clock_days=clocks)
+    assert rows(found, "ns") == [(["n1"],), (["n2"],)]

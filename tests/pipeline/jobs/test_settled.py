@@ -118,7 +118,7 @@ class Run(NamedTuple):
 
     def closed(self) -> Earlier:
         tables = dict(zip(SETTLED, (self.windows, self.segments, self.imbalance), strict=True))
-        frames = finished(tables, DAY, MIN_WINDOW)
+        frames = finished(tables | {"clock_days": self.tables["clock_days"]}, DAY, MIN_WINDOW)
         return Earlier(DAY, {name: cut(frame) for name, frame in frames.items()}, self.mark())
 
     def mark(self) -> str:
@@ -135,7 +135,7 @@ def run_of(spark: SparkSession, known: Rows, end: int, unread: str, earlier: Ear
     told: Settled | None = None
     if earlier is not None:
         assert marks(tables, [earlier.day], MIN_WINDOW)[earlier.day] == earlier.mark
-        told = settled(earlier, tables["ns_uptime"], MIN_WINDOW)
+        told = settled(earlier, tables["ns_uptime"], tables["clock_days"], MIN_WINDOW)
         assert told is not None
     windows = cut(
         key_windows(
@@ -210,11 +210,11 @@ def test_clocks_count_up_to_the_closed_day(run: Run) -> None:
 def test_starts_that_overlap_settle_nothing(spark: SparkSession) -> None:
     """After a clock was set back."""
     edge, cuts = EDGE, frame_of(spark, [], NS_UPTIME).selectExpr("ns topic", "t1 cut")
-    earlier = Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), cuts))
+    earlier, clocks = Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), cuts)), exact_clocks(spark, "n1")
 
     def is_settled(*spans: tuple[int, int]) -> bool:
         known = [("n1", place, edge + t1, edge + t2, "lost") for place, (t1, t2) in enumerate(spans)]
-        return settled(earlier, frame_of(spark, known, NS_UPTIME), MIN_WINDOW) is not None
+        return settled(earlier, frame_of(spark, known, NS_UPTIME), clocks, MIN_WINDOW) is not None
 
     assert is_settled((-90, -50), (-50, 9))
     assert not is_settled((-90, -50), (-51, 9))
@@ -238,12 +238,33 @@ def test_a_name_server_that_stops_at_the_cut_is_down(spark: SparkSession) -> Non
     }
     tables = {name: frame_of_rows(spark, name, rows) for name, rows in known.items()}
     nothing = frame_of(spark, [], CUTS)
-    told = settled(Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), nothing)), tables["ns_uptime"], MIN_WINDOW)
+    earlier = Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), nothing))
+    told = settled(earlier, tables["ns_uptime"], exact_clocks(spark, "n1", "n2"), MIN_WINDOW)
     assert told is not None
     told = told._replace(windows=frame_of(spark, [], KEY_WINDOWS))
     seen = Observation(TIMES[0], END)
     found = key_windows(tables["topic_intervals"], tables["ns_uptime"], seen, MIN_WINDOW, settled=told)
     assert found.collect() == []
+
+
+def test_the_worse_clocks_are_known_the_earlier_is_the_cut(spark: SparkSession) -> None:
+    """A window is certain by what name servers show while their clocks may differ, which a later run may see."""
+    earlier = Earlier(DAY, {"cuts": frame_of(spark, [], CUTS)} | dict.fromkeys(SETTLED, frame_of(spark, [], CUTS)))
+    uptime = frame_of(spark, [], NS_UPTIME)
+
+    def cut_of(**uncertainties: int) -> int:
+        known = [{"day": DAY, "ns": ns, "method": "versions", "uncertainty": us} for ns, us in uncertainties.items()]
+        later = [{"day": "2026-01-02", "ns": ns, "method": "none"} for ns in uncertainties]
+        told = settled(earlier, uptime, frame_of_rows(spark, "clock_days", [*known, *later]), MIN_WINDOW)
+        assert told is not None
+        return told.cut - EDGE + MIN_WINDOW
+
+    assert (cut_of(n1=0, n2=0), cut_of(n1=0, n2=7, n3=2)) == (0, -9)
+
+
+def exact_clocks(spark: SparkSession, *servers: str) -> DataFrame:
+    known = [{"day": DAY, "ns": ns, "method": "versions", "uncertainty": 0} for ns in servers]
+    return frame_of_rows(spark, "clock_days", known)
 
 
 def test_each_column_of_the_past_counts(spark: SparkSession) -> None:

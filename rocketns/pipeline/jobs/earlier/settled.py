@@ -1,7 +1,8 @@
 """Windows, segments and imbalance that no later record can change: those that ended before closed days did.
 
-Each topic has a *cut*, before which its windows and segments are finished: CUT_BEFORE the edge of the closed days, or
-where a window began that goes on then, with all windows that it overlaps. At the cut no window is open, so what begins
+Each topic has a *cut*, before which its windows and segments are finished: before the edge of the closed days by the
+shortest window and by how much two clocks may differ, or where a window began that goes on then, with all windows that
+it overlaps. At the cut no window is open, so what begins
 later follows from the points at and after it, and from what each name server showed just before it.
 
 This holds as long as the past stays as it was. A later record may change it: a snapshot proves that a doubt was none.
@@ -20,6 +21,7 @@ from rocketns.pipeline.contract.earlier import CUTS, Earlier
 from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.jobs.covers import covers
 from rocketns.pipeline.jobs.earlier.keeping import edge_of
+from rocketns.pipeline.jobs.history.unsure import widest
 
 SETTLED = ("key_windows", "topic_segments", "imbalance")
 # Sums of so much less of a hash fit a long.
@@ -67,11 +69,11 @@ class Settled(NamedTuple):
         return found.withColumn("cut", F.coalesce("cut", F.lit(self.cut)))
 
 
-def settled(earlier: Earlier, ns_uptime: DataFrame, min_window_us: int) -> Settled | None:
+def settled(earlier: Earlier, ns_uptime: DataFrame, clock_days: DataFrame, min_window_us: int) -> Settled | None:
     """What is settled of the closed days. None where starts of a name server overlap, since its clock was set back:
     which of two records counts then, one before the cut may decide."""
     cuts = earlier.frames["cuts"]
-    cut = edge_of(earlier.day) - min_window_us
+    cut = _cut(earlier.day, clock_days, min_window_us)
     [(first,)] = cuts.agg(F.min("cut")).collect()
     first = min(cut, cut if first is None else first)
     if _overlap(ns_uptime, first):
@@ -91,9 +93,9 @@ def _overlap(ns_uptime: DataFrame, first: int) -> bool:
 
 
 def finished(tables: Mapping[str, DataFrame], day: str, min_window_us: int) -> dict[str, DataFrame]:
-    """The frames of contract.earlier that ``settled`` is made from. ``tables``: those of SETTLED; ``day``: the last
-    closed day."""
-    cut = edge_of(day) - min_window_us
+    """The frames of contract.earlier that ``settled`` is made from. ``tables``: those of SETTLED, and
+    clock_days; ``day``: the last closed day."""
+    cut = _cut(day, tables["clock_days"], min_window_us)
     crossing = covers(tables["key_windows"].where(F.col("t1") < cut)).where(F.col("t2") >= cut)
     cuts = conform(crossing.withColumn("cut", F.col("t1")), CUTS)
 
@@ -102,6 +104,11 @@ def finished(tables: Mapping[str, DataFrame], day: str, min_window_us: int) -> d
         return found.where(F.col("t2") < F.coalesce("cut", F.lit(cut))).drop("cut")
 
     return {"cuts": cuts} | {name: before(tables[name]) for name in SETTLED}
+
+
+def _cut(day: str, clock_days: DataFrame, min_window_us: int) -> int:
+    """Whether a window counts depends on what name servers show while their clocks may differ."""
+    return edge_of(day) - min_window_us - widest(clock_days.where(F.col("day") <= day))
 
 
 def marks(tables: Mapping[str, DataFrame], days: Sequence[str], min_window_us: int) -> dict[str, str]:

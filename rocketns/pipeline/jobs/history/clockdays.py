@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
+from rocketns.pipeline.contract.causes import HEARTBEATS, NONE, REFERENCE, VERSIONS
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS, OFFSETS
-from rocketns.pipeline.jobs.history.clocks import AGREE_US, DAY, HEARTBEATS, SAMPLES_MIN, VERSIONS
-
-REFERENCE, NONE = "reference", "none"
+from rocketns.pipeline.jobs.history.clocks import AGREE_US, DAY, SAMPLES_MIN
 
 Row = Mapping[str, Any]
 

@@ -14,8 +14,8 @@ its own records; ``clockdays`` makes the offsets of a run of days from them. A c
 than the shortest window shows up as jitter and as ``spread``.
 
 ``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
-are. Heartbeats repeat: an offset of one period more fits them as well, so they leave a period of uncertainty, unless
-the clocks are known to be closer. Nothing bounds an offset without samples.
+are. Heartbeats repeat: an offset of any number of periods more fits them as well, so it is the period. Nothing bounds
+an offset without samples. ``unsure`` says what jobs reckon with.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.pipeline.contract.causes import HEARTBEATS, MEMBER, VERSIONS
 from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform
 from rocketns.pipeline.contract.schema import LONGS
 
-VERSIONS, HEARTBEATS = "versions", "heartbeats"
 SAMPLES_MIN = 3  # of versions
 AGREE_US = 1_000_000
 FRESH_MS = 60_000  # after a longer silence the version may be older than the heartbeat

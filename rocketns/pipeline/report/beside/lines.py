@@ -64,7 +64,7 @@ FIELDS: Mapping[str, Field] = {
     "away_s": Field("seconds of absence in all", lambda one, _data: one.away_us / 1e6),
     "silent_ms": Field("ms since the last heartbeat when it began, or null", lambda one, _data: one.silent_ms),
     "stalled": Field("name servers that did not run at its beginning or just before", lambda one, _: list(one.stalled)),
-    "clocks": Field("whether different clocks alone may explain it", lambda one, _data: one.clocks),
+    "clocks": Field("name servers of `ns` whose clock is not known for certain", lambda one, _data: list(one.clocks)),
     "topics": Field("how many user topics are concerned", lambda one, _data: one.harm.topics),
     "topic_sample": Field("some of them", lambda one, _data: list(one.harm.sample)),
     "topics_known": Field("false if no table says which topics are concerned", lambda one, _data: one.harm.known),

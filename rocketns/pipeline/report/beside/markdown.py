@@ -49,7 +49,9 @@ def _lines(data: ReportInput) -> Iterator[str]:
         yield ""
     for reason in top.incomplete:
         yield f"- **Records are missing:** {escaped(reason)}"
-    if top.incomplete:
+    for note in top.clocks:
+        yield f"- **Clocks:** {escaped(note)}"
+    if top.incomplete or top.clocks:
         yield ""
     yield escaped(" ".join(word for word in (top.counts, f"Observation: {top.period}.") if word))
     if data.incidents:

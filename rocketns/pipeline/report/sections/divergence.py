@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocketns.pipeline.contract.causes import LOST_RECORDS
-from rocketns.pipeline.contract.meanings import LOST, Meaning
+from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
+from rocketns.pipeline.contract.meanings import CLOCKS_DIFFER, LOST, Meaning
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.blocks import Block, Section, listed, meaning
@@ -15,14 +15,18 @@ from rocketns.pipeline.report.sections.common import WHEN, lasted
 from rocketns.pipeline.report.text import plural
 
 DOUBT = Column("doubt", "Doubt", text.doubt)
+# By doubt: the figure that counts the divergences, the title of their table, what it means, why they do not count.
+DOUBTS = {
+    LOST_RECORDS: ("lost_incidents", "May be lost records", LOST, "because they may be lost records"),
+    CLOCKS: ("clock_incidents", "May be clocks", CLOCKS_DIFFER, "because clocks alone may explain them"),
+}
 
 
 def divergence_section(data: ReportInput) -> Section:
     """When did which name servers disagree, about which broker, and why."""
     rows = data["incidents"].rows
-    lost = [row for row in rows if row.get("doubt") == LOST_RECORDS]
-    certain = [row for row in rows if row.get("doubt") != LOST_RECORDS]
-    total = int(data.figures.get("incidents", data["incidents"].total - len(lost)))
+    certain = [row for row in rows if row.get("doubt") is None]
+    total = int(data.figures.get("incidents", data["incidents"].total - len(rows) + len(certain)))
     answer = "The name servers agreed on every route, apart from differences shorter than min_window."
     if data.figures.get("name_servers") == 1:
         answer = "There is the journal of one name server only, so routes were not compared."
@@ -33,10 +37,11 @@ def divergence_section(data: ReportInput) -> Section:
             f"route.{_longest(certain)}"
         )
     blocks = [_brokers("Divergence of brokers", meaning("incidents"), certain, total, data)]
-    doubtful = data["incidents"].total - total
-    if doubtful > 0:
-        answer += f" Not counted, because they may be lost records: {doubtful:,}."
-        blocks.append(_brokers("May be lost records", LOST, lost, doubtful, data))
+    for doubt, (figure, title, meant, why) in DOUBTS.items():
+        doubtful = [row for row in rows if row.get("doubt") == doubt]
+        if count := int(data.figures.get(figure, len(doubtful))):
+            answer += f" Not counted, {why}: {count:,}."
+            blocks.append(_brokers(title, meant, doubtful, count, data))
     return Section("divergence", answer, [*blocks, _windows(data)])
 
 

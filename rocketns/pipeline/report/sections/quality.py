@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.blocks import Section, listed, meaning
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.words.clocks import known_to
 
 
 def quality_section(data: ReportInput) -> Section:
@@ -18,7 +20,7 @@ def quality_section(data: ReportInput) -> Section:
         Column("last", "Last", text.moment, unit="UTC"),
         Column("offset_us", "Clock offset", _offset, number=True),
         Column("clock", "Known from"),
-        Column("uncertainty_us", "Clock known to", _uncertainty, number=True),
+        Column("uncertainty_us", "Clock known", _known, whole=True),
         Column("corrupt", "Corrupt lines", text.number, number=True),
         Column("lost", "Lost records", text.number, number=True),
     )
@@ -47,5 +49,5 @@ def _offset(us: float | None) -> str:
     return text.NONE if us is None else f"{us / 1_000:+,.0f} ms"
 
 
-def _uncertainty(us: float | None) -> str:
-    return "not at all" if us is None else f"± {us / 1_000:,.0f} ms"
+def _known(row: Row) -> str:
+    return known_to(str(row.get("clock")), row.get("uncertainty_us"))

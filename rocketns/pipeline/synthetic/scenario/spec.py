@@ -66,7 +66,8 @@ class FleetSpec:
     have one; faults befall the others.
 
     Lookups are counted in intervals of ``lookup_s``; those of ``groups`` consumer groups of ``members`` come with
-    their clients' addresses. ``rotate_s``: a file of the journal.
+    their clients' addresses. ``rotate_s``: a file of the journal. ``ahead_s``: by how much more the clocks of the first
+    name servers are ahead.
     """
 
     name_servers: int = 3
@@ -84,6 +85,7 @@ class FleetSpec:
     rotate_s: int = 6 * 3600
     start_ms: int = START_MS
     clock_spread_ms: int = 1500
+    ahead_s: tuple[int, ...] = ()
     seed: int = 1
     faults: Faults = field(default_factory=Faults)
 

@@ -82,6 +82,8 @@ def build(spec: FleetSpec) -> World:
     tables = _tables(spec, names)
     _narrow(spec, zones, tables)
     offsets = [round(chance.uniform(-1, 1) * spec.clock_spread_ms) for _ in range(spec.name_servers)]
+    for ns, ahead_s in enumerate(spec.ahead_s):
+        offsets[ns] += ahead_s * 1000
     return World(
         spec=spec,
         name_servers=[f"ns-{number}" for number in range(1, spec.name_servers + 1)],
