@@ -46,8 +46,8 @@ CLOCKS_DIFFER = Meaning(
     "windows are shorter than that, and every name server showed within that time what the others showed. None of them "
     "is counted as a disagreement.",
     (
-        "Some of them may be real. New data versions of three brokers tell how far clocks differ: from the day on which "
-        "they are heard, windows are certain.",
+        "Some of them may be real. Three new data versions tell how far clocks differ: from the day on which all name "
+        "servers hear them, windows are certain.",
     ),
 )
 LOST = Meaning(

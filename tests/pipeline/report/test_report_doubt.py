@@ -1,14 +1,18 @@
-"""How a page shows a divergence that rests on lost records alone: apart, and counted nowhere."""
+"""How a page shows a divergence that rests on lost records or on clocks alone: apart, and counted nowhere."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from rocketns.pipeline.contract.causes import LOST_RECORDS
+from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.blocks import Block
+from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.sections.divergence import divergence_section
 from rocketns.pipeline.report.summary import summary
 from tests.pipeline.incidents.incident_tables import END, SERVERS, S, boot, differ, up
@@ -59,3 +63,38 @@ def test_a_page_with_nothing_but_lost_records_says_that_nothing_was_found_and_no
     assert (said.counts, said.headline) == (
         "", "Nothing was found, but records are missing: something may be wrong.",
     )  # fmt: skip
+
+
+CLOCK = differ("broker-z", 3_000, 3_029) | {"doubt": CLOCKS}
+NOTE = "The clock of n2 is known only up to a multiple of 30 s."
+
+
+def test_what_clocks_alone_may_explain_has_a_table_of_its_own() -> None:
+    section = divergence_section(data_of(CERTAIN, CLOCK, verdict=Verdict.FINDINGS))
+    certain, clocks, _ = section.blocks
+    assert (certain.title, brokers_in(certain)) == ("Divergence of brokers", ["broker-a"])
+    assert (clocks.title, brokers_in(clocks)) == ("May be clocks", ["broker-z"])
+    assert section.answer.endswith(" Not counted, because clocks alone may explain them: 1.")
+    assert [one.brokers for one in data_of(CERTAIN, CLOCK).incidents] == [("broker-a",)]
+
+
+def test_with_nothing_but_such_differences_the_page_does_not_say_that_all_is_well() -> None:
+    data = replace(data_of(CLOCK, verdict=Verdict.NOTHING), figures={"clock_windows": 3}, notes={CLOCKS: [NOTE]})
+    said = summary(data)
+    assert said.headline == (
+        "Nothing was found for certain: clocks are not known well enough to tell whether name servers agreed."
+    )
+    assert said.verdict == "All input was read, and there is no finding · exit status 0"
+    assert [tile.label for tile in said.tiles] == ["windows that clocks alone may explain, not counted"]
+    for page in (render(data), markdown(data)):
+        assert NOTE in page
+
+
+def test_what_is_found_at_a_name_server_with_such_a_clock_says_that_its_times_may_be_off() -> None:
+    data = data_of(CERTAIN, verdict=Verdict.FINDINGS)
+    sources = [{"ns": "n1", "clock": "reference"}, {"ns": "n2", "clock": "heartbeats"}, {"ns": "n3", "clock": "none"}]
+    told = replace(data, tables={**data.tables, "sources": Table.of(sources)})
+    [one], [card] = told.incidents, cards(told)
+    assert (one.ns, one.clocks) == (("n2",), ("n2",))
+    assert "Times may be off: the clock of n2 is not known for certain." in card.cause
+    assert data.incidents[0].clocks == ()

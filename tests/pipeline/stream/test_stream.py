@@ -161,14 +161,46 @@ def test_clocks_that_a_run_knows_are_corrected(spark: SparkSession, tmp_path: Pa
             queues = 8 if beat >= 6 else 4
             journal.register(DAY_START + beat * 30 * SECOND + offset, broker, [topic("T", queues)])
         write_files({ns: journal.records}, tmp_path / "journal")
-    told = [["2026-01-01", ns, offset, 9, 0, "versions", "n1", 0] for ns, offset in ahead.items()]
-    rows = [dict(zip(CLOCK_DAYS.names, row, strict=True)) for row in told]
-    (tmp_path / "run/results/r/clock_days").mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "run/results/r/clock_days/part.parquet")
-    (tmp_path / "run/summary.json").write_text('{"run": "r"}')
+    write_run(tmp_path / "run", [["2026-01-01", ns, by, 9, 0, "versions", "n1", 0] for ns, by in ahead.items()])
     assert "divergence" in {line["kind"] for line in followed(spark, tmp_path)}
     shutil.rmtree(tmp_path / "out")
     assert followed(spark, tmp_path, str(tmp_path / "run")) == []
+
+
+@pytest.mark.parametrize(("late", "kinds"), [(6, set()), (30, {"divergence"})], ids=["at once", "12 min later"])
+def test_what_a_clock_alone_may_explain_is_not_alerted(
+    spark: SparkSession, tmp_path: Path, late: int, kinds: set[str]
+) -> None:
+    """The clock of n2 is three heartbeats ahead, which heartbeats do not show. It hears of the change with beat
+    ``late``."""
+    broker, ahead = Broker("broker-a", "10.0.0.1:10911"), {"n1": 0, "n2": 90 * SECOND}
+    for ns, offset in ahead.items():
+        journal, changed = Journal(DAY_START + offset, ns), 6 if ns == "n1" else late
+        for beat in range(1, 41):
+            at = DAY_START + beat * 30 * SECOND + offset
+            journal.register(at, broker, [topic("T", 8 if beat >= changed else 4)])
+        write_files({ns: journal.records}, tmp_path / "journal")
+    run = tmp_path / "run"
+    write_run(run, [
+        ["2026-01-01", "n1", 0, 0, 0, "reference", "n1", 0],
+        ["2026-01-01", "n2", 0, 9, 0, "heartbeats", "n1", 30 * SECOND],
+    ])  # fmt: skip
+    said: list[str] = []
+    following = Following(
+        str(tmp_path / "journal"), str(tmp_path / "out"), None, None, 1_000_000, Limits(), once=True, clocks=str(run)
+    )
+    follow(spark, following, said.append)
+    lines = (tmp_path / "out" / "alerts.jsonl").read_text("utf-8").splitlines()
+    assert {json.loads(line)["kind"] for line in lines} == kinds
+    assert "the clock of n2 counts as +0 s off (known up to a multiple of 30 s)" in said
+
+
+def write_run(folder: Path, clocks: list[list[object]]) -> None:
+    """A run of which only rows of CLOCK_DAYS are there."""
+    rows = [dict(zip(CLOCK_DAYS.names, row, strict=True)) for row in clocks]
+    (folder / "results/r/clock_days").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), folder / "results/r/clock_days/part.parquet")
+    (folder / "summary.json").write_text('{"run": "r"}')
 
 
 def test_clocks_need_a_run(spark: SparkSession, tmp_path: Path) -> None:

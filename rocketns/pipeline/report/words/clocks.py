@@ -10,7 +10,7 @@ from rocketns.pipeline.contract.causes import HEARTBEATS, NONE, REFERENCE, VERSI
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.report import text
 
-NOT_COUNTED = "Differences that such clocks alone may explain are not counted. They are marked “clocks”."
+NOT_COUNTED = "Differences that clocks alone may explain are not counted. They are marked “clocks”."
 
 
 def is_sure(method: str) -> bool:
@@ -40,13 +40,14 @@ def clock_notes(offsets: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _note(method: str, uncertainty: int | None, servers: list[str]) -> str:
-    clock = f"clock of {text.names(servers)} is" if len(servers) == 1 else f"clocks of {text.names(servers)} are"
+    names = text.names(servers)
+    clock, taken = (f"clock of {names} is", "It is") if len(servers) == 1 else (f"clocks of {names} are", "They are")
     if method == HEARTBEATS:
         return (
             f"The {clock} known only {known_to(method, uncertainty)}: too few brokers changed their data version, and "
-            f"heartbeats repeat. It is taken to be off by {text.microseconds(CLOCK_DOUBT_US)} at most. {NOT_COUNTED}"
+            f"heartbeats repeat. {taken} taken to be off by {text.microseconds(CLOCK_DOUBT_US)} at most. {NOT_COUNTED}"
         )
     return (
         f"Nothing shows how far the {clock} off, since no broker was heard there and at another name server at the "
-        f"same time. Times of {text.names(servers)} were not corrected. {NOT_COUNTED}"
+        f"same time. Times of {names} were not corrected. {NOT_COUNTED}"
     )
