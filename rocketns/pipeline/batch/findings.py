@@ -9,6 +9,7 @@ from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.catalogue import FINDINGS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.report.words.scripts import strict
 
 # By kind of QUALITY. ``s``: the length of a silence in seconds.
 FAULTS = {
@@ -46,7 +47,7 @@ class Outcome(NamedTuple):
             Verdict.FINDINGS: "Found:",
             Verdict.INCOMPLETE: "Found in what is there:" if found else "Nothing found in what is there.",
         }
-        begin = [self.headline] if self.headline else []
+        begin = [strict(self.headline)] if self.headline else []
         return [*begin, *missing, heads[self.verdict], *found, f"report: {self.report}"]
 
     def _nothing(self) -> str:

@@ -18,8 +18,8 @@ from rocketns.pipeline.moment.clocks import estimates
 from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Day, Told
-from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.clocks import known_to
+from rocketns.pipeline.report.words.scripts import strict
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, clocks_of
 
@@ -40,7 +40,7 @@ def explained_route(spark: SparkSession | None, journal: str | None, out: str | 
     lines = [f"{topic} at {exact_text(at)}, from {found.source}", *_clocks(offsets.values())]
     for route in routes_at(told, topic, at):
         lines += [*_server(route, since), *_loss(lost.get(route.ns))]
-    return [visible(line) for line in lines]
+    return [strict(line) for line in lines]
 
 
 def _clocks_of(spark: SparkSession | None, folder: Folder | None, told: Told) -> list[dict[str, Any]]:

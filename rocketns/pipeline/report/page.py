@@ -13,7 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.job import SECTIONS
@@ -40,8 +40,8 @@ from rocketns.pipeline.report.sections.quality import quality_section
 from rocketns.pipeline.report.sections.timeline import timeline_section
 from rocketns.pipeline.report.sections.topics import topics_section
 from rocketns.pipeline.report.summary import summary
-from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.marking import marked
+from rocketns.pipeline.report.words.scripts import in_html, isolated
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = ("base", "cards", "tables", "timeline", "start")
@@ -135,9 +135,16 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["marked"] = marked
+    environment.filters["bare"] = _bare
     return environment.get_template("page.html")
 
 
 def _finalize(value: Any) -> Any:
-    """Show the invisible characters of every text that comes from data."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Show the invisible characters of every text that comes from data, and isolate what is written from right to
+    left."""
+    return in_html(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _bare(value: str) -> Markup:
+    """The same for attributes, which have no markup."""
+    return escape(isolated(value))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import groupby
 from typing import Any
 
 from rocketns.pipeline.contract import times
+from rocketns.pipeline.report.words.scripts import strict, visible
 
 NONE = "-"
 NAMES_SHOWN = 8
-# Letters and signs without a glyph, which Unicode counts as printable.
-BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-RIGHT_TO_LEFT = frozenset(("R", "AL", "AN"))
 UNITS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
 
 CAUSES = {
@@ -47,28 +43,18 @@ KINDS = {
 }
 
 
-def visible(text: str) -> str:
-    """A name from the network with the characters escaped that disturb what stands around them: control characters,
-    invisible ones, lone surrogates, marks that are drawn over other characters, and letters that are written from right
-    to left, since these move the digits and names beside them."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if _is_harmless(c) else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-@cache
-def _is_harmless(c: str) -> bool:
-    return (
-        c.isprintable()
-        and c not in BLANK
-        and not unicodedata.category(c).startswith("M")
-        and unicodedata.bidirectional(c) not in RIGHT_TO_LEFT
-    )
-
-
 def short(name: Any) -> str:
     """A name within a sentence. One that could be read as a part of the sentence stands in quotation marks."""
-    shown = shortened(visible(str(name)), 48)
+    return _quoted(visible(str(name)))
+
+
+def short_strict(name: Any) -> str:
+    """The same for terminals and chats."""
+    return _quoted(strict(str(name)))
+
+
+def _quoted(name: str) -> str:
+    shown = shortened(name, 48)
     if shown and not set(shown) & set(" “”"):
         return shown
     return "“" + shown.replace("“", '"').replace("”", '"') + "”"

@@ -12,7 +12,8 @@ from typing import Any
 
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.report.text import plural, short
+from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.stream.changes import Alert, Condition
 from rocketns.pipeline.stream.servers import Boot, Servers
 

@@ -18,7 +18,7 @@ HOUR = 3600 * SECOND
 MIDNIGHT = DAY_START + 24 * HOUR
 SEED = 1
 AHEAD_MS = 13_000
-QUIET_S = 700  # longer than a clock may be off that heartbeats tell
+QUIET_S = 800  # longer than a clock may be off that heartbeats tell
 MIN_WINDOW, DEAD_DAYS = 1, 2
 
 
@@ -52,7 +52,7 @@ def request_of(journal: Path, out: Path) -> Request:
 def eventful_journals() -> Journals:
     """Random journals of eight hours around midnight, with a hole in the first. A third name server hears what the
     second one does, and its clock is ahead. At the end of each a consumer asks, a topic is put on one broker alone and
-    grows there twice, and five slaves register. Long after that the second one deletes the topic, and nobody else."""
+    grows there twice, and five slaves register. Long after that the second one alone deletes two topics."""
     journals = random_journals(SEED, start_us=MIDNIGHT - 2 * HOUR, seconds=8 * 3600)
     journals["n3"] = [ahead(record) for record in journals["n2"]]
     del journals["n1"][30:33]
@@ -61,10 +61,13 @@ def eventful_journals() -> Journals:
         added = [{"ev": "lookup", **_asked(name)} for name in ("T", "%RETRY%g")]
         added += [{"ev": "tput", "after_s": 35 * n, **_alone(w)} for n, w in enumerate((4, 6, 8))]
         added += [{"ev": "reg", "after_s": 80 + 2 * n, **_slave(n)} for n in range(5)]
-        gone = {"broker": "broker-b", "cause": "admin", "topics": [{"t": "alone"}]}
-        added += [{"ev": "tdel", "after_s": QUIET_S, **gone}] if ns == "n2" else []
-        added += [{"ev": "lookup", "after_s": 2 * QUIET_S, **_asked("T")}]
-        for number, record in enumerate(added, 1):
+        added += [{"ev": "tput", "broker": "broker-a", "cause": "topic", "topics": [topic("beside")]}]
+        added += [{"ev": "lookup", "after_s": second, **_asked("T")} for second in range(100, 2 * QUIET_S, 100)]
+        if ns == "n2":
+            for broker, name in (("broker-a", "beside"), ("broker-b", "alone")):
+                gone = {"broker": broker, "cause": "admin", "topics": [{"t": name}]}
+                added.append({"ev": "tdel", "after_s": QUIET_S, **gone})
+        for number, record in enumerate(sorted(added, key=lambda record: record.get("after_s", 0)), 1):
             at = last["ts"] + record.pop("after_s", 0) * SECOND
             records.append({"boot": last["boot"], "seq": last["seq"] + number, "ts": at, **record})
     return journals

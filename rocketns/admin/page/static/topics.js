@@ -1,6 +1,6 @@
 // A topic is found as its name is typed, and shown with its route.
 
-import {byId, make, read, row, setText} from "./dom.js";
+import {byId, isolated, make, read, row, setText} from "./dom.js";
 import {count, plural} from "./words.js";
 
 const SHOWN = 8;
@@ -99,7 +99,7 @@ function routeOf(route) {
   const scroll = make("div", "scroll", table);
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "region");
-  scroll.setAttribute("aria-label", `Route of ${route.topic}`);
+  scroll.setAttribute("aria-label", `Route of ${isolated(route.topic)}`);
   const more = route.queues.length - ROUTE_ROWS;
   const notes = [
     more > 0 ? `${count(more)} more groups are in the API.` : "",

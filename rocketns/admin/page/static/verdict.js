@@ -1,17 +1,17 @@
 // The top of the page: whether all is well, why not, and the numbers.
 
-import {byId, make, setText, visible} from "./dom.js";
+import {byId, isolated, make, setText} from "./dom.js";
 import {age, count} from "./words.js";
 
 const WORDS = {ok: "All is well", attention: "Needs attention", critical: "Something is wrong"};
 let before = null;
 
 export function showStatus(status) {
-  setText(byId("name"), visible(status.name));
+  setText(byId("name"), isolated(status.name));
   setText(byId("version"), status.version);
   byId("verdict").className = `verdict ${status.level}`;
   setText(byId("verdict-title"), WORDS[status.level]);
-  document.title = `${status.level === "ok" ? "" : "⚠ "}${status.name} · rocketns`;
+  document.title = `${status.level === "ok" ? "" : "⚠ "}${isolated(status.name)} · rocketns`;
   const reasons = status.reasons.map((reason) => reason.text);
   if (reasons.join("\n") !== byId("reasons").dataset.shown) {
     byId("reasons").dataset.shown = reasons.join("\n");

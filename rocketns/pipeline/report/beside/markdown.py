@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rocketns.pipeline.report.cards import when
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.summary import summary
-from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.words.scripts import isolated
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import LEVELS
 from rocketns.pipeline.report.words.titles import title
@@ -25,7 +25,7 @@ def markdown(data: ReportInput) -> str:
 
 def escaped(text: str) -> str:
     """Text from the network as Markdown that shows it as it is: no mark, no tag, no link, no mention."""
-    plain = MARKS.sub(r"\\\1", visible(text).replace("&", "&amp;"))
+    plain = MARKS.sub(r"\\\1", isolated(text).replace("&", "&amp;"))
     for sign, entity in (("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"), ("://", "&#58;//"), ("www.", "www&#46;")):
         plain = plain.replace(sign, entity)
     return plain

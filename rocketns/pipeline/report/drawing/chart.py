@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rocketns.pipeline.report.drawing.svg import COLOUR, Drawing, Layout, drawing, new_figure
-from rocketns.pipeline.report.text import shortened, visible
+from rocketns.pipeline.report.text import shortened
+from rocketns.pipeline.report.words.scripts import strict
 
 ROWS_MAX = 12
 ROW_PX = 46
@@ -70,7 +71,7 @@ def _figure(chart: Chart, layout: Layout, draw: Callable[[Axes, Chart], None]) -
 def _labels(axes: Axes, chart: Chart, longest: int) -> None:
     for place, name in enumerate(chart.rows):
         axes.annotate(
-            shortened(visible(name), longest), (0, place - 0.28), xycoords=("axes fraction", "data"), va="center"
+            shortened(strict(name), longest), (0, place - 0.28), xycoords=("axes fraction", "data"), va="center"
         )
 
 

@@ -7,6 +7,12 @@ const made = (tag, properties = {}, ...children) => {
   element.append(...children);
   return element;
 };
+// Letters that are written from right to left move the digits and names beside them, so they are isolated: by elements,
+// or by characters where only text can be.
+const LETTERS = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}", JOINING = "0-9%.:/_-";
+const RUN = new RegExp(`([${LETTERS}](?:[${LETTERS}${JOINING}]*[${LETTERS}])?)`, "u");
+const texts = (text) => text.split(RUN).map((part, place) => (place % 2 ? made("bdi", { textContent: part }) : part));
+const isolated = (text) => text.split(RUN).map((part, place) => (place % 2 ? `\u2068${part}\u2069` : part)).join("");
 const button = (text, title, act) => {
   const element = made("button", { type: "button", textContent: text, title });
   element.setAttribute("aria-label", title);

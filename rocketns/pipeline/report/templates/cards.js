@@ -4,7 +4,7 @@ const CARDS_ON_A_PAGE = 20;
 const cardList = (list) => {
   const controls = one("[data-controls=cards]");
   const cards = all(".card", list);
-  const texts = cards.map((card) => card.textContent.toLowerCase());
+  const words = cards.map((card) => card.textContent.toLowerCase());
   const search = one("[data-search]", controls), kind = one("[data-kind]", controls), still = one("[data-still]", controls);
   let shown = cards;
   const told = pager(one("[data-pager]", controls), (page) => show(page));
@@ -15,9 +15,9 @@ const cardList = (list) => {
     told(page, CARDS_ON_A_PAGE, shown.length);
   };
   const filter = () => {
-    const words = wordsOf(search.value);
+    const wanted = wordsOf(search.value);
     shown = cards.filter((card, place) => (!kind.value || card.dataset.kind === kind.value)
-      && (!still.checked || "still" in card.dataset) && words.every((word) => texts[place].includes(word)));
+      && (!still.checked || "still" in card.dataset) && wanted.every((word) => words[place].includes(word)));
     show(0);
   };
   for (const control of [search, kind, still]) control.addEventListener("input", filter);

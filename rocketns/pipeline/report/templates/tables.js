@@ -9,14 +9,14 @@ const sortable = (place) => {
   const valueOf = (column, row) => column.values[column.rows[row]];
   const textOf = (column, row) => { const value = valueOf(column, row); return Array.isArray(value) ? value[0] : value; };
   const numberOf = (column, row) => { const value = valueOf(column, row); return Array.isArray(value) ? value[1] : null; };
-  let texts = null;
-  const searched = () => texts ??= Array.from({ length: count }, (_, row) => columns.map((column) => textOf(column, row)).join("\n").toLowerCase());
+  let lines = null;
+  const searched = () => lines ??= Array.from({ length: count }, (_, row) => columns.map((column) => textOf(column, row)).join("\n").toLowerCase());
   let order = Array.from({ length: count }, (_, row) => row), sorting = null, size = 10;
   let search = { value: "" }, selects = [], told = () => {};
 
   const cell = (column, row) => {
     const text = textOf(column, row);
-    const element = made("td", { textContent: text });
+    const element = made("td", {}, ...texts(text));
     element.className = text === "-" ? `none ${column.style === "n" ? "n" : ""}` : column.style;
     element.dataset.label = column.label;
     element.setAttribute("role", "cell");
@@ -76,7 +76,7 @@ const sortable = (place) => {
     const few = columns.filter((column) => column.style !== "n" && !column.values.some(Array.isArray)
       && column.values.length > 1 && column.values.length <= CHOICES_MAX);
     selects = few.slice(0, SELECTS_MAX).map((column) => {
-      const choices = column.values.map((text, value) => made("option", { value, textContent: text.slice(0, 60) }));
+      const choices = column.values.map((text, value) => made("option", { value, textContent: isolated(text.slice(0, 60)) }));
       const select = made("select", {}, made("option", { value: "", textContent: "all" }), ...choices);
       select.addEventListener("input", arrange);
       controls.append(made("label", {}, `${column.label} `, select));

@@ -24,7 +24,7 @@ const timeline = (place) => {
   const mark = made("div", { className: "brush" });
   const range = made("span", { className: "range" });
   range.setAttribute("role", "status");
-  const choose = made("select", {}, ...data.groups.map((one, value) => made("option", { value, textContent: one.name })));
+  const choose = made("select", {}, ...data.groups.map((one, value) => made("option", { value, textContent: isolated(one.name) })));
   const rows = made("div", { className: "rows" }), note = made("p", { className: "cut" });
   const detail = made("div", { className: "detail", tabIndex: 0 }, made("div", { className: "row ticks" }, made("span"), made("span")), rows);
   detail.setAttribute("role", "group");
@@ -43,7 +43,7 @@ const timeline = (place) => {
   };
 
   const bar = ([from, to, state, words, anchor]) => {
-    const tip = `${words}: ${moment(data.t0 + from)} to ${moment(data.t0 + to)} UTC, ${lasting(to - from)}`;
+    const tip = `${isolated(words)}: ${moment(data.t0 + from)} to ${moment(data.t0 + to)} UTC, ${lasting(to - from)}`;
     const element = made(anchor ? "a" : "i", { className: `span ${state}`, title: tip });
     if (anchor) {
       element.href = `#${anchor}`;
@@ -73,7 +73,7 @@ const timeline = (place) => {
     let drawn = 0;
     const shown = some.slice(0, ROWS_MAX).filter(([, spans]) => (drawn += spans.length) <= SPANS_MAX);
     rows.replaceChildren(...shown.map(([label, spans]) => made("div", { className: "row" },
-      made("span", { className: "label", textContent: label, title: label }),
+      made("span", { className: "label", title: isolated(label) }, ...texts(label)),
       made("span", { className: "bars plain" }, ...spans.map(bar)))));
     const states = new Set(shown.flatMap(([, spans]) => spans.map((span) => span[2])));
     const legend = Object.keys(WORDS).filter((state) => states.has(state)).map((state) => made("span", {}, made("i", { className: state }), WORDS[state]));

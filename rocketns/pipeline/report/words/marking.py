@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from rocketns.pipeline.report.text import short
+from rocketns.pipeline.report.words.scripts import in_html
 
 
 def marked(sentence: str, names: Iterable[str]) -> Markup:
     """The sentence as HTML with each of these names in a ``span`` of class ``name``."""
     shown = sorted({short(name) for name in names if name}, key=len, reverse=True)
     if not shown:
-        return escape(sentence)
+        return in_html(sentence)
     parts = re.split(f"((?<![\\w-])(?:{'|'.join(map(re.escape, shown))})(?![\\w-]))", sentence)
     span = Markup('<span class="name">{}</span>')
-    return Markup("").join(span.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+    return Markup("").join(span.format(in_html(part)) if place % 2 else in_html(part) for place, part in enumerate(parts))

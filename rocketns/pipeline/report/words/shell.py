@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rocketns.pipeline.contract import times
 from rocketns.pipeline.incidents.harm import to_ask_about
 from rocketns.pipeline.incidents.model import Incident, Kind
-from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.words.scripts import strict
 
 SOON_US = 60_000_000  # long enough after the beginning for clocks that differ a little
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:%@+,=")
@@ -34,7 +34,7 @@ def _then(one: Incident) -> int:
 def quoted(word: str) -> str:
     """A word for bash. Names come from the network: what cannot be seen is written as escapes, and a line break does
     not end the command."""
-    if visible(word) == word:
+    if strict(word) == word:
         return shlex.quote(word)
     octets = word.encode("utf-8", "backslashreplace")
     return "$'" + "".join(chr(octet) if octet in PLAIN else f"\\x{octet:02x}" for octet in octets) + "'"
