@@ -116,6 +116,19 @@ def test_names_from_the_network_are_shown_and_never_run(managed: Managed, open_p
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_names_that_are_written_from_right_to_left_are_letters_and_isolated(managed: Managed, open_page: Open) -> None:
+    name, topic = "הזמנות", "طلبات"
+    with Broker(managed, f"{name}-2") as broker:
+        broker.register([topic, f"orders-{name}-7"])
+        page = open_page(managed, path=f"/#topic={topic}")
+        page.locator("#route h3 bdi", has_text=topic).wait_for()
+        page.locator("#brokers tr bdi", has_text=name).wait_for()
+        assert f"{name}-2" in page.locator("#brokers tr").inner_text()
+        page.fill("#find", f"-{name}-")
+        page.locator("#topics-count", has_text="1 topic").wait_for()
+        page.locator("#topics bdi", has_text=name).wait_for()
+
+
 def test_a_page_that_hears_nothing_says_that_it_is_old(
     managed: Managed, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.page import write_report
 from tests.pipeline.report.browser import CHROMIUM, Browser, browser
 from tests.pipeline.report.large_fleet import large_fleet
@@ -222,3 +224,32 @@ def test_hostile_names_do_nothing_in_a_browser(chromium: Browser, folder: Path) 
 def test_the_page_prints(fleet: Browser, tmp_path: Path) -> None:
     fleet.pdf(tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").stat().st_size > 50_000
+
+
+def test_names_that_are_written_from_right_to_left_are_isolated_by_the_script_too(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """Once a table was sorted, and in the timeline. A search finds such a name."""
+    data, name = large_fleet(40), "הזמנות"
+    given = data["broker_stats"]
+    named = [{**row, "broker": f"{name}-{place}"} for place, row in enumerate(given.rows)]
+    write_report(replace(data, tables={**data.tables, "broker_stats": Table.of(named)}), tmp_path / "names.html")
+    chromium.problems.clear()
+    chromium.open(tmp_path / "names.html")
+    table = next(one for one in tables_with(chromium, name) if one)
+    heading(chromium, table, "Broker")
+    cells = f"Array.from(document.querySelectorAll('#{table} tbody td'))"
+    first = chromium.value(f"{cells}.find(cell => cell.textContent.includes('{name}')).innerHTML")
+    assert first == f"<bdi>{name}</bdi>-0"
+    chromium.value(enter(f"document.querySelector('#{table} input[type=search]')", f"{name}-11"))
+    assert all(any(cell.startswith(f"{name}-11") for cell in row) for row in rows(chromium, table))
+    assert rows(chromium, table)
+    assert chromium.problems == []
+
+
+def tables_with(page: Browser, text: str) -> list[str]:
+    found: list[str] = page.value(
+        f"Array.from(document.querySelectorAll('[data-table]')).filter(one => one.querySelector('tbody').textContent"
+        f".includes('{text}')).map(one => one.id)"
+    )
+    return found
