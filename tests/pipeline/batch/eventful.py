@@ -61,7 +61,8 @@ def eventful_journals() -> Journals:
         added = [{"ev": "lookup", **_asked(name)} for name in ("T", "%RETRY%g")]
         added += [{"ev": "tput", "after_s": 35 * n, **_alone(w)} for n, w in enumerate((4, 6, 8))]
         added += [{"ev": "reg", "after_s": 80 + 2 * n, **_slave(n)} for n in range(5)]
-        added += [{"ev": "tput", "broker": "broker-a", "cause": "topic", "topics": [topic("beside")]}]
+        added += [{"ev": "reg", "after_s": 95, **_slave(9), "broker": "broker-a"}]
+        added += [{"ev": "tput", "after_s": 95, "broker": "broker-a", "cause": "topic", "topics": [topic("beside")]}]
         added += [{"ev": "lookup", "after_s": second, **_asked("T")} for second in range(100, 2 * QUIET_S, 100)]
         if ns == "n2":
             for broker, name in (("broker-a", "beside"), ("broker-b", "alone")):
