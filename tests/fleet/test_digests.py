@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocketns.errors import BodyDecodeError
-from rocketns.fleet.digests import digest_of, extras_digest, queues_digest, read_route
+from rocketns.fleet.digests import KEPT_CHARACTERS_MAX, digest_of, extras_digest, queues_digest, read_route
 
 VALUES_MAX = 1000
 KEYS = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
@@ -83,3 +84,22 @@ def test_what_few_routes_have_counts_on_its_own() -> None:
               {"topicQueueMappingByBroker": {"a": {"epoch": 1}}})  # fmt: skip
     assert extras_digest(plain) == 0
     assert len({extras_digest(plain), *(extras_digest(one) for one in extras)}) == 4
+
+
+@pytest.mark.parametrize("where", ["brokerName", "perm"])
+def test_nothing_long_is_kept(where: str) -> None:
+    """A peer names another broker in each route. What was kept of them could grow to 250 GB. A number may be a text."""
+    size = 1_000_000 if where == "brokerName" else 1_000
+
+    def route(number: int) -> dict[str, Any]:
+        return {"queueDatas": [A | {where: f"{number:0{size}d}"}, element("x" * KEPT_CHARACTERS_MAX, 8, 8, 6, 0)]}
+
+    queues_digest(route(0))
+    tracemalloc.start()
+    try:
+        digests = {queues_digest(route(number)) for number in range(1, 1 + 20_000_000 // size)}
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(digests) >= 20
+    assert kept < 8_000_000  # the digests themselves are 4 MB
