@@ -14,6 +14,8 @@ from typing import Any
 from rocketns.logtext import escape, one_line
 
 GAP = "  "
+# A column is at most so wide. A longer text moves the rest of its own line, and no other line.
+WIDTH_MAX = 100
 
 # As `diff` of the shell has them: 0 same, 1 different, 2 trouble.
 EXIT_FOUND = 0
@@ -43,14 +45,15 @@ class Table:
 
 
 def print_table(table: Table) -> None:
-    """Columns as wide as their longest text; no line ends with blanks, so other programs can cut columns too."""
+    """Columns as wide as their longest text, up to WIDTH_MAX. No line ends with blanks, so other programs can cut columns
+    too."""
     print(plain(table), flush=True)
 
 
 def plain(table: Table) -> str:
     """The text of a table."""
     rows = [tuple(escape(cell) for cell in row) for row in table.rows]
-    widths = [max(map(len, column)) for column in zip(table.head, *rows, strict=True)]
+    widths = [min(WIDTH_MAX, max(map(len, column))) for column in zip(table.head, *rows, strict=True)]
     return "\n".join(_line(row, widths) for row in (table.head, *rows))
 
 
