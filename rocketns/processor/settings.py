@@ -11,6 +11,7 @@ from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
+from rocketns.protocol.names import utf8_bytes
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import ConfigChanged, KvChanged
 
@@ -58,7 +59,7 @@ def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: C
 
 def _kv_written(context: NamesrvContext, change: KvChange | None) -> Reply:
     """A success, sent when the change is on disk. The change takes effect at once."""
-    size = 0 if change is None else len(change.key) + len(change.value or "")
+    size = 0 if change is None else sum(utf8_bytes(text) for text in change)
     return Reply(after=partial(context.writer.submit, context.kv_config.file, change, size + ITEM_BYTES))
 
 
