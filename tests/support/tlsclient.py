@@ -67,9 +67,9 @@ class TlsClient(Client):
 class TlsPeer:
     """The client's side without a socket, for tests that cut and join the bytes themselves."""
 
-    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None, session: ssl.SSLSession | None = None) -> None:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = (context or any_server()).wrap_bio(self._incoming, self._outgoing)
+        self._tls = (context or any_server()).wrap_bio(self._incoming, self._outgoing, session=session)
         self.handshaken = False
         self.ended = False  # the server has sent close_notify
 
@@ -80,6 +80,16 @@ class TlsPeer:
             self._tls.do_handshake()
             self.handshaken = True
         return self._outgoing.read()
+
+    @property
+    def session(self) -> ssl.SSLSession | None:
+        """What another connection can go on with."""
+        return self._tls.session
+
+    @property
+    def was_resumed(self) -> bool:
+        """Whether the server knew the session."""
+        return bool(self._tls.session_reused)
 
     def cipher(self) -> str:
         """OpenSSL's name of the cipher suite that was agreed on."""

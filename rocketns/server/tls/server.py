@@ -30,6 +30,8 @@ def build_server_context(config: TlsConfig) -> Context:
 
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
     context.set_session_id(b"rocketns")
+    # Peers keep their sessions themselves, as tickets: one in this process may hold a chain of 100 KB.
+    context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)  # most connections are idle most of the time
     try:
         if config.test_mode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from rocketns.server.tls.connection import TlsStream
 from rocketns.server.tls.server import build_server_context
 from tests.server.tls_configs import config, files_config, shake_hands
 from tests.support.certificates import Files, Identity, authority
-from tests.support.tlsclient import TlsPeer, any_server
+from tests.support.tlsclient import TlsPeer, any_server, only
 
 NONSENSE = "-----BEGIN {0}-----\nAAAA\n-----END {0}-----\n"
 
@@ -148,3 +149,20 @@ def test_client_certificates(
     assert takes(context, TlsPeer(any_server(trusted)))
     assert takes(context, TlsPeer(any_server(untrusted))) is takes_untrusted
     assert takes(context, TlsPeer(any_server())) is takes_none
+
+
+@pytest.mark.parametrize(("ticket", "resumed"), [(True, True), (False, False)], ids=["its ticket", "nothing"])
+def test_a_session_is_kept_by_the_peer_or_by_nobody(files: Files, *, ticket: bool, resumed: bool) -> None:
+    """20,480 sessions with a client's chain of 100 KB each were 3.6 GB."""
+    context, client = build_server_context(files_config(files)), only(ssl.TLSVersion.TLSv1_2)
+    if not ticket:
+        client.options |= ssl.OP_NO_TICKET
+    first = TlsPeer(client)
+    stream = TlsStream(context)
+    shake_hands(stream, first)
+    first.decrypt(stream.outgoing())
+    stream.receive(first.end())
+    stream.end()
+    again = TlsPeer(client, session=first.session)
+    assert takes(context, again)
+    assert again.was_resumed is resumed
