@@ -260,3 +260,26 @@ def test_a_list_of_servers() -> None:
     config = RestoreConfig()
     config.update({"rocketns.seedServers": " ns-1:9876 ; [::1]:9877;", "rocketns.seedSeconds": "5"})
     assert config.seeds == ["ns-1:9876", "[::1]:9877"]
+
+
+def test_a_broker_is_named_once_for_all_of_its_topics() -> None:
+    """A name of megabytes was kept again with each topic: gigabytes within the time that a start waits."""
+    known = seeded(answering(WHOLE))
+    assert known is not None
+    [name] = known.groups
+    assert len(known.topics) == 2
+    assert all(queued is name for queues in known.topics.values() for queued in queues)
+
+
+@pytest.mark.parametrize("part", ["topicQueueMappingByBroker", "filterServerTable"])
+def test_what_a_route_has_beside_its_queues_is_bounded(
+    part: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = "s" * 10_000
+    mapping = {"bname": "b", "topic": "T", "scope": long, "currIdMap": {"0": 0}, "totalQueues": 1}
+    parts = {"topicQueueMappingByBroker": {"b": mapping}, "filterServerTable": {"10.0.0.2:10911": [long]}}
+    answers = WHOLE | {LOOKUP: ROUTE | {part: parts[part]}, TOPICS: {"topicList": [f"T{n}" for n in range(20)]}}
+    assert seeded(answering(answers)) is not None
+    monkeypatch.setattr(seeding, "OTHER_CHARACTERS_MAX", 100_000)
+    assert seeded(answering(answers)) is None
+    assert "more than 100000 characters" in caplog.text

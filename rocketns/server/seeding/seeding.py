@@ -21,6 +21,8 @@ log = logging.getLogger("rocketns.seeding")
 LOOKUPS_AT_ONCE = 16
 # Queue data of one topic on one broker. 300 brokers with 10,000 topics each have 3 million.
 ENTRIES_MAX = 5_000_000
+# Static queues and filter servers of all topics. Few fleets have any.
+OTHER_CHARACTERS_MAX = 64 * 1024 * 1024
 
 
 async def seeds_of(
@@ -101,7 +103,7 @@ class _Reading:
         self._known = known
         self._by_addr = {broker.addr: broker for group in known.groups.values() for broker in group.brokers.values()}
         self._names = {name: name for name in known.groups}  # one object for all equal names
-        self._entries = 0
+        self._entries = self._others = 0
 
     async def read(self, topics: list[str]) -> None:
         """UnusableError for the first route that cannot be read: a part of the routes would do more harm."""
@@ -133,8 +135,15 @@ class _Reading:
         mappings = route.topic_queue_mapping_by_broker or {}
         for name, info in mappings.items():
             if name in names:
+                self._count(str(info))
                 self._known.mappings.setdefault(topic, {})[names[name]] = info
         for addr, servers in route.filter_server_table.items():
             broker = self._by_addr.get(addr)
             if broker is not None and servers:
+                self._count(*filter(None, servers))
                 broker.live.note_filter_servers(servers)
+
+    def _count(self, *texts: str) -> None:
+        self._others += sum(map(len, texts))
+        if self._others > OTHER_CHARACTERS_MAX:
+            raise UnusableError(f"it has more than {OTHER_CHARACTERS_MAX} characters of static queues and filter servers")
