@@ -32,6 +32,7 @@ ANSWER_WITHIN_S = 2.0
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 DISAGREEMENTS_MAX = 200
 EVENTS_AT_ONCE_MAX = 20
+SHOWN_CHARACTERS_MAX = 4096  # of what one says of a group: a group of 100 brokers has fewer
 
 Deliver = Callable[[list[Event], Now], object]
 
@@ -177,4 +178,5 @@ def _disagreement(item: Item, since_ms: int, sides: Mapping[View, list[str]]) ->
 def _shown(view: View) -> str:
     if view is None:
         return "missing"
-    return view.text() if isinstance(view, GroupView) else f"digest {view:x}"
+    text = view.text() if isinstance(view, GroupView) else f"digest {view:x}"
+    return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"
