@@ -12,9 +12,7 @@ from types import TracebackType
 LINE_CHARACTERS_MAX = 8 * 1024
 STACK_CHARACTERS_MAX = 64 * 1024
 # C0, DEL and C1; line and paragraph separators; characters that change the direction of writing, or have no width.
-HOSTILE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-)
+HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 FRAME = "  File "
 # The request code, its peer, its cost and that of the whole turn; and the name of a periodic job.

@@ -45,8 +45,7 @@ class Table:
 
 
 def print_table(table: Table) -> None:
-    """Columns as wide as their longest text, up to WIDTH_MAX. No line ends with blanks, so other programs can cut columns
-    too."""
+    """Columns as wide as their longest text, up to WIDTH_MAX. No line ends with blanks, so others can cut columns too."""
     print(plain(table), flush=True)
 
 

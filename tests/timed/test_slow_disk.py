@@ -176,8 +176,10 @@ def test_a_server_that_wrote_nothing_stops_at_once(timed_server: TimedServerFact
     server.stop()
 
 
-def test_what_waits_for_the_disk_is_bounded_by_all_of_its_bytes(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
-    """A long namespace is a part of each change, and a character may take four bytes. rocketns.kvBytesMax bounds both."""
+def test_what_waits_for_the_disk_is_bounded_by_all_of_its_bytes(
+    timed_server: TimedServerFactory, disk: SlowDisk
+) -> None:
+    """A long namespace is a part of a change, and a character may have four bytes. rocketns.kvBytesMax bounds both."""
     long, size = "n" * 4_000, 40_000
     server = timed_server(**{"rocketns.kvBytesMax": size})
     with server.connect() as client:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.catalogue import FINDINGS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
+from rocketns.pipeline.report.scripts import strict
 from rocketns.pipeline.report.text import plural
-from rocketns.pipeline.report.words.scripts import strict
 
 # By kind of QUALITY. ``s``: the length of a silence in seconds.
 FAULTS = {

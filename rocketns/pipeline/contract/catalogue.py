@@ -23,7 +23,8 @@ JOBS = (
             "topic_intervals", "ns_uptime", "observation", "min_window_us", "broker_intervals", "keep", "topic_doubts",
             "clock_days", "system_topics", "settled",
         ),
-        "divergence", "divergence", meanings.WINDOWS, (CERTAIN_FIRST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
+        "divergence", "divergence", meanings.WINDOWS,
+        (CERTAIN_FIRST, USERS_FIRST, LONGEST_FIRST, "topic", "broker", "t1"),
     ),
     Job(
         "incidents", "windows with the same broker and cause that begin close to each other",

@@ -274,8 +274,8 @@ SOURCES = Meaning(
     (
         "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: too few "
         "versions changed. Heartbeats repeat, so an offset that is any number of periods larger fits as well: it is "
-        "known up to a multiple of the period, and taken to be off by 10 minutes at most. “None”: nothing shows how far "
-        "the clock is off, so the offset is 0, and taken to be off by an hour at most. Differences that this may "
+        "known up to a multiple of the period, and taken to be off by 10 minutes at most. “None”: nothing shows how "
+        "far the clock is off, so the offset is 0, and taken to be off by an hour at most. Differences that this may "
         "explain have the doubt “clocks”.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Which differences of name servers may not be real: after lost records, or since their clocks are not known well enough.
+"""Which differences of name servers may not be real: after lost records, or since clocks are not known well enough.
 
 Clocks that are off make a difference of a change that reached all name servers at once. Then one name server shows what
 another one shows a little earlier or later. So a difference is certain if one shows at its beginning what another one
@@ -45,7 +45,8 @@ def with_clocks(
 
 
 def _with_apart(windows: DataFrame, clock_days: DataFrame) -> DataFrame:
-    """The windows with ``offs`` (ns, present, …, off, of each name server) and ``apart``, the sum of the two largest."""
+    """The windows with ``offs`` (values with ``off``) and ``apart``, the sum of the two largest."""
+
     def with_off(value: Column) -> Column:
         return value.withField("off", off_of(value["ns"]))
 

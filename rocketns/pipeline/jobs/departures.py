@@ -2,8 +2,8 @@
 
 Downs of one broker that follow each other within TOGETHER_US (a closed connection or an unregistration) or within
 timeout and scan (an expiry, or what a restarted name server finds out) are one departure, unless the broker came back
-between them. Downs of two name servers may follow each other later by as much as their clocks may differ. A timeout counts
-as a day at most. An address that registered under another id, or lost its id to another address, did not depart.
+between them. Downs of two name servers may follow each other later by as much as their clocks may differ. A timeout
+counts as a day at most. An address that registered under another id, or lost its id to another address, did not depart.
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ def grouped_downs(
     back_between = F.col("t1") > F.col("before")
     starts = F.col("before").isNull() | far | back_between
     downs = broker_intervals.where(
-        F.col("end_cause").isin(*GRACEFUL, *FAILURES)
-        & (F.col("t2") >= observation.t0)
-        & (F.col("t2") < observation.t1)
+        F.col("end_cause").isin(*GRACEFUL, *FAILURES) & (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
     )
     return (
         _with_off(downs, clock_days)

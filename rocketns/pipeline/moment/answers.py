@@ -18,8 +18,8 @@ from rocketns.pipeline.moment.clocks import estimates
 from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Day, Told
+from rocketns.pipeline.report.scripts import strict
 from rocketns.pipeline.report.words.clocks import known_to
-from rocketns.pipeline.report.words.scripts import strict
 from rocketns.pipeline.storage.paths import Folder
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, clocks_of
 

@@ -10,6 +10,7 @@ from rocketns.pipeline.contract import times
 from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, State
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.spans import Bar
 from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.advice import first, silent_before
@@ -106,7 +107,7 @@ def when(one: Incident) -> str:
 def record_text(record: Record) -> str:
     """A record as it can be found in the journal: its name server's id, boot and own clock."""
     boot = "boot unknown" if record.boot is None else f"boot {record.boot}"
-    broker = text.shortened(text.visible(record.broker), NAME_MAX)
+    broker = text.shortened(visible(record.broker), NAME_MAX)
     return " ".join(
         word for word in (record.ns, boot, times.exact_text(record.ts), record.ev, record.cause, broker) if word
     )

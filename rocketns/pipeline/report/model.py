@@ -33,10 +33,12 @@ class ReportInput:
     options: Mapping[str, str] = field(default_factory=dict)
     # Figures of the whole run: events, files, name_servers, brokers, topics, dead_topics, uneven_topics, ordered_topics
     # (user topics), missing_hours (not of system topics), incidents and windows that count, lost_incidents,
-    # clock_incidents, lost_windows, clock_windows (by their doubt), seconds (the run's), and for each strategy s in (averagely, circle): orphaned_qs_mean_<s>,
-    # orphaned_qs_max_<s>, dup_qs_mean_<s>, dup_qs_max_<s>. A missing figure is not shown.
+    # clock_incidents, lost_windows, clock_windows (by their doubt), seconds (the run's), and for each strategy s in
+    # (averagely, circle): orphaned_qs_mean_<s>, orphaned_qs_max_<s>, dup_qs_mean_<s>, dup_qs_max_<s>. A missing figure
+    # is not shown.
     figures: Mapping[str, float] = field(default_factory=dict)
-    # Sentences for a section, e.g. {"topics": ["Lookups were journalled on 2 of 7 days, so no topic is called dead."]}.
+    # Sentences for a section, e.g. {"topics": ["Lookups were journalled on 2 of 7 days, so no topic is called dead."]};
+    # and about clocks.
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # By the names of the catalogue, which describes their columns and their order.
     tables: Mapping[str, Table] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.grid import Grid, packed
 from rocketns.pipeline.report.links import Links
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.scripts import in_html, isolated
 from rocketns.pipeline.report.sections.brokers import brokers_section
 from rocketns.pipeline.report.sections.departures import departures_section
 from rocketns.pipeline.report.sections.divergence import divergence_section
@@ -41,7 +42,6 @@ from rocketns.pipeline.report.sections.timeline import timeline_section
 from rocketns.pipeline.report.sections.topics import topics_section
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.words.marking import marked
-from rocketns.pipeline.report.words.scripts import in_html, isolated
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = ("base", "cards", "tables", "timeline", "start")

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from rocketns.pipeline.contract import times
-from rocketns.pipeline.report.words.scripts import strict, visible
+from rocketns.pipeline.report.scripts import strict, visible
 
 NONE = "-"
 NAMES_SHOWN = 8

@@ -12,8 +12,9 @@ from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.cards import in_page
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.spans import Bar, BrokerRow, Span, broker_rows, down_spans, merged
-from rocketns.pipeline.report.text import plural, visible
+from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.titles import title
 
 NAME_SERVERS_MAX = 12

@@ -146,4 +146,6 @@ class _Reading:
     def _count(self, *texts: str) -> None:
         self._others += sum(map(len, texts))
         if self._others > OTHER_CHARACTERS_MAX:
-            raise UnusableError(f"it has more than {OTHER_CHARACTERS_MAX} characters of static queues and filter servers")
+            raise UnusableError(
+                f"it has more than {OTHER_CHARACTERS_MAX} characters of static queues and filter servers"
+            )

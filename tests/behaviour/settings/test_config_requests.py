@@ -11,6 +11,7 @@ from interop.harness import codes
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 from tests.behaviour.calls import both_encodings, settings, update_settings
+from tests.check.source import ROOT
 
 DEFAULTS = {
     "bindAddress": "127.0.0.1",
@@ -187,3 +188,14 @@ def test_without_a_body_nothing_is_written(start_server: Callable[..., NameServe
         assert update_settings(client, "").code == codes.SUCCESS
     assert server.config_path.read_bytes() == original
     assert not Path(f"{server.config_path}.bak").exists()
+
+
+def test_the_black_list_that_the_manual_recommends_holds(start_server: Callable[..., NameServer]) -> None:
+    """Each of its names is refused, and each is a property."""
+    manual = (ROOT / "docs" / "operating.md").read_text("utf-8")
+    [line] = [line.strip() for line in manual.splitlines() if line.startswith("    configBlackList=")]
+    black_list = line.partition("=")[2]
+    with start_server({"configBlackList": black_list}).connect() as client:
+        for name in black_list.split(";"):
+            assert name in settings(client)
+            assert update_settings(client, f"{name}=1").code == codes.NO_PERMISSION

@@ -9,8 +9,8 @@ import pytest
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
 from rocketns.pipeline.report.page import render, script
+from rocketns.pipeline.report.scripts import LETTERS, in_html, isolated, strict, visible
 from rocketns.pipeline.report.text import short, short_strict
-from rocketns.pipeline.report.words.scripts import LETTERS, in_html, isolated, strict, visible
 from rocketns.pipeline.report.words.shell import quoted
 from tests.pipeline.report.report_sample import sample
 
@@ -93,5 +93,11 @@ def test_the_page_shows_such_names_as_they_are() -> None:
 
 
 def test_the_script_of_the_page_knows_the_same_letters() -> None:
-    plain = "".join(c if c.isascii() else f"\\\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\\\u{{{ord(c):x}}}" for c in LETTERS)
-    assert f'"{plain}"' in script()
+    assert f'"{"".join(map(in_script, LETTERS))}"' in script()
+
+
+def in_script(c: str) -> str:
+    """A character as the script of the page writes it for a regular expression."""
+    if c.isascii():
+        return c
+    return f"\\\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\\\u{{{ord(c):x}}}"

@@ -17,8 +17,8 @@ from rocketns.pipeline.report.beside.markdown import escaped, markdown
 from rocketns.pipeline.report.cards import cards, when
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
+from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.summary import headline, summary
-from rocketns.pipeline.report.text import visible
 from rocketns.pipeline.report.words.advice import ADVICE, first, silent_before
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.marking import marked

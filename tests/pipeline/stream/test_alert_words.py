@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.pipeline.report.text import visible
+from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.stream.conditions import divergence, losses, partition
 from rocketns.pipeline.stream.servers import Servers
 

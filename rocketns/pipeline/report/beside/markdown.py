@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from rocketns.pipeline.report.cards import when
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.scripts import isolated
 from rocketns.pipeline.report.summary import summary
-from rocketns.pipeline.report.words.scripts import isolated
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import LEVELS
 from rocketns.pipeline.report.words.titles import title

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rocketns.pipeline.report.drawing.svg import COLOUR, Drawing, Layout, drawing, new_figure
+from rocketns.pipeline.report.scripts import strict
 from rocketns.pipeline.report.text import shortened
-from rocketns.pipeline.report.words.scripts import strict
 
 ROWS_MAX = 12
 ROW_PX = 46

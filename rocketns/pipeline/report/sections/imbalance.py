@@ -10,6 +10,7 @@ from rocketns.pipeline.report.drawing.chart import ROWS_MAX, Chart, Series, dots
 from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column, grid
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.sections.common import WHEN, lasted
 from rocketns.pipeline.report.text import plural
 
@@ -50,10 +51,10 @@ def _imbalance_chart(data: ReportInput) -> Drawing:
     return dots(
         Chart(
             "imbalance",
-            f"Share and fair share of {len(rows)} brokers of topic {text.visible(first['topic'])}.",
+            f"Share and fair share of {len(rows)} brokers of topic {visible(first['topic'])}.",
             [str(row["broker"]) for row in rows],
             [Series("share", [row["share"] for row in rows]), Series("fair", [row["fair"] for row in rows])],
-            f"part of the messages of {text.shortened(text.visible(first['topic']), 30)}",
+            f"part of the messages of {text.shortened(visible(first['topic']), 30)}",
             lambda value: f"{value:.0%}",
         )
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
+from rocketns.pipeline.report.scripts import in_html
 from rocketns.pipeline.report.text import short
-from rocketns.pipeline.report.words.scripts import in_html
 
 
 def marked(sentence: str, names: Iterable[str]) -> Markup:
@@ -18,4 +18,6 @@ def marked(sentence: str, names: Iterable[str]) -> Markup:
         return in_html(sentence)
     parts = re.split(f"((?<![\\w-])(?:{'|'.join(map(re.escape, shown))})(?![\\w-]))", sentence)
     span = Markup('<span class="name">{}</span>')
-    return Markup("").join(span.format(in_html(part)) if place % 2 else in_html(part) for place, part in enumerate(parts))
+    return Markup("").join(
+        span.format(in_html(part)) if place % 2 else in_html(part) for place, part in enumerate(parts)
+    )

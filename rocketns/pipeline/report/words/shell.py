@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rocketns.pipeline.contract import times
 from rocketns.pipeline.incidents.harm import to_ask_about
 from rocketns.pipeline.incidents.model import Incident, Kind
-from rocketns.pipeline.report.words.scripts import strict
+from rocketns.pipeline.report.scripts import strict
 
 SOON_US = 60_000_000  # long enough after the beginning for clocks that differ a little
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:%@+,=")

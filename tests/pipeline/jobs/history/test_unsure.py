@@ -63,7 +63,9 @@ def intervals(ns: str, topic: str, shown: Shown) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession) -> dict[str, list[tuple[int, int, str | None]]]:
-    told = [row for topic, (n1, n2, _) in CASES.items() for row in intervals("n1", topic, n1) + intervals("n2", topic, n2)]
+    told = [
+        row for topic, (n1, n2, _) in CASES.items() for row in intervals("n1", topic, n1) + intervals("n2", topic, n2)
+    ]
     uptime = [{"ns": ns, "boot": 1, "t1": 0, "t2": END * SECOND, "end_cause": "open"} for ns in ("n1", "n2")]
     clocks = [("n1", "reference", 0), ("n2", "heartbeats", 30 * SECOND)]
     known = [{"day": "1970-01-01", "ns": ns, "method": method, "uncertainty": us} for ns, method, us in clocks]

@@ -17,7 +17,7 @@ BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\
 SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))  # of variants, without a glyph too
 MARKS_MAX = 4  # that are drawn over one letter
 RIGHT_TO_LEFT = frozenset(("R", "AL", "AN"))
-# The blocks of these scripts, and what joins the parts of a name. The page's script has the same, as LETTERS and JOINING.
+# The blocks of these scripts, and what joins the parts of a name. The page's script has both, too.
 LETTERS = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 JOINING = "0-9%.:/_-"
 RUN = re.compile(f"[{LETTERS}](?:[{LETTERS}{JOINING}]*[{LETTERS}])?")
