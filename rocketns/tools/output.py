@@ -45,7 +45,7 @@ class Table:
 
 
 def print_table(table: Table) -> None:
-    """Columns as wide as their longest text, up to WIDTH_MAX. No line ends with blanks, so others can cut columns too."""
+    """Columns as wide as their longest text, up to WIDTH_MAX. No line ends with blanks, so `cut` can be used too."""
     print(plain(table), flush=True)
 
 
