@@ -1,1 +1,0 @@
-"""All known attacks at once, with honest peers beside them whose waits are measured."""

@@ -1,0 +1,1 @@
+"""What strangers send, drawn by chance: sizes, names, bodies, frames, requests of HTTP, answers."""

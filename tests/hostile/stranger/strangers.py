@@ -1,0 +1,124 @@
+"""The process of the strangers: ``python -m tests.hostile.stranger.strangers`` with a `Plan` as JSON.
+
+Its steps go on until its time is over or the last one is played. It writes a line for each step, and its totals, to a
+file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import resource
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TextIO
+
+from interop.harness.wire import eventually
+from tests.hostile.stranger.grammar.acts import act_of
+from tests.hostile.stranger.listeners import Listeners
+from tests.hostile.stranger.playing import Player, Ports
+from tests.hostile.stranger.steps import step_of
+
+STEPS_MAX = 100_000
+WORKERS = 6
+PAUSE_S = 0.02
+FILES = 8_192
+START_WITHIN_S = 60
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``last`` is not played. ``opened`` are the ports at which strangers listen: brokers, peers, seeds."""
+
+    seed: int
+    first: int
+    last: int
+    seconds: float
+    ports: Ports
+    opened: dict[str, int]
+    lines: str
+
+    @classmethod
+    def read(cls, text: str) -> Plan:
+        values = json.loads(text)
+        return cls(**values | {"ports": Ports(**values["ports"])})
+
+    def write(self) -> str:
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True)
+class Played:
+    """``began_s`` and ``ended_s`` are of the monotonic clock, which all processes share."""
+
+    number: int
+    step: str
+    began_s: float
+    ended_s: float
+
+
+def play(plan: Plan, out: TextIO) -> None:
+    with Listeners(plan.opened, act_of(plan.seed, plan.first)) as listeners:
+        print("listening", flush=True)
+        eventually(lambda: is_open(plan.ports.server), START_WITHIN_S)
+        player, numbers = Player(plan.ports), iter(range(plan.first, min(plan.last, STEPS_MAX)))
+        lock, ends_s = threading.Lock(), time.monotonic() + plan.seconds
+        play_next = lambda: _work(plan, player, listeners, _until(numbers, lock, ends_s), out, lock)  # noqa: E731
+        threads = [threading.Thread(target=play_next) for _ in range(WORKERS)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            player.held.end()
+            time.sleep(PAUSE_S)
+        while plan.last < STEPS_MAX and time.monotonic() < ends_s and player.held.has_any:
+            player.held.end()
+            time.sleep(PAUSE_S)
+        player.held.end(all_of_them=True)
+    totals = {"sent": player.sent, "refused": player.refused, "accepted": listeners.accepted, "gave": listeners.sent}
+    out.write(json.dumps(totals) + "\n")
+
+
+def _until(numbers: Iterator[int], lock: threading.Lock, ends_s: float) -> Iterator[int]:
+    """Numbers of steps, each for one thread."""
+    while time.monotonic() < ends_s:
+        with lock:
+            number = next(numbers, None)
+        if number is None:
+            return
+        yield number
+
+
+def _work(
+    plan: Plan, player: Player, listeners: Listeners, numbers: Iterator[int], out: TextIO, lock: threading.Lock
+) -> None:
+    for number in numbers:
+        listeners.act = act_of(plan.seed, number)
+        step, began_s = step_of(plan.seed, number, listeners.addresses), time.monotonic()
+        player.play(step)
+        with lock:
+            out.write(json.dumps(asdict(Played(number, str(step), began_s, time.monotonic()))) + "\n")
+            out.flush()
+        time.sleep(PAUSE_S)
+
+
+def is_open(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def main(text: str) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, hard), hard))
+    plan = Plan.read(text)
+    with Path(plan.lines).open("w", encoding="utf-8") as out:
+        play(plan, out)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,46 @@
+"""All answers about the routes, so that those of two moments can be compared."""
+
+from __future__ import annotations
+
+from interop.harness import codes
+from interop.harness.wire import Client, eventually
+from tests.behaviour.views import loads
+
+TOPICS_MAX = 20_000
+SETTLES_WITHIN_S = 60
+SHOWN = 10
+
+
+def read(client: Client) -> dict[str, bytes]:
+    """The brokers, the list of topics, and the route of each, by name."""
+    client.socket.settimeout(60)
+    listed = client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).body or b""
+    answers = {"brokers (106)": client.request(codes.GET_BROKER_CLUSTER_INFO).body or b"", "topics (206)": listed}
+    for topic in loads(listed)["topicList"][:TOPICS_MAX]:
+        answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, "acceptStandardJsonOnly": "true"})
+        answers[f"route of {topic!r}"] = answer.body or b"%d" % answer.code
+    return answers
+
+
+def settled(client: Client) -> dict[str, bytes]:
+    """The answers once nothing changes any more: strangers that left are unregistered after the fact."""
+    before: dict[str, bytes] = {}
+
+    def is_settled() -> bool:
+        nonlocal before
+        last, before = before, read(client)
+        return last == before
+
+    eventually(is_settled, SETTLES_WITHIN_S, every_s=2)
+    return before
+
+
+def differences(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+    """What answers otherwise now, shortened."""
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    shown = [f"{key[:200]}: {short(before.get(key))}, then {short(after.get(key))}" for key in keys[:SHOWN]]
+    return [f"{len(keys)} answers differ", *shown] if keys else []
+
+
+def short(answer: bytes | None) -> str:
+    return "none" if answer is None else f"{len(answer)} bytes {answer[:300]!r}"
