@@ -29,7 +29,7 @@ LARGE_TOPICS, PADDING = 1_600, "x" * 750  # 1.6 MB
 REGISTRATION, LOOKUP = "a known broker's registration", "a lookup"
 IN_PARTS = "a known broker's registration of 1.6 MB in three parts"
 OF_NEW = (FIRST_REGISTRATION, FIRST_LOOKUP) = ("a new broker's first registration", "a new client's lookup")
-OF_OTHER_PORTS = (ALIVE, LISTED) = ("/livez", "the list of the address server")
+ALIVE, LISTED = "/livez", "the list of the address server"
 
 
 @dataclass(frozen=True)

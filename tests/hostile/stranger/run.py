@@ -108,6 +108,8 @@ def run(server: NameServer, stage: Stage, process: subprocess.Popen[bytes]) -> O
         outcome.growth, outcome.grew_at_s = max(sampling.growth, watch.peak_growth()), sampling.at_s
         outcome.waits, outcome.failures = honest.waits.of, honest.failures
         outcome.journal, outcome.log = stage.journal_bytes(), server.process.output.stat().st_size
+        with server.connect() as client:
+            tables.settled(client)
         _look_at_what_remains(server, watch, outcome)
         _compare_after_a_kill(server, outcome)
     finally:

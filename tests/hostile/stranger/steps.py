@@ -10,9 +10,11 @@ from tests.hostile.stranger.grammar import frames, http
 from tests.hostile.stranger.grammar.acts import Act, act_of, size
 from tests.hostile.stranger.grammar.frames import Frame
 from tests.support.proxyheaders import LOCAL, PROXY, TCP4, addresses4, tlv, v1, v2
+from tests.support.tlsclient import TlsPeer
 
-PLAIN, TLS, PROXIED, MANAGEMENT, ADDRESS, KNOWN = "plain", "tls", "proxied", "management", "address server", "known"
-DOORS = (PLAIN, PLAIN, TLS, PROXIED, MANAGEMENT, ADDRESS, KNOWN)
+PLAIN, TLS, HELLO, PROXIED = "plain", "tls", "hello", "proxied"
+MANAGEMENT, ADDRESS, KNOWN = "management", "address server", "known"
+DOORS = (PLAIN, PLAIN, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS, KNOWN)
 HOLD_S_MAX = 20.0
 CONNECTIONS_MAX = 400
 BYTES_MAX = 64 << 20  # sent by one step
@@ -87,6 +89,8 @@ def _frame(door: str, act: Act, chance: random.Random, addresses: tuple[str, ...
 
 
 def _before(door: str, act: Act, chance: random.Random) -> bytes:
+    if door == HELLO:  # a handshake begins, and what follows is no TLS
+        return TlsPeer().shake_hands()
     if door != PROXIED:
         return b""
     source = f"10.{chance.randrange(4)}.{chance.randrange(4)}.{chance.randrange(250)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interop.harness import codes
+from interop.harness.payloads import dumps
 from interop.harness.wire import Client, eventually
 from tests.behaviour.views import loads
 
@@ -12,10 +13,14 @@ SHOWN = 10
 
 
 def read(client: Client) -> dict[str, bytes]:
-    """The brokers, the list of topics, and the route of each, by name."""
+    """The groups, the clusters, the list of topics, and the route of each, by name."""
     client.socket.settimeout(60)
     listed = client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).body or b""
-    answers = {"brokers (106)": client.request(codes.GET_BROKER_CLUSTER_INFO).body or b"", "topics (206)": listed}
+    brokers = client.request(codes.GET_BROKER_CLUSTER_INFO).body or b""
+    answers = {
+        f"{table} {key!r}": dumps(value) for table, entries in loads(brokers).items() for key, value in entries.items()
+    }
+    answers |= {"106 as a whole": brokers, "206 as a whole": listed}
     for topic in loads(listed)["topicList"][:TOPICS_MAX]:
         answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, "acceptStandardJsonOnly": "true"})
         answers[f"route of {topic!r}"] = answer.body or b"%d" % answer.code

@@ -46,7 +46,7 @@ ORDER = (
 )
 # It measures how long honest peers wait for an answer, which is worth most when other tests leave the cores to it; its
 # modes do so one after the other.
-LAST_OF_ALL = "tests/hostile/test_adversary.py"
+LAST_OF_ALL = "tests/hostile/test_stranger.py"
 MODE = re.compile(r"\[(reactors|asyncio)\b")
 LAST = re.compile(r"\[(.*)-(?:json|binary)-\d+\]$")
 

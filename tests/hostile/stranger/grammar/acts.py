@@ -13,7 +13,7 @@ from typing import TypeVar
 STEPS = 24  # of an act
 # One of these is the longest size of an act's texts, in bytes, and its largest count.
 LONGEST = (40, 300, 4_096, 70_000, 1_000_000, 6_000_000)
-MOST = (3, 40, 1_000, 20_000, 100_000)
+MOST = (3, 40, 1_000, 100_000)
 BOUNDARIES = (0, 1, 127, 128, 255, 256, 4_095, 4_096, 4_097, 32_767, 32_768, 65_535, 65_536, 1 << 20)
 
 Choice = TypeVar("Choice")
