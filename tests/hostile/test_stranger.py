@@ -5,8 +5,6 @@ A short form of ``python -m tests.hostile.stranger``, which takes minutes or an 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from interop.harness.servers import RocketnsServer

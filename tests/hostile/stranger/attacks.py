@@ -1,18 +1,13 @@
-"""The attacks: each sends in a loop until its time is over. All load goes to one port of this machine.
-
-``python -m tests.hostile.adversary.attacks PORT SECONDS`` runs all of them, a thread each.
-"""
+"""Known attacks, each a step. All load goes to one port of this machine."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import struct
-import sys
-import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 
 from interop.harness import codes
@@ -22,7 +17,6 @@ from tests.support.proxyheaders import TCP4, addresses4, tlv, v2
 from tests.support.tlsclient import TlsPeer
 
 MB = 1 << 20
-PAUSE_S = 0.01
 # Not the address of the honest peers: a peer with the same host would wait for a turn of each hostile connection.
 STRANGERS_HOST = "127.0.0.2"
 ROUTE = codes.GET_ROUTEINFO_BY_TOPIC
@@ -190,24 +184,10 @@ ATTACKS: tuple[Attack, ...] = (
 )  # fmt: skip
 
 
-def repeat(attack: Attack, port: int, ends_s: float) -> None:
-    while time.monotonic() < ends_s:
-        with contextlib.suppress(OSError):
-            attack(port)
-        time.sleep(PAUSE_S)
-
-
-def main(port: int, seconds: float) -> None:
-    ends_s = time.monotonic() + seconds
+@contextlib.contextmanager
+def wide_topics(port: int) -> Iterator[None]:
+    """Meanwhile 20 brokers have 500 topics each, which some attacks look up."""
     with contextlib.ExitStack() as stack:
-        for request in TABLE:  # brokers of a wide topic, which stay
+        for request in TABLE:
             stack.enter_context(connection(port)).sendall(request)
-        threads = [threading.Thread(target=repeat, args=(attack, port, ends_s)) for attack in ATTACKS]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]))
+        yield

@@ -110,14 +110,14 @@ def run(server: NameServer, stage: Stage, process: subprocess.Popen[bytes]) -> O
         outcome.journal, outcome.log = stage.journal_bytes(), server.process.output.stat().st_size
         with server.connect() as client:
             tables.settled(client)
-        _look_at_what_remains(server, watch, outcome)
+        _look_at_what_remains(watch, outcome)
         _compare_after_a_kill(server, outcome)
     finally:
         honest.end()
     return outcome
 
 
-def _look_at_what_remains(server: NameServer, watch: Watch, outcome: Outcome) -> None:
+def _look_at_what_remains(watch: Watch, outcome: Outcome) -> None:
     with contextlib.suppress(AssertionError):  # free memory goes back every 10 s
         eventually(lambda: watch.rss() - watch.rss_before <= LEFT_MAX / 2, 15)
     outcome.left = watch.rss() - watch.rss_before

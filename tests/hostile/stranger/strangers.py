@@ -15,10 +15,12 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from interop.harness.wire import eventually
+from tests.hostile.stranger.attacks import wide_topics
 from tests.hostile.stranger.grammar.acts import act_of
 from tests.hostile.stranger.listeners import Listeners
 from tests.hostile.stranger.playing import Player, Ports
@@ -66,31 +68,30 @@ def play(plan: Plan, out: TextIO) -> None:
     with Listeners(plan.opened, act_of(plan.seed, plan.first)) as listeners:
         print("listening", flush=True)
         eventually(lambda: is_open(plan.ports.server), START_WITHIN_S)
-        player, numbers = Player(plan.ports), iter(range(plan.first, min(plan.last, STEPS_MAX)))
-        lock, ends_s = threading.Lock(), time.monotonic() + plan.seconds
-        play_next = lambda: _work(plan, player, listeners, _until(numbers, lock, ends_s), out, lock)  # noqa: E731
-        threads = [threading.Thread(target=play_next) for _ in range(WORKERS)]
-        for thread in threads:
-            thread.start()
-        while any(thread.is_alive() for thread in threads):
-            player.held.end()
-            time.sleep(PAUSE_S)
-        while plan.last < STEPS_MAX and time.monotonic() < ends_s and player.held.has_any:
-            player.held.end()
-            time.sleep(PAUSE_S)
+        player = Player(plan.ports)
+        with wide_topics(plan.ports.server):
+            _play_all(plan, player, listeners, out)
         player.held.end(all_of_them=True)
     totals = {"sent": player.sent, "refused": player.refused, "accepted": listeners.accepted, "gave": listeners.sent}
     out.write(json.dumps(totals) + "\n")
 
 
-def _until(numbers: Iterator[int], lock: threading.Lock, ends_s: float) -> Iterator[int]:
-    """Numbers of steps, each for one thread."""
-    while time.monotonic() < ends_s:
+def _play_all(plan: Plan, player: Player, listeners: Listeners, out: TextIO) -> None:
+    """Also the held connections stay no longer than the plan's time."""
+    numbers = iter(range(plan.first, min(plan.last, STEPS_MAX)))
+    lock, ends_s = threading.Lock(), time.monotonic() + plan.seconds
+
+    def next_number() -> int | None:
         with lock:
-            number = next(numbers, None)
-        if number is None:
-            return
-        yield number
+            return next(numbers, None) if time.monotonic() < ends_s else None
+
+    work = partial(_work, plan, player, listeners, iter(next_number, None), out, lock)
+    threads = [threading.Thread(target=work) for _ in range(WORKERS)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads) or (player.held.has_any and time.monotonic() < ends_s):
+        player.held.end()
+        time.sleep(PAUSE_S)
 
 
 def _work(

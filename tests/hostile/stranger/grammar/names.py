@@ -27,7 +27,7 @@ def _equal_but_last(chance: random.Random, length: int) -> str:
 
 
 def _mixed(chance: random.Random, length: int) -> str:
-    return "".join(chance.choice("ab\0\n\x1b\u2028\u202e\u05d0\U0001f600\"\\ü") for _ in range(min(length, 2_000)))
+    return "".join(chance.choice('ab\0\n\x1b\u2028\u202e\u05d0\U0001f600"\\ü') for _ in range(min(length, 2_000)))
 
 
 KINDS: tuple[Draw, ...] = (
