@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-STEPS = 24  # of an act
+STEPS = 12  # of an act
 # One of these is the longest size of an act's texts, in bytes, and its largest count.
 LONGEST = (40, 300, 4_096, 70_000, 1_000_000, 6_000_000)
 MOST = (3, 40, 1_000, 100_000)
