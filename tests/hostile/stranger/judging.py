@@ -17,6 +17,7 @@ JOURNAL_BUFFER_BYTES = 16 * MB
 TABLES = 200 * MB
 DECODING = 200 * MB
 # Unfinished frames and unsent answers, frames being decoded, waiting records, KV items here and in the file's thread.
+BEGINNING = 64 * MB  # a server without peers has less
 GROWTH_MAX = INCOMING_BYTES_MAX + OUTGOING_BYTES_MAX + DECODING + JOURNAL_BUFFER_BYTES + 3 * KV_BYTES_MAX + TABLES
 LEFT_MAX = 100 * MB
 WAIT_S_MAX = 1.0

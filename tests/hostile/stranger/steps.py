@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from tests.hostile.stranger import attacks
 from tests.hostile.stranger.grammar import frames, http
-from tests.hostile.stranger.grammar.acts import Act, act_of, size
+from tests.hostile.stranger.grammar.acts import (
+    CONNECTIONS,
+    HELD,
+    REPEATS,
+    UNFINISHED,
+    UNREAD,
+    Act,
+    Choice,
+    act_of,
+    size,
+)
 from tests.hostile.stranger.grammar.frames import Frame
 from tests.support.proxyheaders import LOCAL, PROXY, TCP4, addresses4, tlv, v1, v2
 from tests.support.tlsclient import TlsPeer
@@ -66,18 +76,26 @@ def step_of(seed: int, number: int, addresses: tuple[str, ...] = ()) -> Step:
         return Step(number, door, attack=chance.choice(act.some("attacks", attacks.ATTACKS)))
     drawn = tuple(_frame(door, act, chance, addresses) for _ in range(chance.randrange(1, FRAMES_MAX + 1)))
     sent = max(1, sum(len(frame.data) for frame in drawn))
-    connections = min(max(1, size(chance, chance.choice(act.some("connections", (1, 8, 64, CONNECTIONS_MAX))))),
-                      max(1, BYTES_MAX // sent))  # fmt: skip
-    repeats = min(max(1, size(chance, chance.choice(act.some("repeats", (1, 1, 3, 100, REPEATS_MAX))))),
-                  max(1, BYTES_MAX // sent // connections))  # fmt: skip
+    connections = min(_count(act, chance, CONNECTIONS, (1, 8, 64, CONNECTIONS_MAX)), max(1, BYTES_MAX // sent))
+    repeats = min(_count(act, chance, REPEATS, (1, 1, 3, 100, REPEATS_MAX)), max(1, BYTES_MAX // sent // connections))
     return Step(
         number, door, drawn, _before(door, act, chance), connections, repeats,
-        share=chance.choice(act.some("shares", (1.0, 1.0, 1.0, 0.99, chance.random()))),
+        share=_one(act, chance, UNFINISHED, (1.0, 1.0, 1.0, chance.random(), 0.99)),
         parts=chance.choice(act.some("parts", (1, 1, 1, 3, 50))),
-        reads=chance.choice(act.some("reads", (True, True, False))),
+        reads=_one(act, chance, UNREAD, (True, True, False)),
         end=chance.choice(act.some("ends", ("close", "close", "half-close", "reset"))),
-        hold_s=chance.choice(act.some("holds", (0.0, 0.05, 1.0, 5.0, HOLD_S_MAX))),
+        hold_s=_one(act, chance, HELD, (0.0, 0.05, 1.0, 5.0, HOLD_S_MAX)),
     )  # fmt: skip
+
+
+def _one(act: Act, chance: random.Random, dimension: str, choices: tuple[Choice, ...]) -> Choice:
+    """The last of the choices is the most."""
+    return choices[-1] if dimension in act.pushed else chance.choice(act.some(dimension, choices))
+
+
+def _count(act: Act, chance: random.Random, dimension: str, choices: tuple[int, ...]) -> int:
+    most = _one(act, chance, dimension, choices)
+    return most if dimension in act.pushed else max(1, size(chance, most))
 
 
 def _frame(door: str, act: Act, chance: random.Random, addresses: tuple[str, ...]) -> Frame:

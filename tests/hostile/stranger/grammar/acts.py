@@ -1,5 +1,7 @@
 """An act is a run of steps with few choices, so that steps that harm only together come together (swarm testing).
 
+Some of its dimensions are pushed: there its steps always go to the most.
+
 Everything is drawn from the seed and the number of a step, so a step is the same whichever were played before it.
 """
 
@@ -16,6 +18,10 @@ LONGEST = (40, 300, 4_096, 70_000, 1_000_000, 6_000_000)
 MOST = (3, 40, 1_000, 100_000)
 BOUNDARIES = (0, 1, 127, 128, 255, 256, 4_095, 4_096, 4_097, 32_767, 32_768, 65_535, 65_536, 1 << 20)
 
+NAMES, COUNTS, CONNECTIONS, REPEATS = "names", "counts", "connections", "repeats"
+UNFINISHED, UNREAD, HELD = "unfinished", "unread", "held"
+DIMENSIONS = (NAMES, COUNTS, CONNECTIONS, REPEATS, UNFINISHED, UNREAD, HELD)
+
 Choice = TypeVar("Choice")
 
 
@@ -27,6 +33,7 @@ class Act:
     number: int
     longest: int
     most: int
+    pushed: frozenset[str] = frozenset()
 
     def some(self, what: str, choices: Sequence[Choice]) -> list[Choice]:
         """At least one of the choices, mostly few; the same for all steps of the act."""
@@ -41,7 +48,9 @@ class Act:
 def act_of(seed: int, step: int) -> Act:
     number = step // STEPS
     chance = random.Random(f"{seed} act {number}")
-    return Act(seed, number, chance.choice(LONGEST), chance.choice(MOST))
+    pushed = frozenset(chance.sample(DIMENSIONS, chance.choice((0, 1, 2, 3, 3, 4))))
+    longest = LONGEST[-1] if NAMES in pushed else chance.choice(LONGEST)
+    return Act(seed, number, longest, MOST[-1] if COUNTS in pushed else chance.choice(MOST), pushed)
 
 
 def size(chance: random.Random, most: int) -> int:
