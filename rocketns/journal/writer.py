@@ -130,8 +130,11 @@ class Writer:
 
     @property
     def is_behind(self) -> bool:
-        """Whether something is not even written."""
-        return bool(self._chunks) and self._chunks[-1].end is None
+        """Whether something is not even written. This thread removes chunks while another asks."""
+        try:
+            return self._chunks[-1].end is None
+        except IndexError:
+            return False
 
     @property
     def takes_more(self) -> bool:

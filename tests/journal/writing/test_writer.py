@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import deque
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -250,3 +251,23 @@ def test_a_stop_says_whether_everything_is_on_disk(tmp_path: Path, caplog: pytes
     bad.push(line(1))
     assert not bad.writer.stop(WITHIN_S)
     assert "20 bytes of the journal could not be written before the stop" in caplog.text
+
+
+class Emptied(deque[Chunk]):
+    """The other thread releases the last chunk between any two steps."""
+
+    def __len__(self) -> int:
+        length = super().__len__()
+        self.clear()
+        return length
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+
+def test_nothing_is_behind_when_the_last_chunk_is_released_meanwhile(
+    journalled: Journalled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Control asks this while the writer's thread removes chunks."""
+    monkeypatch.setattr(journalled.writer, "_chunks", Emptied([Chunk(segment(), line(1), False)]))
+    assert journalled.writer.is_behind in (True, False)
