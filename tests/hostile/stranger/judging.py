@@ -10,11 +10,10 @@ from tests.hostile.stranger.honest import LISTED, OF_NEW, Failure, Wait
 from tests.hostile.stranger.strangers import Played
 from tests.hostile.watch import MB
 
-INCOMING_BYTES_MAX = OUTGOING_BYTES_MAX = 64 * MB
-KV_BYTES_MAX = 16 * MB
-JOURNAL_BUFFER_BYTES = 16 * MB
-# Memory for the tables of the brokers that strangers keep registered at a time.
-TABLES = 200 * MB
+INCOMING_BYTES_MAX = OUTGOING_BYTES_MAX = 32 * MB
+KV_BYTES_MAX = JOURNAL_BUFFER_BYTES = 4 * MB
+# Memory for the tables of the brokers that strangers keep registered at a time: no limit bounds them.
+TABLES = 100 * MB
 DECODING = 200 * MB
 # Unfinished frames and unsent answers, frames being decoded, waiting records, KV items here and in the file's thread.
 BEGINNING = 64 * MB  # a server without peers has less

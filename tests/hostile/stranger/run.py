@@ -16,7 +16,15 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 from tests.hostile.stranger import tables
 from tests.hostile.stranger.honest import Honest
-from tests.hostile.stranger.judging import BEGINNING, INCOMING_BYTES_MAX, LEFT_MAX, OUTGOING_BYTES_MAX, Outcome
+from tests.hostile.stranger.judging import (
+    BEGINNING,
+    INCOMING_BYTES_MAX,
+    JOURNAL_BUFFER_BYTES,
+    KV_BYTES_MAX,
+    LEFT_MAX,
+    OUTGOING_BYTES_MAX,
+    Outcome,
+)
 from tests.hostile.stranger.playing import Ports
 from tests.hostile.stranger.strangers import STEPS_MAX, Plan, Played
 from tests.hostile.watch import Watch
@@ -48,6 +56,8 @@ class Stage:
             "rocketns.peers": ";".join([f"127.0.0.1:{self.ports.server}", *peers]),
             "rocketns.seedServers": f"127.0.0.16:{self._opened['seeds']}", "rocketns.seedSeconds": 3,
             "rocketns.incomingBytesMax": INCOMING_BYTES_MAX, "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
+            "rocketns.outgoingBytesMax": OUTGOING_BYTES_MAX, "rocketns.kvBytesMax": KV_BYTES_MAX,
+            "rocketns.kvValueBytesMax": KV_BYTES_MAX // 2, "journalBufferBytes": JOURNAL_BUFFER_BYTES,
             "notifyMinBrokerIdChanged": "true", "scanNotActiveBrokerInterval": 1_000,
             "rocketns.massExpiryPercent": 50, "rocketns.massExpirySeconds": 10,
         }  # fmt: skip
