@@ -33,7 +33,7 @@ def test_a_step_is_the_same_in_every_process() -> None:
 
 def test_all_doors_attacks_codes_and_ends_are_drawn_in_time() -> None:
     """Of small acts only, which take no time to draw."""
-    small = [act for act in range(300) if (one := act_of(1, act * STEPS)).longest <= 300 and one.most <= 40]
+    small = [act for act in range(700) if (one := act_of(1, act * STEPS)).longest <= 300 and one.most <= 40]
     drawn = [step_of(1, act * STEPS + number) for act in small for number in range(STEPS)]
     assert {step.door for step in drawn} == set(DOORS)
     assert len({step.attack for step in drawn if step.door == KNOWN}) > len(attacks.ATTACKS) // 2

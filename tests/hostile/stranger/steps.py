@@ -22,10 +22,11 @@ from tests.hostile.stranger.grammar.frames import Frame
 from tests.support.proxyheaders import LOCAL, PROXY, TCP4, addresses4, tlv, v1, v2
 from tests.support.tlsclient import TlsPeer
 
-PLAIN, TLS, HELLO, PROXIED = "plain", "tls", "hello", "proxied"
+PLAIN, TLS, HELLO, PROXIED, BROKERS = "plain", "tls", "hello", "proxied", "brokers"
 MANAGEMENT, ADDRESS, KNOWN = "management", "address server", "known"
-DOORS = (PLAIN, PLAIN, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS, KNOWN)
+DOORS = (PLAIN, PLAIN, BROKERS, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS, KNOWN)
 HOLD_S_MAX = 20.0
+OF_NOBODY = ("127.0.0.15:1", "127.0.0.15:2")
 CONNECTIONS_MAX = 400
 BYTES_MAX = 64 << 20  # sent by one step
 FRAMES_MAX = 4
@@ -74,6 +75,8 @@ def step_of(seed: int, number: int, addresses: tuple[str, ...] = ()) -> Step:
     door = chance.choice(act.some("doors", DOORS))
     if door == KNOWN:
         return Step(number, door, attack=chance.choice(act.some("attacks", attacks.ATTACKS)))
+    if door == BROKERS:
+        return Step(number, door, frames.group(act, chance, addresses or OF_NOBODY), hold_s=_held(act, chance))
     drawn = tuple(_frame(door, act, chance, addresses) for _ in range(chance.randrange(1, FRAMES_MAX + 1)))
     sent = max(1, sum(len(frame.data) for frame in drawn))
     connections = min(_count(act, chance, CONNECTIONS, (1, 8, 64, CONNECTIONS_MAX)), max(1, BYTES_MAX // sent))
@@ -84,13 +87,17 @@ def step_of(seed: int, number: int, addresses: tuple[str, ...] = ()) -> Step:
         parts=chance.choice(act.some("parts", (1, 1, 1, 3, 50))),
         reads=_one(act, chance, UNREAD, (True, True, False)),
         end=chance.choice(act.some("ends", ("close", "close", "half-close", "reset"))),
-        hold_s=_one(act, chance, HELD, (0.0, 0.05, 1.0, 5.0, HOLD_S_MAX)),
+        hold_s=_held(act, chance),
     )  # fmt: skip
 
 
 def _one(act: Act, chance: random.Random, dimension: str, choices: tuple[Choice, ...]) -> Choice:
     """The last of the choices is the most."""
     return choices[-1] if dimension in act.pushed else chance.choice(act.some(dimension, choices))
+
+
+def _held(act: Act, chance: random.Random) -> float:
+    return _one(act, chance, HELD, (0.0, 0.05, 1.0, 5.0, HOLD_S_MAX))
 
 
 def _count(act: Act, chance: random.Random, dimension: str, choices: tuple[int, ...]) -> int:

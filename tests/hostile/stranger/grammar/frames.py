@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from interop.harness import codes
-from interop.harness.wire import ROCKETMQ, binary_header, frame
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from tests.hostile.frames import CODES
 from tests.hostile.stranger.grammar import bodies
 from tests.hostile.stranger.grammar.acts import Act, size
@@ -42,6 +43,18 @@ def request(act: Act, chance: random.Random, addresses: tuple[str, ...] = ()) ->
     body = _body(act, chance, code)
     fields = _fields(act, chance, body, addresses)
     return Frame(str(code) if code in CODES else "unknown code", _frame(act, chance, code, fields, body))
+
+
+def group(act: Act, chance: random.Random, addresses: tuple[str, ...]) -> tuple[Frame, ...]:
+    """Brokers of one group with smaller and smaller ids, so that the server connects to those before (905)."""
+    broker, cluster = name(act, chance, "broker"), name(act, chance, "cluster")
+    body = register_body([topic_config("T"), topic_config("U")])
+    members = chance.sample(addresses, min(len(addresses), max(2, size(chance, 8))))
+    acting, timeout = chance.choice(SWITCHES["enableActingMaster"]), chance.choice(TIMEOUTS[:3])
+    fields = [register_ext(cluster, broker, address, broker_id, body, enableActingMaster=acting,
+                           heartbeatTimeoutMillis=timeout)
+              for broker_id, address in reversed(list(enumerate(members)))]  # fmt: skip
+    return tuple(Frame("group", frame(json_header(REGISTER, one), body)) for one in fields)
 
 
 def _code(act: Act, chance: random.Random) -> int:
