@@ -41,6 +41,7 @@ class Outcome:
     left: int = 0
     journal: int = 0
     log: int = 0
+    behind: str = ""
     waits: dict[str, list[Wait]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -61,6 +62,7 @@ class Outcome:
         sent = ", ".join(f"{door} {size / MB:.1f} MB" for door, size in doors.most_common())
         return [f"seed {self.seed}, {self.mode}: {len(self.played)} steps, {self.bytes_sent / MB:.0f} MB: {sent}",
                 f"connections that the server opened: {self.totals.get('accepted', {})}", memory, disk,
+                f"strangers left behind: {self.behind}",
                 *(_line(what, waits) for what, waits in sorted(self.waits.items()))]  # fmt: skip
 
     def faults(self) -> list[str]:

@@ -120,7 +120,7 @@ def run(server: NameServer, stage: Stage, process: subprocess.Popen[bytes]) -> O
         outcome.waits, outcome.failures = honest.waits.of, honest.failures
         outcome.journal, outcome.log = stage.journal_bytes(), server.process.output.stat().st_size
         with server.connect() as client:
-            tables.settled(client)
+            outcome.behind = tables.of_strangers(tables.settled(client))
         _look_at_what_remains(watch, outcome)
         _compare_after_a_kill(server, outcome)
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from interop.harness import codes
 from interop.harness.payloads import dumps
 from interop.harness.wire import Client, eventually
@@ -38,6 +40,12 @@ def settled(client: Client) -> dict[str, bytes]:
 
     eventually(is_settled, SETTLES_WITHIN_S, every_s=2)
     return before
+
+
+def of_strangers(answers: dict[str, bytes]) -> str:
+    """What the tables have of strangers that left. Nothing removes it, as in Java."""
+    kinds = Counter(key.split()[0] for key in answers if "honest-" not in key and "whole" not in key)
+    return ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items())) or "nothing"
 
 
 def differences(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
