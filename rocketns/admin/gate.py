@@ -2,8 +2,8 @@
 
 `Guard` is the protocol of a connection. It passes heads of requests on to aiohttp's, and notes since when it waits for
 what.
-`Gate` has all of them, and closes those that take too long. A full gate closes an old connection for a new one: so
-peers that hang cannot shut out a probe, which takes milliseconds.
+`Gate` has all of them, and closes those that take too long. A full gate closes an old connection for a new one, of the
+host of which most wait for their peer: so peers that hang cannot shut out a probe, which takes milliseconds.
 
 All of it is for the loop of the management port.
 """
@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Callable
 
 from rocketns.server.http.requests import Requests
+from rocketns.server.requests.host import host_of
 
 CONNECTIONS_MAX = 128
 # From its start, until the first request's header is whole.
@@ -38,8 +40,12 @@ class Guard(Requests):
         self.ends_s = math.inf
         self.stall_ends_s = math.inf
         self.is_stream = False
+        self.host = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self.host = host_of(f"{peer[0]}:{peer[1]}")
         self._gate.enter(self, transport)
         super().connection_made(transport)
 
@@ -132,9 +138,15 @@ class Gate:
             self._close(guard)
 
     def _least_useful(self) -> Guard:
-        """The oldest that waits for a peer; else the oldest that is answered. STREAMS_MAX is less than the limit."""
+        """Of the host of which most connections wait for their peer, the oldest that does; else the oldest of all.
+
+        STREAMS_MAX is less than the limit.
+        """
         guards = [guard for guard in self._guards.values() if not guard.is_stream]
-        return next((guard for guard in guards if not guard.is_answering), guards[0])
+        waiting = [guard for guard in guards if not guard.is_answering]
+        of_host = Counter(guard.host for guard in waiting)
+        most = max(of_host.values(), default=0)
+        return next((guard for guard in waiting if of_host[guard.host] == most), guards[0])
 
     def _close(self, guard: Guard) -> None:
         if guard.transport is not None:

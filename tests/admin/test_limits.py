@@ -13,6 +13,8 @@ from rocketns.admin import gate
 from rocketns.server.http.heads import HEAD_BYTES_MAX
 from tests.admin.conftest import Managed
 
+LIVEZ = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
 
 def test_hanging_connections_do_not_shut_out_a_probe(managed: Managed) -> None:
     with ExitStack() as stack:
@@ -23,6 +25,17 @@ def test_hanging_connections_do_not_shut_out_a_probe(managed: Managed) -> None:
         assert managed.admin is not None
         assert managed.admin.gate.connections <= gate.CONNECTIONS_MAX
         assert managed.admin.gate.closed_full >= 2 * gate.CONNECTIONS_MAX
+
+
+def test_connections_of_one_host_do_not_end_that_of_another(managed: Managed) -> None:
+    """A probe that takes a moment to send its request is not closed because another host opens many connections."""
+    with ExitStack() as stack:
+        probe = stack.enter_context(managed.http.connect())
+        for _ in range(2 * gate.CONNECTIONS_MAX):
+            stack.enter_context(socket.create_connection(("127.0.0.1", managed.http.port), 60, ("127.0.0.2", 0)))
+        assert managed.http.ask("/livez").status == 200  # all of these are accepted
+        probe.sendall(LIVEZ)
+        assert probe.recv(1 << 16).startswith(b"HTTP/1.1 200")
 
 
 def test_a_header_that_does_not_end_is_cut_off(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
