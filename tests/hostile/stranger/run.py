@@ -59,7 +59,7 @@ class Stage:
             "rocketns.outgoingBytesMax": OUTGOING_BYTES_MAX, "rocketns.kvBytesMax": KV_BYTES_MAX,
             "rocketns.kvValueBytesMax": KV_BYTES_MAX // 2, "journalBufferBytes": JOURNAL_BUFFER_BYTES,
             "notifyMinBrokerIdChanged": "true", "scanNotActiveBrokerInterval": 1_000,
-            "rocketns.massExpiryPercent": 50, "rocketns.massExpirySeconds": 10,
+            "rocketns.massExpiryPercent": 50, "rocketns.massExpirySeconds": 10, "rocketns.askNetworks": "127.0.0.0/8",
         }  # fmt: skip
 
     @contextlib.contextmanager
