@@ -145,7 +145,7 @@ def storing(port: int) -> None:
 
 
 def naming(port: int) -> None:
-    """Names of a megabyte, and the longest that are taken, with 4,000 topics whose queues are others each time."""
+    """Names of a megabyte, and the longest that are taken, with 400 topics whose queues are others each time."""
     for number, size in enumerate((MB, 4_096, 4_096)):
         ext = register_ext("Hostile", "n" * size, "10.9.9.7:1", body=NAMED[number % 2], compressed="true")
         send_and_drain(port, frame(json_header(codes.REGISTER_BROKER, ext), NAMED[number % 2]))
@@ -171,7 +171,7 @@ EMPTY_TOPICS = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{%s}}}' % b"
     b'"%d":{}' % number for number in range(300_000)
 )
 CHANGING = [register_body([topic_config(f"T{n}", read) for n in range(500)], data_version(0, 0)) for read in (4, 8)]
-NAMED = [compressed_body([topic_config(f"N{n}", read) for n in range(4_000)], data_version(read)) for read in (4, 8)]
+NAMED = [compressed_body([topic_config(f"N{n}", read) for n in range(400)], data_version(read)) for read in (4, 8)]
 PADDED = register_body([topic_config(f"T{n}") | {"attributes": {"+a": "x" * 2_000}} for n in range(500)])
 FORGED = "forged\n2026-01-01 00:00:00 ERROR nobody wrote this\x1b[2J"
 _NESTED = reduce(lambda inner, _: tlv(0x20, bytes(5) + inner), range(120), tlv(0xEE, b"") * 21_000)
