@@ -52,8 +52,9 @@ class JournalConfig:
         low=1, high=60_000,
     )  # fmt: skip
     journal_buffer_bytes: int = prop(
-        16 * 1024**2, "records that wait for the disk", START, unit="bytes", at_limit="records are dropped and counted",
-        long=True, low=BUFFER_BYTES_MIN, high=BUFFER_BYTES_MAX,
+        16 * 1024**2, "records that wait for the disk; those of more than 16 KiB take half of it at most", START,
+        unit="bytes", at_limit="topics wait for their turn, other records are dropped and counted", long=True,
+        low=BUFFER_BYTES_MIN, high=BUFFER_BYTES_MAX,
     )  # fmt: skip
     journal_lookup_seconds: int = prop(
         60, "interval in which route lookups are counted; 0 is no counting", START, unit="s", low=0, high=86_400

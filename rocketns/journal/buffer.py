@@ -19,6 +19,14 @@ DAY_MS = 86_400_000
 LOSS_LOG_INTERVAL_MS = 60_000
 # A burst is handed over when it fills this part of the buffer, and otherwise with the next flush.
 EARLY_SHARE = 4
+# Of one request so many bytes of topics are encoded at once, and a quarter of the buffer at most. 10,000 topics take
+# 0.7 MiB, and a MiB of names that are all escapes takes some ms.
+AT_ONCE_BYTES_MAX = 2 * 1024 * 1024
+# Larger records take the first half of the buffer only, so that a peer with long names leaves room for all others.
+LARGE_BYTES = 16 * 1024
+# Between two flushes they take this many times the buffer at most: 300 brokers that start with 10,000 topics each write
+# 20 MB a second.
+LARGE_SHARE = 2
 # Beyond the buffer, for the last record of all, with a ``drop`` and an ``open`` before it.
 END_BYTES = 1_024
 
@@ -51,6 +59,7 @@ class Buffer:
         self._writer = writer
         self._limits = limits
         self._reserve_bytes = 0
+        self._large_left = LARGE_SHARE * limits.buffer_bytes
         self._head = b'{"boot":%d,"seq":' % boot
         self._ts = b""
         self._epoch_ms = 0
@@ -93,7 +102,7 @@ class Buffer:
         if self.lost and not self._state_loss():
             self.lose()
             return
-        if not self._append(record):
+        if (len(record) > LARGE_BYTES and not self.takes_large) or not self._append(record):
             self.lose()
 
     def _append(self, record: bytes) -> bool:
@@ -104,6 +113,18 @@ class Buffer:
         self._front += line
         self._measure_room()
         return True
+
+    @property
+    def takes_large(self) -> bool:
+        """Whether there is room for a record of more than `LARGE_BYTES`, and for work that can wait."""
+        return self._large_left > 0 and not self.is_half_full
+
+    @property
+    def room_at_once(self) -> int:
+        """Bytes of one request's topics that may be encoded at once. Then its other records find room as well."""
+        at_most = min(AT_ONCE_BYTES_MAX, self._limits.buffer_bytes // 4)
+        to_half = min(self._limits.buffer_bytes * 31 // 64 - self.waiting_bytes, self._large_left)
+        return min(at_most, max(to_half, LARGE_BYTES))
 
     @property
     def waiting_bytes(self) -> int:
@@ -124,6 +145,8 @@ class Buffer:
             self._room = 0
             return
         self._room = min(self._free_bytes(), self._limits.file_bytes - self._handed_bytes)
+        # Beyond the half `_put_slowly` looks at each record.
+        self._room = min(self._room, self._limits.buffer_bytes // 2 - self._writer.pending_bytes)
         early = self._limits.buffer_bytes // EARLY_SHARE
         if len(self._front) < early:
             self._room = min(self._room, early)
@@ -184,13 +207,15 @@ class Buffer:
         """Let the writer write what there is; the next `flush` syncs it. False if the writer is too far behind."""
         if not self._writer.takes_more:
             return False
-        self._hand_over(sync=False)
+        self._large_left -= len(self._front) if len(self._front) > LARGE_BYTES else 0
+        self._hand_over(sync=self.waiting_bytes * EARLY_SHARE > self._limits.buffer_bytes)
         self._measure_room()
         return True
 
     def flush(self, epoch_ms: int) -> None:
         """Hand the buffer to the writer unless it is behind, record a loss, and end a file that is due."""
         self.at(epoch_ms)
+        self._large_left = LARGE_SHARE * self._limits.buffer_bytes
         if self.lost:
             self._put_loss()
         if not self._writer.is_behind:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import assert_never
 
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Address, Group, Live, Member, Members
+from rocketns.journal.owed import Owed
 from rocketns.journal.settling import Settling, member_columns
-from rocketns.protocol.body.route import BrokerData
+from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDoubted,
@@ -32,6 +34,8 @@ from rocketns.routeinfo.events import (
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 HEARTBEAT = "heartbeat"
+# Of a record of topics, beside its topics and its broker's name.
+AROUND_BYTES = 128
 # The event of a registration comes after the events of its topics, but its record before theirs. If an address gave up
 # its former ids, its registration or conflict records that, because it knows more. Without one, BrokerIdsLeft does.
 _PLACES = {BrokerRegistered: 0, BrokerIdsLeft: 2}
@@ -52,6 +56,9 @@ class Effects:
         self._tables = tables
         self._buffer = buffer
         self._settling = Settling(tables, self.members, buffer)
+        self.owed = Owed(tables, buffer, self._paid)
+        self._owing = self.owed.brokers
+        self._lists: deque[list[encoding.Topics]] = deque()
         self._now_ms = 0
         self._joined = False
         self._routes_changed = False
@@ -63,6 +70,8 @@ class Effects:
         if len(events) > 1:
             self._joined = False
             events = sorted(events, key=_place)
+            self._lists.clear()  # an earlier batch may have failed
+            self._lists.extend(self._listed(one) for one in events if isinstance(one, TopicsPut | TopicsDeleted))
         for event in events:
             self._write(event)
         if self._settling.is_due:
@@ -134,7 +143,7 @@ class Effects:
 
     def _write_attributes(self, event: BrokerRegistered, member: Member, group: Group, data: BrokerData) -> None:
         live, servers = member.live, self._filter_servers(member.address)
-        changed_servers = None if servers == live.filter_servers else servers
+        changed_servers = None if servers == live.filter_servers else encoding.filter_servers(servers)
         live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
         live.note_filter_servers(servers)
         group.note_switches(data)
@@ -170,6 +179,8 @@ class Effects:
         live = self.members.lives.get((event.cluster, event.addr)) or Live(event.timeout_ms)
         live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
         live.note_filter_servers(self._filter_servers((event.cluster, event.addr)))
+        if name in self._owing:
+            live.note_owing(owes=True)
         member = self.members.add(event.cluster, self._tables.broker_addr_table[name], event.broker_id, live)
         self._buffer.put(encoding.columns("reg", member_columns(member, self.members.groups[name])))
         self._settling.note_name(event.cluster, name)
@@ -236,15 +247,42 @@ class Effects:
 
     def _topics_put(self, event: TopicsPut) -> None:
         known = event.cause is Cause.REGISTER and not self._joined
-        given = {"broker": event.broker_name, "cause": HEARTBEAT if known else event.cause}
-        names, queues = [change.topic for change in event.changes], [change.new for change in event.changes]
-        for some in encoding.topic_lists(names, queues):
-            self._buffer.put(encoding.columns("tput", given | {"topics": some}))
+        self._put_lists("tput", event, HEARTBEAT if known else event.cause)
 
     def _topics_deleted(self, event: TopicsDeleted) -> None:
-        given = {"broker": event.broker_name, "cause": event.cause}
-        for some in encoding.topic_lists(event.topics, None):
-            self._buffer.put(encoding.columns("tdel", given | {"topics": some}))
+        self._put_lists("tdel", event, event.cause)
+
+    def _put_lists(self, kind: str, event: TopicsPut | TopicsDeleted, cause: str) -> None:
+        for some in self._lists.popleft() if self._lists else self._listed(event):
+            self._buffer.put(encoding.topics_record(kind, event.broker_name, cause, some))
+
+    def _listed(self, event: TopicsPut | TopicsDeleted) -> list[encoding.Topics]:
+        """The topics in lists for a record each, as far as there is room; the others are owed."""
+        names, queues = _named(event)
+        room, lists = self._buffer.room_at_once, []
+        around = encoding.text_bytes(event.broker_name) + AROUND_BYTES
+        for start, end in encoding.topic_bounds(names):
+            listed, size = encoding.topic_list(names[start:end], None if queues is None else queues[start:end])
+            room -= size + around
+            if room < 0:
+                self._owe(event, names[start:])
+                break
+            lists.append(listed)
+        return lists
+
+    def _owe(self, event: TopicsPut | TopicsDeleted, names: list[str]) -> None:
+        is_put = isinstance(event, TopicsPut)
+        cause = HEARTBEAT if event.cause is Cause.REGISTER and is_put else event.cause
+        self.owed.add(event.broker_name, names, put=cause if is_put else None, deleted=None if is_put else cause)
+        for member in self.members.of_broker(event.broker_name):
+            member.live.note_owing(owes=True)
+
+    def _paid(self, broker: str) -> None:
+        """All topics of a broker are recorded: record its data version as well."""
+        for live in {id(member.live): member.live for member in self.members.of_broker(broker)}.values():
+            if live.owes and not any(member.broker in self._owing for member in live.members):
+                live.note_owing(owes=False)
+                self._settling.write_live(live.members[0].address, live)
 
     def _mappings_put(self, event: MappingsPut) -> None:
         for some in encoding.mapping_lists(event.mappings):
@@ -253,10 +291,17 @@ class Effects:
     def _beside_tables(self, event: KvChanged | ConfigChanged | Stalled) -> None:
         match event:
             case KvChanged():
-                given = {"ns_key": event.namespace, "key": event.key, "val": event.value}
+                given = {"ns_key": event.namespace, "key": event.key, "val": encoding.value(event.value)}
                 self._buffer.put(encoding.columns("kv", given))
             case ConfigChanged():
                 secret = "password" in event.key.lower()
-                self._buffer.put(encoding.columns("config", {"key": event.key, "val": None if secret else event.value}))
+                shown = None if secret else encoding.value(event.value)
+                self._buffer.put(encoding.columns("config", {"key": event.key, "val": shown}))
             case Stalled():
                 self._buffer.put(encoding.columns("stall", {"ms": event.ms}))
+
+
+def _named(event: TopicsPut | TopicsDeleted) -> tuple[list[str], list[QueueData] | None]:
+    if isinstance(event, TopicsDeleted):
+        return event.topics, None
+    return [change.topic for change in event.changes], [change.new for change in event.changes]

@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import orjson
 
-from rocketns.journal.record import MAPPINGS_IN_RECORD_MAX, TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
+from rocketns.journal.record import (
+    FILTER_CHARS_IN_RECORD_MAX,
+    MAPPINGS_IN_RECORD_MAX,
+    TOPIC_CHARS_IN_RECORD_MAX,
+    TOPICS_IN_RECORD_MAX,
+    VALUE_CHARS_IN_RECORD_MAX,
+)
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
 
 BACKSLASH = "\\u005c"
+# Of a topic in a record, beside its name.
+TOPIC_AROUND_BYTES = 60
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 
 
@@ -64,10 +73,29 @@ def doubt_columns(doubt: Doubt | None) -> dict[str, Any]:
     return {} if doubt is None else {"doubt": doubt.reason, "seen": doubt.seen_epoch_ms}
 
 
+def value(text: str | None) -> str | None:
+    """The column ``val``."""
+    if text is None or len(text) <= VALUE_CHARS_IN_RECORD_MAX:
+        return text
+    return f"{text[:VALUE_CHARS_IN_RECORD_MAX]}… (cut, {len(text)} characters)"
+
+
+def filter_servers(servers: Sequence[str | None]) -> list[str | None]:
+    """The column ``fs``."""
+    ends = accumulate(len(one or "") for one in servers)
+    return [one for one, end in zip(servers, ends, strict=True) if end <= FILTER_CHARS_IN_RECORD_MAX]
+
+
 def mapping_lists(mappings: Sequence[tuple[str, TopicQueueMappingInfo]]) -> Iterator[list[dict[str, Any]]]:
-    """The column ``maps``, split into as many records as needed."""
-    for start in range(0, len(mappings), MAPPINGS_IN_RECORD_MAX):
-        yield [_mapping(topic, info) for topic, info in mappings[start : start + MAPPINGS_IN_RECORD_MAX]]
+    """The column ``maps``, split into as many records as the bounds require."""
+    for start, end in _bounds([_characters(*one) for one in mappings], MAPPINGS_IN_RECORD_MAX):
+        yield [_mapping(topic, info) for topic, info in mappings[start:end]]
+
+
+def _characters(topic: str, info: TopicQueueMappingInfo) -> int:
+    """About what a mapping takes in a record; an id and its queue count as names of eight characters."""
+    texts = (topic, info.topic, info.bname, info.scope)
+    return sum(len(text or "") for text in texts) + 8 * len(info.curr_id_map or ())
 
 
 def _mapping(topic: str, info: TopicQueueMappingInfo) -> dict[str, Any]:
@@ -82,34 +110,50 @@ Topics = orjson.Fragment | list[dict[str, Any]]
 
 def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[Topics]:
     """The column ``topics``, split into as many records as the bounds require. Without queue data it has only names."""
-    for start, end in _bounds(names):
-        yield _topic_list(names[start:end], None if queues is None else queues[start:end])
+    for start, end in topic_bounds(names):
+        yield topic_list(names[start:end], None if queues is None else queues[start:end])[0]
 
 
-def _bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    for start in range(0, len(names), TOPICS_IN_RECORD_MAX):
-        yield from _narrowed(names, start, min(start + TOPICS_IN_RECORD_MAX, len(names)))
+def topic_bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where the topics of each record begin and end."""
+    return _bounds(list(map(len, names)), TOPICS_IN_RECORD_MAX)
 
 
-def _narrowed(names: Sequence[str], start: int, end: int) -> Iterator[tuple[int, int]]:
-    if end - start == 1 or sum(map(len, names[start:end])) <= TOPIC_CHARS_IN_RECORD_MAX:
+def topics_record(event: str, broker: str, cause: str, topics: Topics) -> bytes:
+    """A record of ``tput`` or ``tdel`` with a list that `topic_list` made."""
+    return columns(event, {"broker": broker, "cause": cause, "topics": topics})
+
+
+def text_bytes(text: str) -> int:
+    """What a text takes in a record."""
+    return len(orjson.dumps(text.encode("utf-8", "backslashreplace").decode()))
+
+
+def _bounds(characters: Sequence[int], count_max: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, len(characters), count_max):
+        yield from _narrowed(characters, start, min(start + count_max, len(characters)))
+
+
+def _narrowed(characters: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
+    if end - start == 1 or sum(characters[start:end]) <= TOPIC_CHARS_IN_RECORD_MAX:
         yield start, end
         return
     middle = (start + end) // 2
-    yield from _narrowed(names, start, middle)
-    yield from _narrowed(names, middle, end)
+    yield from _narrowed(characters, start, middle)
+    yield from _narrowed(characters, middle, end)
 
 
-def _topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> Topics:
-    """Costs a quarter of a dict for each topic: a registration may have 10,000."""
+def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tuple[Topics, int]:
+    """The column of one record, and about how many bytes it takes. Costs a quarter of a dict for each topic: a registration may have 10,000."""
     try:
         texts = _texts(names)
     except orjson.JSONEncodeError:
-        return _topic_dicts(names, queues)
+        return _topic_dicts(names, queues), sum(text_bytes(name) + TOPIC_AROUND_BYTES for name in names)
     if queues is not None:
         texts = [text + _queue_columns(data) for text, data in zip(texts, queues, strict=True)]
     end = b'"}' if queues is None else b"}"
-    return orjson.Fragment(b'[{"t":"' + (end + b',{"t":"').join(texts) + end + b"]")
+    made = b'[{"t":"' + (end + b',{"t":"').join(texts) + end + b"]"
+    return orjson.Fragment(made), len(made)
 
 
 def _topic_dicts(names: Sequence[str], queues: Sequence[QueueData] | None) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ ALIVE = encoding.columns("alive", {})
 # Work that can wait (snapshots, rows of lookups) is done in steps of about a millisecond. Between two steps control
 # has the thread for four milliseconds.
 STEP_ENTRIES = 1_000
+STEP_BYTES = 256 * 1024
 STEP_PAUSE_S = 0.004
 STOP_WITHIN_S = 2.0
 # Topics of all brokers that are written in half a second.
@@ -61,6 +62,7 @@ class Journal:
         self.counts_lookups = config.journal_lookup_seconds > 0
         self.written = Written(self.writer, later)
         self._effects = Effects(tables, self.buffer)
+        self._owed = self._effects.owed
         self._tables = tables
         self._kv = kv
         self._later = later
@@ -129,7 +131,10 @@ class Journal:
         self._epoch_ms = epoch_ms
         try:
             self.buffer.at(epoch_ms)
-            return self._effects.write(events, now_ms) and self.buffer.hand_over_soon()
+            changed = self._effects.write(events, now_ms)
+            if self._owed.brokers:
+                self._want_step()
+            return changed and self.buffer.hand_over_soon()
         except Exception:
             self._note_failure()
             return False
@@ -178,7 +183,7 @@ class Journal:
         return self.buffer.bytes - self._snapshot_at - last >= max(last, self._snapshot_bytes_min)
 
     def _want_step(self) -> None:
-        if self._work and not self._step_is_due and not self.buffer.is_half_full:
+        if (self._work or self._owed.brokers) and not self._step_is_due and self.buffer.takes_large:
             self._step_is_due = True
             self._later(STEP_PAUSE_S, self._step)
 
@@ -187,16 +192,23 @@ class Journal:
         self._step_is_due = False
         try:
             self.buffer.at(self._epoch_ms)
-            entries = 0
-            while self._work and entries < STEP_ENTRIES and not self.buffer.is_half_full:
-                done = next(self._work[0], None)
-                if done is None:
-                    self._work.popleft()
-                entries += done or 0
+            entries, bytes_max = 0, self.buffer.bytes + STEP_BYTES
+            while entries < STEP_ENTRIES and self.buffer.bytes < bytes_max and self.buffer.takes_large:
+                if not self._work and not self._owed.brokers:
+                    break
+                entries += self._owed.write() + self._go_on()
+            self.buffer.hand_over_soon()
         except Exception:
             self._work.clear()
             self._note_failure()
         self._want_step()
+
+    def _go_on(self) -> int:
+        """Do one piece of the waiting work, and return its entries."""
+        done = next(self._work[0], None) if self._work else 0
+        if done is None:
+            self._work.popleft()
+        return done or 0
 
     def _drain_lookups(self, epoch_ms: int) -> tuple[list[LookupRow], int]:
         """The rows, and the length of their interval in ms."""
@@ -231,6 +243,7 @@ class Journal:
         try:
             for _ in self._new_snapshot():
                 yield self.buffer.is_half_full
+            self._owed.brokers.clear()  # the snapshot has them
         except Exception:
             self._note_failure()
 
@@ -238,6 +251,7 @@ class Journal:
         """Write the lookups since the last row and ``stop``, and hand everything over. Then call `join`."""
         self._work.clear()
         self.buffer.at(epoch_ms)
+        self._owed.end()
         if self.counts_lookups:
             for _ in self._write_lookups(*self._drain_lookups(epoch_ms)):
                 pass

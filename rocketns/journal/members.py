@@ -28,6 +28,7 @@ class Live:
     filter_servers: list[str | None] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
     last: Member | None = None
+    owes: bool = False
     tail: bytes = b"}"
 
     def note(self, timeout_ms: int, ha_addr: str | None, version: DataVersion | None, announced_by: str | None) -> None:
@@ -47,7 +48,16 @@ class Live:
 
     def note_version(self, version: DataVersion | None) -> None:
         self.version = version
-        self.tail = encoding.tail(encoding.version_columns(version))
+        self.tail = encoding.tail(self.version_columns())
+
+    def note_owing(self, *, owes: bool) -> None:
+        """Whether topics of a broker at this address have no record yet: after a crash it should send all of them."""
+        self.owes = owes
+        self.note_version(self.version)
+
+    def version_columns(self) -> dict[str, int | None]:
+        """None while it owes."""
+        return {} if self.owes else encoding.version_columns(self.version)
 
     def is_as(self, entry: BrokerLiveInfo | None, servers: list[str | None]) -> bool:
         """Whether the tables have the same."""

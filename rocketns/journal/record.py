@@ -79,16 +79,21 @@ tput, tdel: queue data of one broker, ``broker``, which has no cluster in the ta
     ``down``. ``cause`` of ``tdel``: those of ``down`` where the group went; register where a registration dropped
     what it no longer lists; admin where a tool deleted the topic. Many topics are split: a record has at most
     `TOPICS_IN_RECORD_MAX`, and names of `TOPIC_CHARS_IN_RECORD_MAX` characters together unless it has one topic only.
-    Within one request ``reg`` or ``hb`` comes before its ``tput``, and ``down`` before its ``tdel``.
+    Within one request ``reg`` or ``hb`` comes before its ``tput``, and ``down`` before its ``tdel``. Topics that would
+    take too much of the buffer at once are written later, in pieces, each record with what is true at its own ``seq``.
+    So it may repeat what a reader knows, or delete what it does not know. Until they are written, the records of the
+    broker's members have no data version; then a ``live`` gives it.
 
 map: queue mappings of static topics
     ``maps``: these topics have these mappings now: ``t`` the key of the mapping, and the fields of Java's
     TopicQueueMappingInfo: ``n`` topic, ``b`` bname, ``ids`` pairs of currIdMap, ``e`` epoch, ``q`` totalQueues,
     ``d`` dirty, ``sc`` scope. A topic has one mapping for each ``b``. None is ever removed. ``broker`` registered them.
-    A record has at most `MAPPINGS_IN_RECORD_MAX`.
+    A record has at most `MAPPINGS_IN_RECORD_MAX`, and `TOPIC_CHARS_IN_RECORD_MAX` characters unless it has only one.
 
 kv
-    ``ns_key``, ``key``, ``val``: the new value of a KV item, null if it was deleted. Only real changes have a record;
+    ``ns_key``, ``key``, ``val``: the new value of a KV item, null if it was deleted. Of a value of more than
+    `VALUE_CHARS_IN_RECORD_MAX` characters the first are given, and after them ``… (cut, N characters)``, also in
+    ``config`` and ``snap``. Only real changes have a record;
     after ``start`` each item of the server's file has one.
 
 config
@@ -120,7 +125,8 @@ stall
     came meanwhile is read and recorded only now. The deadlines of brokers were moved by this time.
 
 drop
-    ``lost``: the number of records lost because the buffer was full. Each leaves a gap in ``seq``: the gaps in a boot's
+    ``lost``: the number of records lost because the buffer was full, or half full and the record one of more than
+    16 KiB. Each leaves a gap in ``seq``: the gaps in a boot's
     ``seq`` and the sum of its ``lost`` are equal, except for records that a kill destroyed.
 """
 
@@ -225,5 +231,7 @@ COLUMNS_OF = {event: (*columns, "escaped") for event, columns in _COLUMNS_OF.ite
 TOPICS_IN_RECORD_MAX = 500
 TOPIC_CHARS_IN_RECORD_MAX = 40_000
 MAPPINGS_IN_RECORD_MAX = 20
+FILTER_CHARS_IN_RECORD_MAX = 40_000
+VALUE_CHARS_IN_RECORD_MAX = 40_000
 
 OVERFLOW = "*"

@@ -98,9 +98,10 @@ def member_columns(member: Member, group: Group) -> dict[str, Any]:
     """All columns of ``reg``; without ``timeout_ms`` if the address has no live entry."""
     live = member.live
     timeout_ms = live.timeout_ms if live.is_there else None
-    return member.key_columns() | encoding.version_columns(live.version) | {
+    return member.key_columns() | live.version_columns() | {
         "timeout_ms": timeout_ms, "ha": live.ha_addr, "zone": group.zone, "acting": group.acting,
-        "gcluster": None if group.cluster == member.cluster else group.cluster, "fs": live.filter_servers or None,
+        "gcluster": None if group.cluster == member.cluster else group.cluster,
+        "fs": encoding.filter_servers(live.filter_servers) or None,
         "from_host": live.announced_by,
     }  # fmt: skip
 
@@ -113,9 +114,11 @@ def group_columns(name: str, group: Group) -> dict[str, Any]:
 def live_columns(address: Address, live: Live) -> dict[str, Any]:
     """All columns of ``live``."""
     cluster, addr = address
-    columns: dict[str, Any] = {"cluster": cluster, "live": addr, "fs": live.filter_servers or None}
+    columns: dict[str, Any] = {
+        "cluster": cluster, "live": addr, "fs": encoding.filter_servers(live.filter_servers) or None,
+    }  # fmt: skip
     if live.is_there:
-        columns |= encoding.version_columns(live.version) | {
+        columns |= live.version_columns() | {
             "timeout_ms": live.timeout_ms, "ha": live.ha_addr, "from_host": live.announced_by,
         }  # fmt: skip
     return columns

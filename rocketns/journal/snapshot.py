@@ -19,7 +19,7 @@ from rocketns.routeinfo.tables import RouteTables
 
 # Queue data of one block: a small part of 3 million, but enough for full records.
 BLOCK_ENTRIES = 16_384
-# Topics looked through or entries written in one piece of work.
+# Topics looked through in one piece of work.
 PIECE_ENTRIES = 500
 
 KvTables = Mapping[str, Mapping[str, str | None]]
@@ -57,12 +57,11 @@ class Snapshot:
         self._part += 1
 
     def _write_members(self) -> Iterator[int]:
-        for number, member in enumerate(self._members.everyone(), 1):
+        for member in self._members.everyone():
             group = self._members.groups.get(member.broker)
             if group is not None and group.members.get(member.bid) is member:
                 self._put(member_columns(member, group) | self._doubt_columns(member))
-            if number % PIECE_ENTRIES == 0:
-                yield PIECE_ENTRIES
+            yield 1
 
     def _doubt_columns(self, member: Member) -> dict[str, Any]:
         entry = self._tables.live(member.cluster, member.addr)
@@ -114,8 +113,9 @@ class Snapshot:
         for broker, topics in block.items():
             for start in range(0, len(topics), TOPICS_IN_RECORD_MAX):
                 some = topics[start : start + TOPICS_IN_RECORD_MAX]
-                self._write_broker(broker, some)
-                yield len(some)
+                for first, end in encoding.topic_bounds(some):
+                    self._write_broker(broker, some[first:end])
+                    yield end - first
 
     def _write_broker(self, broker: str, topics: list[str]) -> None:
         table = self._tables.topic_queue_table
@@ -132,15 +132,13 @@ class Snapshot:
 
     def _write_kv(self) -> Iterator[int]:
         items = [(name, key) for name, table in self._kv.items() for key in table]
-        for number, (name, key) in enumerate(items, 1):
+        for name, key in items:
             value = self._kv.get(name, {}).get(key)
             if value is not None:
-                self._put({"ns_key": name, "key": key, "val": value})
-            if number % PIECE_ENTRIES == 0:
-                yield PIECE_ENTRIES
+                self._put({"ns_key": name, "key": key, "val": encoding.value(value)})
+            yield 1
 
 
 def _in_pieces(work: Iterable[None]) -> Iterator[int]:
-    for number, _ in enumerate(work, 1):
-        if number % PIECE_ENTRIES == 0:
-            yield PIECE_ENTRIES
+    for _ in work:
+        yield 1

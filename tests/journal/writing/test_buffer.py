@@ -5,11 +5,29 @@ from __future__ import annotations
 import pytest
 
 from rocketns.journal.buffer import DAY_MS, Buffer, BufferLimits
+from rocketns.journal.writer import Chunk
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_buffer
 from tests.journal.replay import Record, check_sequence
 
 MINUTE_MS = 60_000
 RECORD = b'"ev":"stop"}'
+
+
+class Unsynced(MemoryWriter):
+    """It takes everything, and nothing reaches the disk. ``synced``: of each chunk, whether it should."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stuck = True
+        self.synced: list[bool] = []
+
+    @property
+    def takes_more(self) -> bool:
+        return True
+
+    def push(self, chunk: Chunk, *, sync: bool = True) -> None:
+        super().push(chunk)
+        self.synced.append(sync)
 
 
 @pytest.fixture
@@ -57,6 +75,27 @@ def test_a_burst_is_handed_over_early_where_the_writer_is_idle(writer: MemoryWri
     records = writer.take()
     check_sequence(records)
     assert len(records) == 5_001
+
+
+def test_a_buffer_that_fills_is_synced_before_the_next_flush() -> None:
+    """What waits for the sync takes room of the records that follow."""
+    writer = Unsynced()
+    buffer = buffer_of(writer, 1 << 16)
+    for _ in range(8):
+        put(buffer, 100)
+        buffer.hand_over_soon()
+    assert writer.synced == [False] * 2 + [True] * 6
+
+
+def test_a_record_without_room_is_lost_alone(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer, 1 << 16)
+    put(buffer, 3)
+    buffer.put(b'"ev":"kv","val":"' + b"x" * (1 << 16) + b'"}')
+    put(buffer, 3)
+    buffer.flush(BOOT_MS)
+    records = writer.take()
+    assert [one["ev"] for one in records] == ["open", *["stop"] * 3, "drop", *["stop"] * 3]
+    check_sequence(records)
 
 
 @pytest.mark.parametrize("passed_ms", [10 * MINUTE_MS, -1, DAY_MS])
