@@ -27,6 +27,8 @@ ANSWER_WITHIN_S = 30.0
 IDLE_S_MAX = 75.0
 # How long a peer may take nothing of an answer that is larger than the socket's buffer. For streams too.
 STALLED_S_MAX = 10.0
+# Of all connections together, beyond what their sockets hold.
+UNSENT_BYTES_MAX = 16 * 1024 * 1024
 SWEEP_S = 0.5
 STREAMS_MAX = 32
 
@@ -57,6 +59,12 @@ class Guard(Requests):
     def pause_writing(self) -> None:
         self.stall_ends_s = self._gate.now_s() + STALLED_S_MAX
         super().pause_writing()
+        self._gate.shed()
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Of its answers, what the socket has not taken."""
+        return 0 if self.transport is None else self.transport.get_write_buffer_size()
 
     def resume_writing(self) -> None:
         self.stall_ends_s = math.inf
@@ -86,6 +94,7 @@ class Gate:
         self.accepted = 0
         self.closed_late = 0
         self.closed_full = 0
+        self.closed_unread = 0
 
     @property
     def connections(self) -> int:
@@ -129,6 +138,15 @@ class Gate:
             self.closed_late += 1
             self._close(guard)
         self._timer = asyncio.get_running_loop().call_later(SWEEP_S, self.sweep)
+
+    def shed(self) -> None:
+        """While peers leave too much unsent, close the one that leaves the most."""
+        unsent = {guard: guard.unsent_bytes for guard in self._guards.values()}
+        while sum(unsent.values()) > UNSENT_BYTES_MAX:
+            guard = max(unsent, key=lambda one: unsent[one])
+            del unsent[guard]
+            self.closed_unread += 1
+            self._close(guard)
 
     def close(self) -> None:
         """Close all connections."""

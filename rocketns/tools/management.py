@@ -39,22 +39,24 @@ def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
 
 def _rows(host: str, port: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for page in range(PAGES_MAX):
-        rows = _page(host, port, page * ROWS_IN_PAGE)
+    for _ in range(PAGES_MAX):
+        rows, total = _page(host, port, len(found))
         found += rows
-        if len(rows) < ROWS_IN_PAGE:
+        if not rows or len(found) >= total:
             break
     return found
 
 
-def _page(host: str, port: int, offset: int) -> list[dict[str, Any]]:
+def _page(host: str, port: int, offset: int) -> tuple[list[dict[str, Any]], int]:
+    """The rows from ``offset`` on, as many as the server gives, and how many there are."""
     asked = http.client.HTTPConnection(host, port, timeout=ANSWER_WITHIN_S)
     try:
         path = f"/api/v1/connections?sort=peer&limit={ROWS_IN_PAGE}&offset={offset}"
         asked.request("GET", path, headers=NAMED)
         answer = asked.getresponse()
         body = answer.read(ANSWER_BYTES_MAX)
-        rows = json.loads(body)["items"] if answer.status == http.HTTPStatus.OK else None
+        page: dict[str, Any] = json.loads(body) if answer.status == http.HTTPStatus.OK else {"items": None, "total": 0}
+        rows, total = page["items"], int(page["total"])
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError) as error:
         raise UnusableError(f"its management port {host}:{port} cannot be read: {error}") from error
     finally:
@@ -63,4 +65,4 @@ def _page(host: str, port: int, offset: int) -> list[dict[str, Any]]:
         raise UnusableError(
             f"its management port {host}:{port} answers {answer.status}, or without a list of connections"
         )
-    return rows
+    return rows, total

@@ -157,6 +157,24 @@ def test_a_peer_that_reads_nothing_is_closed(managed: Managed, monkeypatch: pyte
     assert managed.http.ask("/livez").status == 200
 
 
+def test_of_answers_that_peers_leave_unread_the_largest_goes_first(
+    managed: Managed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "UNSENT_BYTES_MAX", 2_000_000)
+    admin = managed.admin
+    assert admin is not None
+    ask = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with ExitStack() as stack:
+        hungry = [stack.enter_context(managed.http.connect()) for _ in range(gate.CONNECTIONS_MAX // 2)]
+        for one in hungry:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            one.sendall(ask * 500)
+        eventually(lambda: admin.gate.closed_unread > 0)
+        unsent = [guard.unsent_bytes for guard in list(admin.gate._guards.values())]
+        assert sum(unsent) <= gate.UNSENT_BYTES_MAX
+        assert managed.http.ask("/livez").status == 200
+
+
 @pytest.mark.parametrize(
     "accept",
     ["text/plain;version=one.0", "application/openmetrics-text;version=1.x", "text/plain;escaping=\xff", ";;=,"],

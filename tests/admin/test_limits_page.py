@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocketns.admin import gate, view
-from rocketns.admin.api import paging
+from rocketns.admin.api import answers, paging, routes
 from rocketns.admin.metrics import family
 from rocketns.admin.page import stream
 from rocketns.admin.recent import ring
@@ -22,11 +22,16 @@ ROWS = {
     "between two requests": f"{gate.IDLE_S_MAX:g} s",
     "request line and headers; number of headers; body": f"{heads.HEAD_BYTES_MAX:,} bytes; {heads.FIELDS_MAX}; none",
     "bytes behind a request that is not answered yet": f"{heads.HEAD_BYTES_MAX:,}",
+    "an answer that its peers do not take, of all connections together": f"{gate.UNSENT_BYTES_MAX >> 20} MiB",
     "readers of the stream": f"{gate.STREAMS_MAX}",
+    "news in one message of the stream": f"{stream.MESSAGE_BYTES_MAX >> 10} KiB",
     "requests that wait for the control thread": f"{view.LOOKS_MAX}, and {view.COPY_WITHIN_S:g} s each",
     "rows of one answer": f"{paging.LIMIT_MAX}",
+    "bytes of one page of a list; of the queues of a route": f"{answers.PAGE_BYTES_MAX >> 10} KiB; "
+    f"{routes.ROUTE_BYTES_MAX >> 10} KiB",
+    "characters of a name; of a value": f"{answers.NAME_CHARACTERS_MAX}; {answers.VALUE_CHARACTERS_MAX:,}",
     "kept changes": f"{ring.EVENTS_MAX:,}",
-    "series of one metric": f"{family.SERIES_MAX}",
+    "series of one metric; characters of a label": f"{family.SERIES_MAX}; {family.LABEL_CHARACTERS_MAX}",
     "names in `rocketns.adminHosts`, networks in `rocketns.adminDrainFrom`": f"{admin.NAMES_MAX}",
 }
 

@@ -36,19 +36,26 @@ class Brokers:
 
 
 def copy_brokers(controller: NamesrvController) -> Generator[None, None, Brokers]:
-    """All brokers of the routes."""
+    """All brokers of the routes. Sorting many would take too long in one step."""
     tables, now = controller.context.tables, controller.clock.now()
     rows: list[BrokerRow] = []
     masterless: list[str] = []
-    names = sorted(tables.broker_addr_table)
+    names = list(tables.broker_addr_table)
     for name in names:
         group = tables.broker_addr_table.get(name)
         if group is not None:
-            rows += [_broker_row(tables, group, broker_id, now) for broker_id in sorted(group.broker_addrs)]
             if group.broker_addrs and MASTER_ID not in group.broker_addrs:
                 masterless.append(name)
+            yield from _add_rows(rows, tables, group, now)
         yield
     return Brokers(tuple(rows), len(names), tuple(masterless))
+
+
+def _add_rows(rows: list[BrokerRow], tables: RouteTables, group: BrokerData, now: Now) -> Generator[None, None, None]:
+    ids = iter(sorted(group.broker_addrs) if len(group.broker_addrs) <= ROWS_AT_ONCE else list(group.broker_addrs))
+    while some := list(islice(ids, ROWS_AT_ONCE)):
+        rows += [_broker_row(tables, group, broker_id, now) for broker_id in some if broker_id in group.broker_addrs]
+        yield
 
 
 def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now) -> BrokerRow:

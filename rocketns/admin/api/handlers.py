@@ -9,7 +9,7 @@ from functools import partial
 import orjson
 from aiohttp import web
 
-from rocketns.admin.api.answers import json_answer
+from rocketns.admin.api.answers import json_answer, page_answer
 from rocketns.admin.api.copies import copy_route
 from rocketns.admin.api.openapi import ROOT, document
 from rocketns.admin.api.paging import TEXT_MAX, BadQuery, page_of, read_query
@@ -74,4 +74,4 @@ async def _list(source: Source, table: Table, request: web.Request) -> web.Respo
     page = await page_of(await table.read(source), query)
     if table.finish is not None:
         page = replace(page, items=tuple(await table.finish(source, page.items)))
-    return json_answer(page)
+    return page_answer(page)

@@ -64,10 +64,13 @@ def _list(table: Table) -> dict[str, Any]:
     number = {"type": "integer"}
     page = {
         "type": "object",
-        "required": ["items", "total", "offset", "limit"],
+        "required": ["items", "total", "offset", "limit", "next"],
         "additionalProperties": False,
         "properties": {"items": {"type": "array", "items": _ref(table.row)}, "total": number, "offset": number,
-                       "limit": number},
+                       "limit": number, "next": {
+                           "anyOf": [number, {"type": "null"}],
+                           "description": "the offset of the page after this one, which may have fewer rows than its "
+                                          "limit because of its bytes; null at the end"}},
     }  # fmt: skip
     return _get(table.name, table.meaning, page, parameters)
 

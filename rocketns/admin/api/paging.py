@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
@@ -113,4 +114,7 @@ async def page_of(rows: Sequence[Any], query: Query) -> Page:
     ordered = merge(*pieces, key=query.key, reverse=query.is_descending)
     if query.offset >= total:
         return Page((), total, query.offset, query.limit)
-    return Page(tuple(islice(ordered, query.offset, query.offset + query.limit)), total, query.offset, query.limit)
+    for at in range(0, query.offset, CHUNK_ROWS):
+        deque(islice(ordered, min(CHUNK_ROWS, query.offset - at)), maxlen=0)
+        await asyncio.sleep(0)
+    return Page(tuple(islice(ordered, query.limit)), total, query.offset, query.limit)

@@ -1,6 +1,7 @@
 """The rows of the API: what each column is. The answers and the OpenAPI document are both made from these classes.
 
-JSON has the names in Java's style: ``last_heartbeat`` is ``lastHeartbeat``. Times are milliseconds since 1970.
+JSON has the names in Java's style: ``last_heartbeat`` is ``lastHeartbeat``. Times are milliseconds since 1970. Names
+and values that are too long are cut (`answers`).
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class RouteRow:
 
     topic: str
     queues: tuple[QueueRow, ...]
+    left_out: Annotated[int, "broker groups whose queues would make the answer too long"]
     filter_servers: Annotated[dict[str, list[str]], "of the brokers that have any, by address"]
     static_mappings: Annotated[int, "queue mappings, if the topic is static"]
     order_configuration: Annotated[Text, "of the KV namespace ORDER_TOPIC_CONFIG"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate, takewhile
 from typing import Any
 
 from rocketns.admin.api import copies
@@ -27,7 +28,7 @@ from rocketns.admin.view import View
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import Kind
 
-TOPICS_AT_ONCE = 16  # whose queues control counts in one look
+ENTRIES_AT_ONCE = 1_000  # queue data that control counts in one look, but one topic at least
 STATES = ("live", "late", "unconfirmed", "gone")
 
 
@@ -114,8 +115,10 @@ async def _topics(source: Source) -> Sequence[TopicRow]:
 
 async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
     done: list[TopicRow] = []
-    for at in range(0, len(rows), TOPICS_AT_ONCE):
-        some = list(rows[at : at + TOPICS_AT_ONCE])
+    while len(done) < len(rows):
+        entries = accumulate(row.brokers for row in rows[len(done) :])
+        count = max(1, sum(1 for _ in takewhile(lambda so_far: so_far <= ENTRIES_AT_ONCE, entries)))
+        some = list(rows[len(done) : len(done) + count])
         done += await source.view.look(lambda controller, some=some: copies.add_queues(controller, some))  # type: ignore[misc]
     return done
 

@@ -117,7 +117,9 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: s.gate.connections)),
     counter(
         "rocketns_admin_connections_closed_total", "Connections of the management port that it closed itself.",
-        lambda s: [(("late",), s.gate.closed_late), (("full",), s.gate.closed_full)],
-        {"reason": "`late`: it took too long; `full`: there were too many, and it was the oldest that waited"},
+        lambda s: [(("late",), s.gate.closed_late), (("full",), s.gate.closed_full),
+                   (("unread",), s.gate.closed_unread)],
+        {"reason": "`late`: it took too long; `full`: there were too many, and it was the oldest that waited; "
+         "`unread`: answers that peers did not take were too large together, and it had the most"},
     ),
 )  # fmt: skip

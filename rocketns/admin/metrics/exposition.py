@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from rocketns.admin.metrics.catalogue import THEMES
-from rocketns.admin.metrics.family import SERIES_MAX, Family, Kind, Sample
+from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, Family, Kind, Sample
 from rocketns.admin.metrics.scene import Scene
 from rocketns.admin.metrics.sizes import sizes
 from rocketns.admin.metrics.tally import Tally
@@ -27,7 +27,9 @@ FORMATS_MAX = 8
 ACCEPT_CHARACTERS_MAX = 512
 
 CUT = "rocketns_metrics_cut_total"
-CUT_MEANING = "Metrics that had too many series, so that some were left out. Counted at each scrape."
+CUT_MEANING = (
+    "Metrics that had too many series, or too long labels, so that some were left out. Counted at each scrape."
+)
 MADE = {Kind.COUNTER: CounterMetricFamily, Kind.GAUGE: GaugeMetricFamily, Kind.HISTOGRAM: HistogramMetricFamily}
 
 
@@ -104,8 +106,9 @@ class _Collector(Collector):
             return
         for family in self._families:
             samples = list(islice(family.read(self._scene), SERIES_MAX + 1))
-            self._cut += len(samples) > SERIES_MAX
-            yield metric(family, samples[:SERIES_MAX])
+            short = [one for one in samples[:SERIES_MAX] if max(map(len, one[0]), default=0) <= LABEL_CHARACTERS_MAX]
+            self._cut += len(short) < len(samples)
+            yield metric(family, short)
         yield CounterMetricFamily(CUT, CUT_MEANING, value=self._cut)
 
 

@@ -11,6 +11,8 @@ from rocketns.server.control.measures import Histogram
 
 # More series of one family are left out, and counted: a label must not grow with topics, brokers or clients.
 SERIES_MAX = 250
+# A series with a longer label is left out, and its metric counted with those. No label is a name from the network.
+LABEL_CHARACTERS_MAX = 128
 
 
 class Kind(StrEnum):

@@ -3,7 +3,7 @@
 * ``status``: what ``/api/v1/status`` answers.
 * ``beats``: ``[[cluster, address, time], …]``, the heartbeats of the last second.
 * ``changes``: the new rows of ``/api/v1/events``.
-* ``gap``: this reader was too slow, or more happened than is kept. It should read everything again.
+* ``gap``: this reader was too slow, or more happened than is kept or sent. It should read everything again.
 
 The message is made once, whatever the number of readers, and only while there are any. A reader that is more than
 KEPT_MAX messages behind gets a gap; one that takes nothing at all is closed by the gate.
@@ -28,6 +28,8 @@ from rocketns.admin.view import Busy
 PERIOD_S = 1.0
 KEPT_MAX = 8
 CHANGES_MAX = 100  # in a message
+# Beats or changes that take more are a gap.
+MESSAGE_BYTES_MAX = 512 * 1024
 RETRY_MS = 2000
 
 
@@ -88,9 +90,10 @@ class Broadcast:
         beats, changes = recent.take_beats(), self._new_changes()
         if len(beats) == BEATS_MAX or len(changes) > CHANGES_MAX:
             return message + _message("gap", {})
-        if beats:
-            message += _message("beats", beats)
-        return message + _message("changes", [event_row(one) for one in changes]) if changes else message
+        news = (_message("beats", beats) if beats else b"") + (
+            _message("changes", [event_row(one) for one in changes]) if changes else b""
+        )
+        return message + (news if len(news) <= MESSAGE_BYTES_MAX else _message("gap", {}))
 
     def _new_changes(self) -> list[Recorded]:
         last, self._seen = self._seen, self._source.recent.last

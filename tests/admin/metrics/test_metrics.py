@@ -13,7 +13,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.wire import eventually
 from rocketns.admin.metrics import exposition
-from rocketns.admin.metrics.family import SERIES_MAX, counter
+from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, counter
 from tests.admin.conftest import Managed
 from tests.admin.scraping import Scraped
 from tests.behaviour.calls import put_kv
@@ -197,6 +197,16 @@ def test_a_family_with_too_many_series_is_cut_and_that_is_counted() -> None:
     collector.show("a scene")  # type: ignore[arg-type]
     cut, count = collector.collect()
     assert len(cut.samples) == SERIES_MAX
+    assert count.samples[0].value == 1
+
+
+def test_a_series_with_a_long_label_is_left_out_and_that_is_counted() -> None:
+    labels = ("x" * LABEL_CHARACTERS_MAX, "x" * (LABEL_CHARACTERS_MAX + 1))
+    long = counter("long_total", "?", lambda _: (((one,), 1) for one in labels), {"n": "?"})
+    collector = exposition._Collector([long])
+    collector.show("a scene")  # type: ignore[arg-type]
+    cut, count = collector.collect()
+    assert [sample.labels["n"] for sample in cut.samples] == [labels[0]]
     assert count.samples[0].value == 1
 
 

@@ -11,6 +11,7 @@ import pytest
 from interop.harness.wire import eventually
 from rocketns.admin import gate
 from rocketns.admin.page import stream
+from rocketns.admin.recent import ring
 from tests.admin.conftest import Managed
 from tests.admin.fleet import Broker
 
@@ -75,6 +76,30 @@ def test_nothing_is_made_while_nobody_reads(managed: Managed) -> None:
             read_until(reader, b"event: status")
             broker.unregister()
             assert b"event: beats" not in read_until(reader, b"it said that it stops")
+
+
+def test_more_news_than_a_message_may_have_is_a_gap(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of control characters take six bytes each. Whoever reads is told to read everything again."""
+    monkeypatch.setattr(stream, "PERIOD_S", 0.5)
+    monkeypatch.setattr(stream, "MESSAGE_BYTES_MAX", 20_000)
+    with managed.http.connect() as reader:
+        reader.sendall(REQUEST)
+        read_until(reader, b"event: status")
+        with Broker(managed, "\x01" * 300, cluster="\x02" * 300) as broker:
+            broker.register([f"{number}" + "\x03" * 300 for number in range(9)])
+            got = read_until(reader, b"event: gap")
+    assert b"\\u0001" * 300 not in got
+
+
+def test_long_names_are_cut_in_heartbeats(managed: Managed) -> None:
+    with Broker(managed, "a", cluster="c" * 4_096) as broker, managed.http.connect() as reader:
+        broker.register()
+        reader.sendall(REQUEST)
+        read_until(reader, b"event: status")
+        broker.beat()
+        line = read_until(reader, b"event: beats\ndata: ").rpartition(b"data: ")[2]
+        line = line if b"\n" in line else line + read_until(reader, b"\n")
+    assert len(orjson.loads(line.split(b"\n")[0])[0][0]) == ring.NAME_CHARACTERS_MAX
 
 
 def test_a_page_is_served_under_its_own_names_only_with_a_strict_policy(managed: Managed) -> None:
