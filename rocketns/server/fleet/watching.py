@@ -32,7 +32,9 @@ ANSWER_WITHIN_S = 2.0
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 DISAGREEMENTS_MAX = 200
 EVENTS_AT_ONCE_MAX = 20
-SHOWN_CHARACTERS_MAX = 4096  # of what one says of a group: a group of 100 brokers has fewer
+# Of a group only so many addresses and characters are shown: the state has 200 disagreements.
+ADDRESSES_SHOWN_MAX = 16
+SIDE_CHARACTERS_MAX = 2_000
 
 Deliver = Callable[[list[Event], Now], object]
 
@@ -178,5 +180,9 @@ def _disagreement(item: Item, since_ms: int, sides: Mapping[View, list[str]]) ->
 def _shown(view: View) -> str:
     if view is None:
         return "missing"
-    text = view.text() if isinstance(view, GroupView) else f"digest {view:x}"
-    return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"
+    if not isinstance(view, GroupView):
+        return f"digest {view:x}"
+    text = view._replace(addrs=view.addrs[:ADDRESSES_SHOWN_MAX]).text()
+    more = len(view.addrs) - ADDRESSES_SHOWN_MAX
+    whole = f"{text} and {more} more" if more > 0 else text
+    return whole if len(whole) <= SIDE_CHARACTERS_MAX else f"{whole[:SIDE_CHARACTERS_MAX]}…"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import assert_never
 
 from rocketns.protocol.body.route import QueueData
@@ -34,6 +35,8 @@ log = logging.getLogger("rocketns.routeinfo")
 # counts the others: a broker may register 10,000 topics.
 TOPIC_LINES_MAX = 100
 TOPIC_LINES_OF_MORE = 10
+# Names of topics and brokers in these lines, together. To escape one takes a quarter of a microsecond of control.
+TOPIC_CHARACTERS_MAX = 20_000
 
 
 def log_events(events: Iterable[Event]) -> None:
@@ -114,12 +117,19 @@ def _log_sign_of_life(event: BrokerRegistered | BrokerHeartbeat) -> None:
 def _log_topics(event: TopicsPut) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
-    told = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
+    told = _told(event)
     for change in event.changes[:told]:
         _log_topic(event.broker_name, change)
     rest = len(event.changes) - told
     if rest:
         log.info("… and %d more topics of %s registered or changed (%s)", rest, event.broker_name, event.cause)
+
+
+def _told(event: TopicsPut) -> int:
+    """How many topics have a line each."""
+    most = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
+    ends = accumulate(len(change.topic) + 2 * len(event.broker_name) for change in event.changes[:most])
+    return sum(1 for end in ends if end <= TOPIC_CHARACTERS_MAX)
 
 
 def _log_topic(broker_name: str, change: TopicChange) -> None:

@@ -14,6 +14,7 @@ from interop.harness import codes
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
 from rocketns.fleet.comparing import Kind
+from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import OWN
 from rocketns.processor.context import Now
 from rocketns.protocol.body import bodies
@@ -226,6 +227,14 @@ def test_many_differences_are_counted_and_some_are_listed() -> None:
     assert world.watch.state.members[1].differing_brokers == 500
     assert len(world.found) <= watching.DISAGREEMENTS_MAX
     assert 0 < len(world.events) <= watching.DISAGREEMENTS_MAX
+
+
+def test_of_a_large_group_a_side_shows_a_part() -> None:
+    """What a stranger registers must not fill the state, which has 200 disagreements."""
+    many = GroupView("c" * 100, tuple((number, f"10.0.0.1:{number}") for number in range(100_000)), None, False)
+    long = GroupView("c" * 1_000_000, ((0, "10.0.0.1:1"),), None, False)
+    assert watching._shown(many).endswith(f"15=10.0.0.1:15 and {100_000 - watching.ADDRESSES_SHOWN_MAX} more")
+    assert len(watching._shown(long)) == watching.SIDE_CHARACTERS_MAX + 1
 
 
 def test_a_peer_that_is_no_longer_named_is_not_read() -> None:

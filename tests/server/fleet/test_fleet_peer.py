@@ -14,7 +14,6 @@ from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.server.fleet.peer import Peer
-from rocketns.server.fleet.watching import SHOWN_CHARACTERS_MAX, _shown
 
 TOPICS_OF_BUCKET = 40
 
@@ -65,9 +64,3 @@ def test_the_topics_that_are_judged_are_as_few_as_may_be_suspected(
     assert judged == judged[:SUSPECTS_MAX] * readings
     assert len(list(peer.suspects.lasting())) == (0 if readings == 1 else SUSPECTS_MAX)
     assert len(peer.suspects.names(Kind.TOPIC)) == SUSPECTS_MAX
-
-
-def test_what_is_shown_of_a_group_is_short_whatever_a_peer_says() -> None:
-    """The log, the page and the API repeat it, each time that somebody looks."""
-    assert len(_shown(GroupView("c", ((0, "x" * 3_000_000),), None, False))) == SHOWN_CHARACTERS_MAX + 1
-    assert _shown(GroupView("c", ((0, "10.0.0.1:10911"),), None, False)) == "c 0=10.0.0.1:10911"

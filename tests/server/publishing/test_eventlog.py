@@ -84,6 +84,15 @@ def test_many_topics_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages[-1] == f"… and {most + 7 - told} more topics of ba registered or changed (register)"
 
 
+def test_long_names_have_fewer_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """Each line has the broker's name, too: 100 lines of 8 KiB would take control 0.2 s to escape."""
+    long = "\x01" * 4_000
+    with caplog.at_level("INFO"):
+        log_events([TopicsPut(long, [TopicChange(f"T{i}", OLD, NEW) for i in range(50)], Cause.PERM)])
+    assert len(caplog.messages) == eventlog.TOPIC_CHARACTERS_MAX // (2 * len(long)) + 1
+    assert caplog.messages[-1].startswith("… and 48 more topics of ")
+
+
 def test_warnings_are_logged_where_only_warnings_are(caplog: pytest.LogCaptureFixture) -> None:
     """`--log-level WARNING` still shows them."""
     with caplog.at_level("WARNING"):
