@@ -144,7 +144,10 @@ def _narrowed(characters: Sequence[int], start: int, end: int) -> Iterator[tuple
 
 
 def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tuple[Topics, int]:
-    """The column of one record, and about how many bytes it takes. Costs a quarter of a dict for each topic: a registration may have 10,000."""
+    """The column of one record, and about how many bytes it takes.
+
+    Costs a quarter of a dict for each topic: a registration may have 10,000.
+    """
     try:
         texts = _texts(names)
     except orjson.JSONEncodeError:
