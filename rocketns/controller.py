@@ -23,7 +23,6 @@ from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
-from rocketns.server.connections.totals import Totals
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import SCAN, Expiry
@@ -130,10 +129,7 @@ class NamesrvController:
         housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls, silence)
         self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
 
-        totals = self.totals = Totals(limits, self.reactors, self.clock)
-        self.asyncio_transport = AsyncioTransport(
-            configuration, self.control, self.clock, self.tls, totals, self.reactors
-        )
+        self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, self.reactors)
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
         self._transports: list[Transport] = [self.asyncio_transport]
@@ -158,7 +154,8 @@ class NamesrvController:
         self._transports.append(transport)
 
     def _charge_for_outgoing_connections(self) -> None:
-        accounts = Accounts(self.totals.hold, self.totals.hold_to, self.control.submit_answer)
+        totals = self.asyncio_transport.totals
+        accounts = Accounts(totals.hold, totals.hold_to, self.control.submit_answer)
         for client in (self.client, self.fleet.client):
             client.charge_to(accounts)
 
@@ -268,7 +265,7 @@ class NamesrvController:
             self.reactor_transport.close_idle()
             self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
-        self.totals.close_late()
+        self.asyncio_transport.totals.close_late()
 
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:

@@ -56,12 +56,12 @@ class AsyncioTransport:
 
     def __init__(
         self, configuration: Configuration, control: Control, clock: Clock, tls: TlsContexts,
-        totals: Totals, reactors: Reactors | None,
+        reactors: Reactors | None,
     ) -> None:  # fmt: skip
         self.control = control
         self.limits = configuration.limits
         self.tls = tls
-        self.totals = totals
+        self.totals = Totals(configuration.limits, reactors, clock)
         self.handshakes = Handshakes(clock.spent_ns)
         self.connections: set[AsyncioConnection] = set()
         self.opened_total = 0

@@ -57,10 +57,11 @@ def test_requests_behind_answers_that_nobody_takes(start_server: StartServer, ad
         strangers = [narrow(server.port, stack, addresses[number % len(addresses)]) for number in range(35)]
         for client in strangers[:20]:
             client.send(request * 4)
-        eventually(lambda: watch.peak_growth() > 18 * MB)
+        eventually(lambda: watch.peak_growth() > 12 * MB)
         honest = narrow(server.port, stack)
         honest.send(request * 10)
         for client in strangers[20:]:
             client.send(request * 4)
-        eventually(lambda: any(map(is_cut_off, strangers)))
+        if server.mode != "asyncio":  # there most requests stay in the kernel, so the room may suffice
+            eventually(lambda: any(map(is_cut_off, strangers)))
         assert [honest.receive().code for _ in range(10)] == [codes.SUCCESS] * 10
