@@ -8,7 +8,7 @@ from typing import assert_never
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Address, Group, Live, Member, Members
-from rocketns.journal.owed import Owed
+from rocketns.journal.pieces.owed import Owed
 from rocketns.journal.settling import Settling, member_columns
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo.events import (

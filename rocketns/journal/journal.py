@@ -15,9 +15,9 @@ from rocketns.journal.buffer import Buffer, BufferLimits
 from rocketns.journal.durable.written import Written
 from rocketns.journal.effects import Effects
 from rocketns.journal.lookups import LookupCounters, LookupRow
+from rocketns.journal.pieces.snapshot import KvTables, Snapshot
 from rocketns.journal.segments import Store
 from rocketns.journal.settling import adopt
-from rocketns.journal.snapshot import KvTables, Snapshot
 from rocketns.journal.writer import Retention, Writer
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import Event

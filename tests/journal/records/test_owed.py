@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from rocketns.journal import buffer, owed
+from rocketns.journal import buffer
 from rocketns.journal import journal as journal_module
 from rocketns.journal.journal import Journal
+from rocketns.journal.pieces import owed
 from rocketns.journal.record import FILTER_CHARS_IN_RECORD_MAX, VALUE_CHARS_IN_RECORD_MAX
 from rocketns.protocol.body.route import TopicQueueMappingInfo
 from rocketns.routeinfo.events import BrokerHeartbeat, Event, KvChanged, MappingsPut

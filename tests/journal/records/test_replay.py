@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from rocketns.journal.effects import Effects
+from rocketns.journal.pieces.snapshot import Snapshot
 from rocketns.journal.settling import Settling
-from rocketns.journal.snapshot import Snapshot
 from tests.journal.wild import histories
 
 SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from rocketns.journal import journal as journal_module
-from rocketns.journal import snapshot
 from rocketns.journal.journal import HOUR_MS, Journal
-from rocketns.journal.snapshot import Snapshot
+from rocketns.journal.pieces import snapshot
+from rocketns.journal.pieces.snapshot import Snapshot
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerHeartbeat

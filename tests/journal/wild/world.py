@@ -13,8 +13,8 @@ from unittest import mock
 from rocketns.config import Configuration
 from rocketns.config.journal import JournalConfig
 from rocketns.journal import journal as journals
-from rocketns.journal import snapshot
 from rocketns.journal.journal import Journal
+from rocketns.journal.pieces import snapshot
 from rocketns.journal.restore.restoring import restore
 from rocketns.journal.segments import Store
 from rocketns.journal.writer import Chunk
