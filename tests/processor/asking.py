@@ -23,6 +23,7 @@ class Connection:
     """A peer."""
 
     address: str = "10.9.9.9:1234"
+    is_announced: bool = False
 
 
 class World:
