@@ -9,7 +9,7 @@ from interop.harness import codes
 from rocketns.processor import dispatch
 from rocketns.protocol.body.route import DataVersion
 from rocketns.protocol.command import RemotingCommand, Reply
-from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.tables import BrokerLiveInfo, RouteTables
 from tests.journal.wild.grammar import CLUSTERS, NAMES, TOPICS
 from tests.journal.wild.world import World
 
@@ -61,6 +61,7 @@ class Entry(NamedTuple):
     version: DataVersion | None
     ha_addr: str | None
     timeout_ms: int | None
+    announced_by: str | None
     filters: list[str | None]
 
 
@@ -72,6 +73,11 @@ def live_entries(tables: RouteTables) -> Said:
     found = {}
     for key in tables.broker_live_table.keys() | tables.filter_server_table.keys():
         entry, filters = tables.broker_live_table.get(key), tables.filter_server_table.get(key, [])
-        said = (None, None, None) if entry is None else (entry.data_version, entry.ha_server_addr, entry.timeout_ms)
-        found[tuple(key)] = Entry(*said, filters)
+        found[key.cluster, key.addr] = Entry(*_of(entry), filters)
     return found
+
+
+def _of(entry: BrokerLiveInfo | None) -> tuple[DataVersion | None, str | None, int | None, str | None]:
+    if entry is None:
+        return None, None, None, None
+    return entry.data_version, entry.ha_server_addr, entry.timeout_ms, entry.announced_by

@@ -105,7 +105,7 @@ def _without_entry(said: Entry | None) -> Entry | None:
     """Without a live entry that has no data version."""
     if said is None or said.version is not None:
         return said
-    return Entry(None, None, None, said.filters) if said.filters else None
+    return Entry(None, None, None, None, said.filters) if said.filters else None
 
 
 def run(seed: str, home: Path, how: Play = play) -> Difference | None:

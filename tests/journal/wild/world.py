@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
@@ -34,13 +35,21 @@ from rocketns.server.publishing.publisher import Publisher
 from tests.journal.memory import BOOT_MS, MemoryWriter, run_work
 from tests.journal.wild.grammar import CONNECTIONS
 from tests.journal.wild.steps import Ask, Close, Pass, Restart, Step, Switch, Work
-from tests.processor.asking import Connection
 from tests.support.writing import InlineWriter
 
 NS = "n1"
 CONFIRM_MS = 90_000
 DAY_S = 86_400
 LEVEL = logging.CRITICAL
+
+
+@dataclass(eq=False)
+class Connection:
+    """A peer."""
+
+    address: str
+    host: str = "10.9.9.9"
+    is_announced: bool = False
 
 
 class Files(MemoryWriter):
@@ -71,6 +80,7 @@ def small_pieces() -> Iterator[None]:
         with (
             mock.patch.multiple(snapshot, **{name: value for where, name, value in patches if where is snapshot}),
             mock.patch.object(journals, "STEP_ENTRIES", 1),
+            mock.patch.object(dispatch.log, "exception", side_effect=AssertionError("an unforeseen error")),
         ):
             yield
     finally:
