@@ -19,7 +19,7 @@ cdef extern from *:
     """
     void prefetch "rocketns_prefetch"(const void *address) nogil
 
-# What many topics take; ARCHITECTURE.md has the first. Behind a slot's 112 bytes lies its key.
+# What many topics take; docs/design/reactors.md has the first. Behind a slot's 112 bytes lies its key.
 assert_equal(sizeof(RouteEntry), 8)
 assert_equal(sizeof(BrokerEntry), 48)
 assert_equal(sizeof(Fragment), 48)

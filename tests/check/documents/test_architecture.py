@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md names existing files and folders, and each rule about it finds a planted violation."""
+"""ARCHITECTURE.md and docs/design name what exists, and each rule about them finds a planted violation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.check.documents import architecture
+from tests.check.documents import architecture, folders
 from tests.check.source import ROOT
 
 Rule = Callable[[Path], Iterator[str]]
-RULES = (architecture.missing_paths, architecture.folders_without_row, architecture.questions_without_one_file)
-QUESTIONS_MIN = 20
+RULES = (
+    architecture.missing_paths, architecture.rooms_without_row, architecture.too_long,
+    architecture.questions_without_one_file,
+)  # fmt: skip
+QUESTIONS_OF_A_NEWCOMER = range(20, 31)
 MAP = "| `rocketns/` | start |\n"
 QUESTION = architecture.QUESTIONS + "\n\n| Where does it start? | `rocketns/a.py` |\n"
 
@@ -23,8 +26,18 @@ def test_the_document_keeps_the_rule(rule: Rule) -> None:
     assert not found, "\n".join(found)
 
 
-def test_a_newcomer_finds_at_least_twenty_questions() -> None:
-    assert len(architecture.questions(ROOT)) >= QUESTIONS_MIN
+def test_a_newcomer_finds_twenty_to_thirty_questions() -> None:
+    assert len(architecture.questions(ROOT)) in QUESTIONS_OF_A_NEWCOMER
+
+
+def test_the_page_of_folders_is_what_the_folders_say() -> None:
+    assert folders.PAGE.read_text("utf-8") == folders.page(), "run python -m tests.check.documents.folders"
+
+
+def test_a_folder_that_says_nothing_is_found(root: Path) -> None:
+    (root / "rocketns/room/__init__.py").write_text("")
+    with pytest.raises(ValueError, match=r"room/__init__\.py: say"):
+        folders.page(root)
 
 
 @pytest.fixture
@@ -49,10 +62,22 @@ def test_a_path_that_does_not_exist_is_found(root: Path) -> None:
     assert found.startswith("ARCHITECTURE.md:3: rocketns/gone.py does not exist")
 
 
-def test_a_folder_without_a_row_is_found(root: Path) -> None:
-    (root / "rocketns/room/b.py").write_text("")
-    [found] = architecture.folders_without_row(document(root, MAP))
+def test_a_path_in_a_page_of_design_is_looked_up_too(root: Path) -> None:
+    (root / architecture.PAGES).mkdir(parents=True)
+    (root / architecture.PAGES / "a.md").write_text("See `rocketns/gone.py`.\n")
+    [found] = architecture.missing_paths(document(root, MAP))
+    assert found.startswith("docs/design/a.md:1: rocketns/gone.py does not exist")
+
+
+def test_a_room_without_a_row_is_found(root: Path) -> None:
+    (root / "rocketns/room/__init__.py").write_text("")
+    [found] = architecture.rooms_without_row(document(root, MAP))
     assert "rocketns/room/ has no row" in found
+
+
+def test_a_document_that_is_too_long_is_found(root: Path) -> None:
+    [found] = architecture.too_long(document(root, "x" * (architecture.BYTES_MAX + 1)))
+    assert "move details to docs/design" in found
 
 
 @pytest.mark.parametrize(
