@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 import zlib
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from interop.harness.wire import Answer, Client
 
 LONG = 4_000
 CONTROL = "\x01"
+# Those that JSON has no short escape for.
+CONTROLS = [chr(code) for code in range(1, 32) if chr(code) not in "\b\t\n\f\r"]
 
 
 def deflated(topics: list[str]) -> tuple[bytes, int]:
@@ -51,5 +54,6 @@ class Stranger:
 
 
 def names(count: int, length: int) -> list[str]:
-    """Different names of control characters."""
-    return [CONTROL * (length - 6) + f"{number:06}" for number in range(count)]
+    """Different names of control characters, mixed: a body that inflates to much more than it has is refused."""
+    chance = random.Random(count)
+    return ["".join(chance.choices(CONTROLS, k=length - 6)) + f"{number:06}" for number in range(count)]

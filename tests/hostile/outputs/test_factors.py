@@ -70,8 +70,8 @@ def test_an_answer_has_few_bytes_for_each_byte_that_was_registered(server: NameS
 
 
 REQUESTS: dict[str, Callable[[Stranger], object]] = {
-    "registration": lambda one: one.register("b" + NAME, [f"{n}{NAME}" for n in range(100)], "c" + NAME),
-    "many topics": lambda one: one.register("b" + NAME, names(20_000, 9), "c" + NAME),
+    "registration": lambda one: one.register("b" + NAME, names(100, LONG), "c" + NAME),
+    "many topics": lambda one: one.register("b" + NAME, names(300, 20), "c" + NAME),
     "wipe": lambda one: one.ask(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "a" * 3_000}),
     "wipe of a short name": lambda one: one.ask(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "s"}),
     "unknown": lambda one: one.ask(30_000, {NAME: NAME}),
