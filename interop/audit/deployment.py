@@ -17,7 +17,7 @@ from interop.harness.relay import Relay
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.sending.clients import JavaClient, start_consumer, start_producer
 from interop.harness.servers import RocketnsServer
-from interop.harness.topics import QUEUES
+from interop.harness.topics import QUEUES, create_topic
 from interop.harness.views import have_registered
 
 NAME_SERVERS = ("n1", "n2", "n3")
@@ -26,6 +26,8 @@ A, B = (frozenset(f"{broker}:{q}" for q in range(QUEUES)) for broker in ("broker
 ADDRESSES = {"c1": "127.0.0.11", "c2": "127.0.0.12"}
 ASKS = {"c1": "n1", "c2": "n2"}
 PAUSE_MS = 20
+# Heartbeats alone tell a clock up to their period only. This many changes of a data version tell it exactly.
+VERSIONS = 4
 
 # Shorter than the defaults of 120 s, 30 s and 120 s, so that the test takes two minutes.
 BROKER_TIMEOUT_S, CLIENT_HEARTBEAT_S, MEMBER_TIMEOUT_S = 15, 1, 20
@@ -62,8 +64,10 @@ def started(home: Path, stack: ExitStack) -> Deployment:
     servers = [_name_server(home / ns, journal, ns, stack) for ns in NAME_SERVERS]
     between = _relay(servers[1].port, "127.0.0.1", stack)
     ports = [server.port for server in servers]
-    _start_broker(home / "a", "broker-a", ports, servers, stack)
+    broker_a = _start_broker(home / "a", "broker-a", ports, servers, stack)
     _start_broker(home / "b", "broker-b", [ports[0], between.port, ports[2]], servers, stack)
+    for number in range(VERSIONS):
+        create_topic(broker_a.port, f"changed_{number}")
     by_name = dict(zip(NAME_SERVERS, servers, strict=True))
     consumers = {name: _consumer(home, name, by_name[ns], stack) for name, ns in ASKS.items()}
     producer = start_producer(
@@ -85,10 +89,11 @@ def _name_server(home: Path, journal: Path, ns: str, stack: ExitStack) -> Rocket
     return server
 
 
-def _start_broker(home: Path, name: str, ports: list[int], servers: list[RocketnsServer], stack: ExitStack) -> None:
+def _start_broker(home: Path, name: str, ports: list[int], servers: list[RocketnsServer], stack: ExitStack) -> Broker:
     broker = Broker(home, name, _list(ports), properties=BROKER, topics=[TOPIC])
     stack.callback(broker.kill)
     have_registered(broker, *servers)
+    return broker
 
 
 def _consumer(home: Path, name: str, server: RocketnsServer, stack: ExitStack) -> JavaClient:

@@ -10,6 +10,7 @@ from interop.harness.payloads import data_version, dumps, topic_config
 from interop.harness.wire import Client
 
 UPDATE_CONSUMER_OFFSET = 15
+UPDATE_AND_CREATE_TOPIC = 17
 GET_MAX_OFFSET = 30
 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP = 200
 QUEUES = 4
@@ -22,6 +23,16 @@ def write_topics(store: Path, names: Iterable[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"dataVersion": data_version(), "topicConfigTable": table})
     (folder / "topics.json").write_text(text, "utf-8")
+
+
+def create_topic(broker_port: int, name: str) -> None:
+    """Create a topic as mqadmin updateTopic does; the broker registers it with its name servers before it answers."""
+    fields = {
+        "topic": name, "defaultTopic": "TBW102", "readQueueNums": "4", "writeQueueNums": "4", "perm": "6",
+        "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
+    }  # fmt: skip
+    with Client(broker_port) as client:
+        assert client.request(UPDATE_AND_CREATE_TOPIC, fields).code == 0
 
 
 def stored(broker_port: int, topic: str) -> int:

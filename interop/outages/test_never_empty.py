@@ -24,6 +24,7 @@ from interop.harness.sending.clients import JavaClient, start_consumer, start_pr
 from interop.harness.sending.clients import start as start_client
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.supervisor import Supervisor
+from interop.harness.topics import create_topic
 from interop.harness.wire import Client, eventually
 
 KILLS, KILLS_OF_JAVA = 10, 3
@@ -31,7 +32,6 @@ TOPIC = "Steady"
 NEW_CLIENT_EVERY_MS = 1000
 BETWEEN_KILLS_S = 3.0
 ASK_EVERY_S = 0.02
-UPDATE_AND_CREATE_TOPIC = 17
 
 
 class Watcher:
@@ -66,16 +66,6 @@ class Watcher:
         return {codes.SUCCESS: "routes", codes.TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST"}.get(code, f"code {code}")
 
 
-def create_topic(broker: Broker, name: str) -> None:
-    """Create a topic as mqadmin updateTopic does; the broker registers it with its name servers before it answers."""
-    fields = {
-        "topic": name, "defaultTopic": "TBW102", "readQueueNums": "4", "writeQueueNums": "4", "perm": "6",
-        "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
-    }  # fmt: skip
-    with Client(broker.port) as client:
-        assert client.request(UPDATE_AND_CREATE_TOPIC, fields).code == codes.SUCCESS
-
-
 @pytest.fixture
 def name_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NameServer]:
     with ExitStack() as stack:
@@ -95,7 +85,7 @@ def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: i
         time.sleep(BETWEEN_KILLS_S)
         if n % 2:
             name = f"made{n}"
-            create_topic(broker, name)
+            create_topic(broker.port, name)
             eventually(lambda name=name: name in views.routes(server), every_s=0.001)  # type: ignore[misc]
             topics.append(name)
         server.kill()

@@ -139,7 +139,10 @@ def _attributes(broker: Broker) -> Record:
 
 
 def worked_example() -> Journals:
-    """Two name servers and two brokers; n2 does not hear broker-b between 62 s and 302 s. It ends at 400 s."""
+    """Two name servers and two brokers; n2 does not hear broker-b between 62 s and 302 s. It ends at 400 s.
+
+    The data version of broker-a changes with each registration, so versions tell the clocks.
+    """
     a, b = Broker("broker-a", "10.0.0.1:10911"), Broker("broker-b", "10.0.0.2:10911")
     order = topic("order_topic")
     journals = {ns: Journal(0, ns) for ns in ("n1", "n2")}
@@ -151,7 +154,7 @@ def worked_example() -> Journals:
                 journal.down(185 * SECOND, b, "expired")
             if unheard:
                 continue
-            journal.register(second * SECOND, broker, [order])
+            journal.register(second * SECOND, broker, [order], version=second if broker is a else 1)
     return {ns: journal.records for ns, journal in journals.items()}
 
 
