@@ -37,6 +37,7 @@ class Peer:
     """A connection; compared by identity."""
 
     address = "127.0.0.1:1"
+    is_announced = False
 
 
 PEER = Peer()
