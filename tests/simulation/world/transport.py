@@ -75,6 +75,9 @@ class VirtualTransport(asyncio.Transport):
     def is_closing(self) -> bool:
         return self._is_closing
 
+    def is_reading(self) -> bool:
+        return not self._reading_paused and not self._is_closing
+
     def pause_reading(self) -> None:
         self._reading_paused = True
 
