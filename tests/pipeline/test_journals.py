@@ -48,7 +48,7 @@ def test_the_worked_example_has_the_outage_of_the_definitions() -> None:
 def test_random_journals_are_the_same_for_the_same_seed_and_have_every_event() -> None:
     assert random_journals(7) == random_journals(7) != random_journals(8)
     seen = {r["ev"] for seed in range(20) for records in random_journals(seed).values() for r in records}
-    assert seen == set(record.EVENTS) - {"config", "drop", "doubt", "map"}
+    assert seen == set(record.EVENTS) - {"config", "drop", "doubt", "map", "group", "list", "live"}
 
 
 def test_sequence_numbers_have_no_hole_within_a_boot() -> None:
@@ -89,7 +89,7 @@ def test_the_name_server_loads_nothing_of_spark(module: str) -> None:
     assert out.stdout.strip() == ""
 
 
-@pytest.mark.parametrize("extra", ["spark", "delta", "connect"])
+@pytest.mark.parametrize("extra", ["spark", "connect"])
 def test_the_tests_have_what_the_audit_needs(extra: str) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     of_the_tests = {wanted.name: wanted for wanted in map(Requirement, extras["dev"])}
