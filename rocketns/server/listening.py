@@ -130,7 +130,7 @@ def _checked(descriptor: int, names: str) -> socket.socket:
 
 def fit_connections(limits: Limits) -> None:
     """Raise the soft limit on open files for ``connectionsMax`` and ``outgoingConnectionsMax``. Lower both to what the
-    system allows: at least `CONNECTIONS_MIN` are accepted, and of what is left a quarter is for outgoing ones.
+    system allows: at least `CONNECTIONS_MIN` are accepted. A quarter of the others is for outgoing ones.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections_max + limits.outgoing_connections_max + SPARE_DESCRIPTORS

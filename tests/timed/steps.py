@@ -8,6 +8,7 @@ from rocketns.server.connections.asyncio_connection import AsyncioConnection
 from tests.support.inprocess import TimedServer
 
 SECOND = 1_000
+LARGE = 16 * 1024 * 1024 - 1024  # more than the buffers of two sockets hold
 
 
 def pass_time(server: TimedServer, ms: int, *, step_ms: int = SECOND) -> None:

@@ -96,7 +96,7 @@ class Owed:
         return names
 
     def end(self) -> None:
-        """Before the stop: write while there is room. What is left is lost and counted."""
+        """Before the stop: write while there is room. The rest is lost and counted."""
         while self.brokers and not self._buffer.is_half_full:
             self.write()
         if self.brokers:

@@ -14,6 +14,7 @@ from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
 from tests.timed.steps import (
+    LARGE,
     SECOND,
     is_open,
     pass_time,
@@ -24,7 +25,6 @@ from tests.timed.steps import (
 )
 
 LIMIT = 120 * SECOND
-LARGE = 16 * 1024 * 1024 - 1024  # more than the buffers of two sockets hold
 
 
 def test_a_silent_connection_closes_at_the_limit(

@@ -23,6 +23,7 @@ from tests.support.tlsclient import TlsPeer
 from tests.support.tlsfiles import tls_properties
 from tests.timed.conftest import TimedServerFactory
 from tests.timed.steps import (
+    LARGE,
     SECOND,
     is_open,
     pass_time,
@@ -33,7 +34,6 @@ from tests.timed.steps import (
 )
 
 LIMIT = 30 * SECOND
-LARGE = 16 * 1024 * 1024 - 1024  # more than the buffers of two sockets hold
 STALL = 300 * SECOND
 
 
