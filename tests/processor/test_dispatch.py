@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rocketns import files
 from rocketns.errors import BodyDecodeError, MalformedFrame, RequestError
 from rocketns.processor import dispatch
+from rocketns.processor.requests import REQUESTS
 from rocketns.protocol.body.data_version import decode_data_version
 from rocketns.protocol.body.queue_data import decode_queue_datas
 from rocketns.protocol.body.registration.decoding import decode_register_broker_body
@@ -23,12 +24,6 @@ from rocketns.protocol.encoding import encode_reply
 from tests.processor.asking import World, crc
 from tests.protocol.strategies import any_bytes, ints
 from tests.routeinfo.invariants import check_tables
-
-SENT_BY_THE_SERVER = {RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE}
-
-
-def test_every_code_of_a_name_server_has_a_processor() -> None:
-    assert dispatch.PROCESSORS.keys() == set(RequestCode) - SENT_BY_THE_SERVER
 
 
 @pytest.mark.parametrize("code", [9999, 0, -3, 905, 1001, 2**31 - 1])
@@ -46,7 +41,7 @@ def test_an_unforeseen_error_is_answered_and_logged(
     def fail(*_: Any) -> Reply:
         raise KeyError("surprise")
 
-    monkeypatch.setitem(dispatch.PROCESSORS, 106, fail)
+    monkeypatch.setitem(REQUESTS, 106, REQUESTS[106]._replace(process=fail))
     reply = world.ask(106)
     assert (reply.code, reply.remark, reply.ext_fields) == (1, "KeyError: 'surprise'", None)
     (record,) = caplog.records
@@ -65,7 +60,7 @@ def test_an_error_knows_its_reply() -> None:
     assert not issubclass(MalformedFrame, RequestError)
 
 
-@pytest.mark.parametrize("code", sorted(dispatch.PROCESSORS.keys() - {RequestCode.UNREGISTER_BROKER}))
+@pytest.mark.parametrize("code", sorted(REQUESTS.keys() - {RequestCode.UNREGISTER_BROKER}))
 @pytest.mark.parametrize("ext", [None, {}], ids=str)
 def test_a_request_without_fields_changes_nothing(world: World, code: int, ext: dict[str, Any] | None) -> None:
     """B082, B086: with any body. (An unregistration is queued with any content.)"""
@@ -82,7 +77,7 @@ NAMES = ["topic", "clusterName", "brokerName", "brokerAddr", "brokerId", "cluste
 VALUES = ["T1", "T2", "C1", "broker-a", "10.0.0.1:10911", "ORDER_TOPIC_CONFIG", "0", "1", "-1", "true", "false", "",
           "x", "9" * 30, "\ud800", "é\U0001f600", "null"]  # fmt: skip
 fields = st.none() | st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES) | st.none())
-codes = st.one_of(st.sampled_from(sorted(dispatch.PROCESSORS)), ints)
+codes = st.one_of(st.sampled_from(sorted(REQUESTS)), ints)
 versions = st.sampled_from([513, 0, 36, 37, 400, 401, 413, 612, 10_000, -1])
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext
+from rocketns.processor.requests import REQUESTS, request_of
 from rocketns.protocol import command
 from rocketns.protocol.codes import V5_3_1, LanguageCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
@@ -70,7 +71,7 @@ class Answering:
             self._answer(connection, request, dispatch.reply_of(OVERLOAD))
         elif self._context.going_away and request.version > V5_3_1:
             self._answer(connection, request, dispatch.reply_of(GO_AWAY))
-        elif connection.is_open or request.code in dispatch.HAVE_EFFECT:
+        elif connection.is_open or request_of(request.code).has_effect:
             self._process(connection, request)
         else:  # the answer would reach nobody
             connection.end_request()
@@ -129,7 +130,7 @@ class Answering:
             connection.write(self._encode(reply, request))
 
     def _count(self, measures: Measures, request: RemotingCommand, reply: Reply) -> None:
-        code = request.code if request.code in dispatch.PROCESSORS else UNKNOWN
+        code = request.code if request.code in REQUESTS else UNKNOWN
         measures.answered(code, reply.code, self._clock.spent_ns() - self._began_ns)
 
     def _encode(self, reply: Reply, request: RemotingCommand) -> bytes:

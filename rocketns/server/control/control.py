@@ -9,7 +9,7 @@ from collections.abc import Callable, Container
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.config.limits import HOST_PARTS
-from rocketns.processor import dispatch
+from rocketns.processor.requests import REQUESTS
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
@@ -31,7 +31,7 @@ TURN_US_MAX = 5_000
 # Unsent answers that the reactors have not looked at yet. Beyond it control makes no further answers.
 REPLIED_BYTES_MAX = 16 * 1024 * 1024
 # Requests of a closed connection that are still processed.
-KEPT_OF_THE_GONE = dispatch.HAVE_EFFECT | {UNKNOWN}
+KEPT_OF_THE_GONE = {code for code, row in REQUESTS.items() if row.has_effect} | {UNKNOWN}
 # Larger ones are dropped too when much waits: peers that come, send and go would take all room that others need.
 KEPT_OF_THE_GONE_BYTES_MAX = 4 * 1024
 

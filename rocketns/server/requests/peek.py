@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from rocketns.errors import MalformedFrame
-from rocketns.protocol.codes import RequestCode, SerializeType
+from rocketns.processor.requests import REQUESTS, Access
+from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import FLAG_RESPONSE
 
 UNKNOWN = -1
@@ -16,9 +17,10 @@ _BINARY_HEADER_MIN = 13  # to the end of the flag
 _NUMBERS = re.compile(rb'"(opaque|flag)":(-?[0-9]{1,10})[,}]')
 _CODE = re.compile(rb'"code":([0-9]{1,5})[,}]')
 
-_JSON_LOOKUP = b'"code":%d,' % RequestCode.GET_ROUTEINFO_BY_TOPIC
+(_LOOKUP,) = (code for code, row in REQUESTS.items() if row.access is Access.LOOKUP)
+_JSON_LOOKUP = b'"code":%d,' % _LOOKUP
 _LOOKUP_ENDS = _HEAD + 256
-_BINARY_LOOKUP = RequestCode.GET_ROUTEINFO_BY_TOPIC.to_bytes(2, "big")
+_BINARY_LOOKUP = _LOOKUP.to_bytes(2, "big")
 
 
 def header_end(frame: bytes | memoryview) -> int:

@@ -15,28 +15,11 @@ from interop.harness import codes
 from interop.parity.language import Request
 from interop.parity.pairs.starts import STARTS
 from interop.parity.scenarios import SCENARIOS
-from rocketns.processor import dispatch
+from rocketns.processor.requests import SENT_ONLY
 from rocketns.protocol.codes import RequestCode
 from tests.check.rows import rows
-from tests.server.requests.test_peek import READS
 
-ANSWERED = sorted(set(RequestCode) - {RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
-
-
-@pytest.mark.parametrize("code", ANSWERED, ids=lambda code: code.name)
-def test_a_request_code_has_a_processor(code: RequestCode) -> None:
-    assert code in dispatch.PROCESSORS, (
-        f"{code.name} has no processor. Next step: write the function in rocketns/processor/ and name it in "
-        "dispatch.PROCESSORS"
-    )
-
-
-@pytest.mark.parametrize("code", ANSWERED, ids=lambda code: code.name)
-def test_a_request_code_has_an_effect_or_only_answers(code: RequestCode) -> None:
-    assert (code in dispatch.HAVE_EFFECT) is not (code in READS), (
-        f"is a request {code.name} to be carried out when its connection is closed? Next step: name it in "
-        "dispatch.HAVE_EFFECT if it is, in READS of tests/server/requests/test_peek.py if not"
-    )
+ANSWERED = sorted(set(RequestCode) - SENT_ONLY)
 
 
 @pytest.mark.parametrize("code", ANSWERED, ids=lambda code: code.name)

@@ -13,7 +13,7 @@ from interop.harness.payloads import compressed_body, dumps, register_body, regi
 from interop.harness.servers import NameServer
 from interop.harness.wire import Answer, Client
 from rocketns.config.limits import NAME_BYTES_MAX, NAME_BYTES_MIN
-from rocketns.processor.dispatch import PROCESSORS
+from rocketns.processor.requests import REQUESTS
 from rocketns.protocol import headers
 from rocketns.protocol.bounds import REPEATED_BYTES_MAX
 from tests.behaviour.conftest import Names
@@ -81,7 +81,7 @@ def every_field() -> Iterator[Any]:
 
 
 def test_each_request_and_each_name_is_in_the_table() -> None:
-    assert set(PROCESSORS) == FIELDS.keys() | NAMELESS
+    assert set(REQUESTS) == FIELDS.keys() | NAMELESS
     kinds = [one for name, one in vars(headers).items() if name.endswith("RequestHeader")]
     read = {name for kind in kinds for _, name, parse in headers._readers(kind) if parse is None}
     assert read <= {field for fields in FIELDS.values() for field in fields}

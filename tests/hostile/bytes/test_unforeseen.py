@@ -9,7 +9,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.wire import frame, json_header
-from rocketns.processor import dispatch
+from rocketns.processor.requests import REQUESTS
 from rocketns.protocol import command
 from rocketns.protocol.command import RemotingCommand
 from tests.support.inprocess import TimedServer
@@ -45,7 +45,7 @@ def test_an_error_while_decoding_closes_the_connection(server: TimedServer, monk
 
 def test_an_error_while_processing_is_answered(server: TimedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """B079: code 1 with a remark, the connection stays."""
-    monkeypatch.setitem(dispatch.PROCESSORS, LIST, lambda *_: 1 / 0)
+    monkeypatch.setitem(REQUESTS, LIST, REQUESTS[LIST]._replace(process=lambda *_: 1 / 0))
     with server.connect() as client:
         for _ in range(2):
             answer = client.request(LIST)

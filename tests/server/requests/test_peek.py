@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec.wire import next_frame
 from rocketns.errors import MalformedFrame
-from rocketns.processor.dispatch import HAVE_EFFECT, PROCESSORS
 from rocketns.protocol import command
 from rocketns.server.requests.peek import UNKNOWN, request_code, seems_lookup
-
-READS = {101, 105, 106, 206, 219, 224, 304, 311, 312, 313, 319, 901, 21070}
 
 
 @pytest.mark.parametrize("code", [0, 103, 105, 904, 32_767])
@@ -76,8 +73,3 @@ def test_a_guess_is_the_decoders(pairs: list[tuple[str, str]], space: str) -> No
     except (MalformedFrame, json.JSONDecodeError):
         return
     assert request_code(whole) in (UNKNOWN, decoded) or decoded == 0
-
-
-def test_every_request_either_has_an_effect_or_only_reads() -> None:
-    assert set(PROCESSORS) == HAVE_EFFECT | READS
-    assert not HAVE_EFFECT & READS

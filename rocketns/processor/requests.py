@@ -1,0 +1,83 @@
+"""The table of requests: what answers each code, who may need it, and whether it must be carried out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from rocketns.errors import RequestCodeNotSupported
+from rocketns.processor import admin, broker, client, settings
+from rocketns.processor.admin import Processor, topic_list_processor
+from rocketns.processor.context import NamesrvContext, Now
+from rocketns.protocol.codes import RequestCode
+from rocketns.protocol.command import RemotingCommand, Reply
+from rocketns.routeinfo import view
+from rocketns.routeinfo.connection import Connection
+
+
+class Access(StrEnum):
+    """Who sends a request: clients look routes up, tools read, brokers register, administrators change. OFF: nobody."""
+
+    LOOKUP = "lookup"
+    READ = "read"
+    BROKER = "broker"
+    ADMIN = "admin"
+    OFF = "off"
+
+
+class Request(NamedTuple):
+    """``has_effect``: it changes something, so it is processed even if its connection is closed.
+
+    While its frame waits undecoded, `peek` counts one of class LOOKUP in the queue of lookups, and keeps one that has
+    an effect when its connection is closed.
+    """
+
+    process: Processor
+    access: Access
+    has_effect: bool = False
+
+
+def _refuse(_context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+    raise RequestCodeNotSupported(command.code)
+
+
+LOOKUP, READ, BROKER, ADMIN, OFF = Access
+UNKNOWN_REQUEST = Request(_refuse, OFF)
+SENT_ONLY = frozenset({RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
+
+REQUESTS: dict[int, Request] = {
+    RequestCode.PUT_KV_CONFIG: Request(settings.put_kv_config, ADMIN, has_effect=True),
+    RequestCode.GET_KV_CONFIG: Request(settings.get_kv_config, READ),
+    RequestCode.DELETE_KV_CONFIG: Request(settings.delete_kv_config, ADMIN, has_effect=True),
+    RequestCode.REGISTER_BROKER: Request(broker.register_broker, BROKER, has_effect=True),
+    RequestCode.UNREGISTER_BROKER: Request(broker.unregister_broker, BROKER, has_effect=True),
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: Request(client.get_route_info_by_topic, LOOKUP),
+    RequestCode.GET_BROKER_CLUSTER_INFO: Request(admin.get_broker_cluster_info, READ),
+    RequestCode.WIPE_WRITE_PERM_OF_BROKER: Request(admin.wipe_write_perm_of_broker, ADMIN, has_effect=True),
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: Request(admin.get_all_topic_list, READ),
+    RequestCode.DELETE_TOPIC_IN_NAMESRV: Request(admin.delete_topic, ADMIN, has_effect=True),
+    RequestCode.REGISTER_TOPIC_IN_NAMESRV: Request(broker.register_topic, BROKER, has_effect=True),
+    RequestCode.GET_KVLIST_BY_NAMESPACE: Request(settings.get_kv_list_by_namespace, READ),
+    RequestCode.GET_TOPICS_BY_CLUSTER: Request(admin.get_topics_by_cluster, READ),
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: Request(admin.get_system_topic_list, READ),
+    RequestCode.GET_UNIT_TOPIC_LIST: Request(topic_list_processor(view.unit_topics), READ),
+    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: Request(topic_list_processor(view.has_unit_sub_topics), READ),
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: Request(
+        topic_list_processor(view.has_unit_sub_ununit_topics), READ
+    ),
+    RequestCode.UPDATE_NAMESRV_CONFIG: Request(settings.update_namesrv_config, ADMIN, has_effect=True),
+    RequestCode.GET_NAMESRV_CONFIG: Request(settings.get_namesrv_config, READ),
+    RequestCode.QUERY_DATA_VERSION: Request(broker.query_data_version, BROKER, has_effect=True),
+    RequestCode.ADD_WRITE_PERM_OF_BROKER: Request(admin.add_write_perm_of_broker, ADMIN, has_effect=True),
+    RequestCode.GET_BROKER_MEMBER_GROUP: Request(broker.get_broker_member_group, BROKER),
+    RequestCode.GET_ROUTE_DIGESTS: Request(admin.get_route_digests, READ),
+    RequestCode.BROKER_HEARTBEAT: Request(broker.broker_heartbeat, BROKER, has_effect=True),
+}
+
+if wrong := [code.name for code in RequestCode if (code in REQUESTS) is (code in SENT_ONLY)]:
+    raise LookupError(f"each RequestCode has a row in REQUESTS or is in SENT_ONLY: {wrong}")
+
+
+def request_of(code: int) -> Request:
+    """The row of a code. `UNKNOWN_REQUEST` of any other."""
+    return REQUESTS.get(code, UNKNOWN_REQUEST)
