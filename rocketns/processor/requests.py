@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -74,8 +75,14 @@ REQUESTS: dict[int, Request] = {
     RequestCode.BROKER_HEARTBEAT: Request(broker.broker_heartbeat, BROKER, has_effect=True),
 }
 
-if wrong := [code.name for code in RequestCode if (code in REQUESTS) is (code in SENT_ONLY)]:
-    raise LookupError(f"each RequestCode has a row in REQUESTS or is in SENT_ONLY: {wrong}")
+
+def check_rows(rows: Collection[int]) -> None:
+    """LookupError where a code that is answered has no row, or one that is only sent has one."""
+    if wrong := [code.name for code in RequestCode if (code in rows) is (code in SENT_ONLY)]:
+        raise LookupError(f"each RequestCode has a row in REQUESTS, or is in SENT_ONLY: {wrong}")
+
+
+check_rows(REQUESTS)
 
 
 def request_of(code: int) -> Request:

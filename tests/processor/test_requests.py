@@ -6,7 +6,7 @@ import pytest
 
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
 from rocketns.processor.context import Now
-from rocketns.processor.requests import REQUESTS, Access, request_of
+from rocketns.processor.requests import REQUESTS, Access, check_rows, request_of
 from tests.processor.asking import World
 
 WRITABLE, READ_ONLY = topic_config("T1"), topic_config("T2", perm=4)
@@ -27,6 +27,13 @@ CLASSES = {
 def test_each_code_has_the_class_of_those_who_need_it() -> None:
     assert {access: {code for code, row in REQUESTS.items() if row.access is access} for access in CLASSES} == CLASSES
     assert request_of(905).access is request_of(9999).access is Access.OFF
+
+
+def test_a_code_without_a_row_fails_at_import() -> None:
+    with pytest.raises(LookupError, match="GET_KV_CONFIG"):
+        check_rows(REQUESTS.keys() - {101})
+    with pytest.raises(LookupError, match="NOTIFY_MIN_BROKER_ID_CHANGE"):
+        check_rows(REQUESTS.keys() | {905})
 
 
 @pytest.mark.parametrize("code", sorted(REQUESTS))
