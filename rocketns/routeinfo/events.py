@@ -4,8 +4,8 @@
 way.
 
 Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
-among those that it ignores. The consumers are journal/effects.py, and in server/publishing: eventlog.py, publisher.py
-and min_broker_notifier.py.
+among those that it ignores. The consumers are journal/effects.py, admin/recent/ring.py, admin/metrics/tally.py, and in
+server/publishing: eventlog.py, publisher.py and min_broker_notifier.py.
 """
 
 from __future__ import annotations

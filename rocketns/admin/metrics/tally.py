@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import assert_never
 
 from rocketns.processor.context import Now
 from rocketns.routeinfo import events as e
@@ -50,10 +51,16 @@ class Tally:
                 self.entries["put"] += len(event.changes)
             case e.TopicsDeleted():
                 self.entries["deleted"] += len(event.topics)
-            case _:
+            case e.KvChanged() | e.ConfigChanged() | e.MinBrokerIdChanged() | e.BrokerDoubted() | e.Stalled():
                 self._count_rare(event)
+            case e.BrokerIdsLeft() | e.GroupChanged() | e.MappingsPut() | e.FleetDiffers():
+                pass  # the first three have no metric; what differs in the fleet is a gauge, read where it is found
+            case _:
+                assert_never(event)
 
-    def _count_rare(self, event: e.Event) -> None:
+    def _count_rare(
+        self, event: e.KvChanged | e.ConfigChanged | e.MinBrokerIdChanged | e.BrokerDoubted | e.Stalled
+    ) -> None:
         match event:
             case e.KvChanged():
                 self.kv_changes += 1

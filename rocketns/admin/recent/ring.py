@@ -7,7 +7,7 @@ copied in one step under the GIL, so control and the management port need no loc
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from rocketns.controller import NamesrvController
 from rocketns.processor.context import Now
@@ -16,12 +16,16 @@ from rocketns.routeinfo.events import (
     BrokerDoubted,
     BrokerDown,
     BrokerHeartbeat,
+    BrokerIdsLeft,
     BrokerRefused,
     BrokerRegistered,
     ConfigChanged,
     Event,
+    FleetDiffers,
+    GroupChanged,
     KvChanged,
     MappingsPut,
+    MinBrokerIdChanged,
     Stalled,
     TopicsDeleted,
     TopicsPut,
@@ -69,10 +73,7 @@ class Recent:
     def watch(self, events: list[Event], now: Now) -> None:
         """A consumer of events: see `EventDelivery.watch`."""
         for event in events:
-            if isinstance(event, BrokerRegistered | BrokerHeartbeat):
-                self._beat(event, now.epoch_ms)
-            else:
-                self._note(event, now.epoch_ms)
+            self._note(event, now.epoch_ms)
 
     def _beat(self, event: BrokerRegistered | BrokerHeartbeat, at: int) -> None:
         self.heartbeats += 1
@@ -92,6 +93,8 @@ class Recent:
 
     def _note(self, event: Event, at: int) -> None:
         match event:
+            case BrokerRegistered() | BrokerHeartbeat():
+                self._beat(event, at)
             case BrokerDown(cluster, name, addr, number, _, gap_ms, cause):
                 self.since.pop((cluster, addr), None)
                 self._add(at, "down", cluster, name, number, addr, cause, amount=gap_ms)
@@ -101,25 +104,34 @@ class Recent:
                 self._add(at, "conflict", cluster, name, number, addr, detail=holder)
             case BrokerRefused(name, number, addr):
                 self._add(at, "refused", None, name, number, addr)
+            case TopicsPut() | TopicsDeleted() | MappingsPut():
+                self._note_topics(event, at)
+            case KvChanged() | ConfigChanged() | Stalled():
+                self._note_beside_tables(event, at)
+            case BrokerIdsLeft() | GroupChanged() | MinBrokerIdChanged() | FleetDiffers():
+                pass  # events about brokers say the first three; the API has a list of what differs in the fleet
+            case _:
+                assert_never(event)
+
+    def _note_topics(self, event: TopicsPut | TopicsDeleted | MappingsPut, at: int) -> None:
+        match event:
             case TopicsPut(name, changes, cause):
-                self._note_topics(
+                self._add_topics(
                     at, "tput", name, [change.topic for change in changes[:NAMES_MAX]], len(changes), cause
                 )
             case TopicsDeleted(name, topics, cause):
-                self._note_topics(at, "tdel", name, topics[:NAMES_MAX], len(topics), cause)
+                self._add_topics(at, "tdel", name, topics[:NAMES_MAX], len(topics), cause)
             case MappingsPut(name, mappings):
-                self._note_topics(at, "map", name, [topic for topic, _ in mappings[:NAMES_MAX]], len(mappings))
-            case _:
-                self._note_beside_tables(event, at)
+                self._add_topics(at, "map", name, [topic for topic, _ in mappings[:NAMES_MAX]], len(mappings))
 
-    def _note_topics(
+    def _add_topics(
         self, at: int, event: str, broker: str, topics: list[str], amount: int, cause: str | None = None
     ) -> None:
         names = tuple(map(_cut, topics))
         self._add(at, event, None, broker, cause=cause, amount=amount, names=names)
 
-    def _note_beside_tables(self, event: Event, at: int) -> None:
-        """Changes outside of the route tables. All other events repeat what those about brokers and topics say."""
+    def _note_beside_tables(self, event: KvChanged | ConfigChanged | Stalled, at: int) -> None:
+        """Changes outside of the route tables."""
         match event:
             case KvChanged(namespace, key, value):
                 self._add(at, "kv", detail=value, names=(_cut(namespace), _cut(key)))

@@ -14,6 +14,8 @@ from tests.check.source import ROOT, Source
 EVENTS = "rocketns/routeinfo/events.py"
 UNION = "Event = (\n    "
 CONSUMERS = (
+    "rocketns/admin/metrics/tally.py",
+    "rocketns/admin/recent/ring.py",
     "rocketns/journal/effects.py",
     "rocketns/server/publishing/eventlog.py",
     "rocketns/server/publishing/min_broker_notifier.py",
