@@ -42,6 +42,11 @@ def java_name(attribute: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
+def is_secret(name: str) -> bool:
+    """Whether the name of a property says that its value is shown nowhere."""
+    return "password" in name.lower()
+
+
 def declared(config: Any) -> dict[str, Field[Any]]:
     """The fields of a configuration object or class by Java name."""
     return {java_name(f.name): f for f in fields(config) if "effect" in f.metadata}

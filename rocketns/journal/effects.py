@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import assert_never
 
+from rocketns.config.properties import is_secret
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Address, Group, Live, Member, Members
@@ -294,8 +295,7 @@ class Effects:
                 given = {"ns_key": event.namespace, "key": event.key, "val": encoding.value(event.value)}
                 self._buffer.put(encoding.columns("kv", given))
             case ConfigChanged():
-                secret = "password" in event.key.lower()
-                shown = None if secret else encoding.value(event.value)
+                shown = None if is_secret(event.key) else encoding.value(event.value)
                 self._buffer.put(encoding.columns("config", {"key": event.key, "val": shown}))
             case Stalled():
                 self._buffer.put(encoding.columns("stall", {"ms": event.ms}))

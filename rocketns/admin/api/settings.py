@@ -16,7 +16,7 @@ def property_rows(controller: NamesrvController) -> list[PropertyRow]:
     items = configuration.items() | properties.items(configuration.journal)
     for config in (configuration.limits, configuration.restore, configuration.admin, configuration.discovery):
         items |= {f"{PREFIX}{name}": text for name, text in properties.items(config).items()}
-    return [PropertyRow(name, None if "password" in name.lower() else text) for name, text in items.items()]
+    return [PropertyRow(name, None if properties.is_secret(name) else text) for name, text in items.items()]
 
 
 def limit_rows(configuration: Configuration) -> list[LimitRow]:

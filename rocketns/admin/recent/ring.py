@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple, assert_never
 
+from rocketns.config.properties import is_secret
 from rocketns.controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import (
@@ -136,7 +137,7 @@ class Recent:
             case KvChanged(namespace, key, value):
                 self._add(at, "kv", detail=value, names=(_cut(namespace), _cut(key)))
             case ConfigChanged(key, value):
-                shown = None if "password" in key.lower() else value
+                shown = None if is_secret(key) else value
                 self._add(at, "config", detail=shown, names=(_cut(key),))
             case Stalled(ms):
                 self._add(at, "stall", amount=ms)
