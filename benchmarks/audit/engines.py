@@ -16,7 +16,7 @@ from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.history.state import base, broker_intervals, topic_intervals
 from rocketns.pipeline.storage.events.stored import read_events
 from rocketns.pipeline.storage.ingest import ingest
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.session import spark_session
 from tests.pipeline.duck import divergence as duck_divergence
@@ -29,7 +29,7 @@ def by_spark(journal: str, observation: Observation) -> int:
     spark = spark_session("local[*]", settings=QUIET | LOCAL, short=is_short(journal))
     with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as out:
         ingest(spark, journal, f"{out}/events")
-        results, events = Results(spark, Folder(spark, out)), read_events(spark, f"{out}/events", observation)
+        results, events = Results(spark, folder_at(spark, out)), read_events(spark, f"{out}/events", observation)
         known = base(events, observation, keep=results.cut)
         members = results.keep("broker_intervals", broker_intervals(events, known, observation))
         views = results.keep("topic_intervals", topic_intervals(events, known, observation))

@@ -32,7 +32,7 @@ from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.times import DAY_US, exact_text
 from rocketns.pipeline.jobs.earlier.settled import PAST, SETTLED, finished, marks, settled
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.session import spark_session
 
@@ -55,13 +55,13 @@ def main() -> None:
     jobs = asked.job or MEASURED
     counted = (*jobs, "marks", "closing")
     spark = spark_session("local[2]", settings=QUIET | LOCAL, short=True)
-    told = Results.published(spark, Folder(spark, asked.out))
+    told = Results.published(spark, folder_at(spark, asked.out))
     [(first, last)] = told.frame("ns_uptime").agg(F.min("t1"), F.max("t2")).collect()
     days = -((first - last) // DAY_US)
     print(f"| Days | Intervals | Closed | {' | '.join(counted)} |\n|---:|---:|---|{'---:|' * len(counted)}", flush=True)
     for times in asked.times:
         with tempfile.TemporaryDirectory(prefix="rocketns-history-") as folder:
-            results = Results(spark, Folder(spark, folder))
+            results = Results(spark, folder_at(spark, folder))
             given = {name: results.keep(name, repeated(told.frame(name), times, days)) for name in GIVEN}
             intervals = given["topic_intervals"].count()
             for closed, costs in measured(results, given, jobs, asked.rounds).items():

@@ -23,7 +23,7 @@ from benchmarks.audit.nightly import cpu_seconds
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.cli.spark import LOCAL, QUIET, SMALL_BATCHES
 from rocketns.pipeline.storage.alertlog import AlertLog
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.session import spark_session
 from rocketns.pipeline.storage.statestore import StateStore
 from rocketns.pipeline.stream.follow import Follower, Outlets
@@ -67,7 +67,7 @@ def follower_of(spark: SparkSession, journal: Path, out: Path) -> Follower:
     """The stream's batches, with its defaults."""
     outlets = Outlets(AlertLog(out / "alerts.jsonl"), None, None)
     store = StateStore(spark, f"{out}/checkpoint/memory", SCHEMAS)
-    return Follower(spark, Folder(spark, str(journal)), store, outlets, Limits(), lambda _: None, {})
+    return Follower(spark, folder_at(spark, str(journal)), store, outlets, Limits(), lambda _: None, {})
 
 
 def arrivals_of(every: Path, spec: FleetSpec, hours: int) -> Iterator[tuple[int, list[Path]]]:

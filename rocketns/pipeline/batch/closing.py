@@ -21,7 +21,7 @@ from rocketns.pipeline.jobs.earlier.settled import SETTLED, finished
 from rocketns.pipeline.jobs.earlier.tallies import HOW, NEVER
 from rocketns.pipeline.jobs.history.clockdays import Clock, Clocks, chained
 from rocketns.pipeline.storage import earlier as storage
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.files.folder import Folder
 
 # After midnight, until the last files of a day are closed and copied.
 WAIT_US = HOUR_US

@@ -48,9 +48,8 @@ from rocketns.pipeline.storage.events.manifest import Manifest
 from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tail_after
 from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
 from rocketns.pipeline.storage.ingest import Ingested, ingest
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current
-from rocketns.pipeline.storage.session import master_of
 
 Say = Callable[[str], None]
 
@@ -79,7 +78,7 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
     being_written = open_texts(spark, [request.journal])
     ingest_only(spark, request.journal, request.out, say)
-    results = Results(spark, Folder(spark, request.out), csv=request.csv)
+    results = Results(spark, folder_at(spark, request.out), csv=request.csv)
     part = read_part(spark, request, being_written)
     observation = computed(spark, part, results, say)
     say("report")
@@ -87,8 +86,8 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
     faults += too_short(request.t1, observation)
     results.clear()
-    places = {"journal": Folder(spark, request.journal).anywhere, "out": Folder(spark, request.out).anywhere}
-    told_options = places | shown(request, observation, master_of(spark))
+    places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
+    told_options = places | shown(request, observation, str(spark.sparkContext.master))
     told = notes(results, request.dead_days, came)
     summary = summarise(results, observation, [*faults, *unread(came.foreign)], told_options, told, came)
     data = report_input(results, summary)
@@ -142,7 +141,7 @@ def read_part(spark: SparkSession, request: Request, texts: Sequence[OpenText] =
 def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> Observation:
     """Run every job on the ingested events and those of open files; returns the observation. Days that an earlier run
     closed are not read again, unless the request is for a whole run or for a part of the time."""
-    request, stored, out = part.request, stored_in(part.request.out), Folder(spark, part.request.out)
+    request, stored, out = part.request, stored_in(part.request.out), folder_at(spark, part.request.out)
     days = fingerprints(spark, stored, part.texts, since=part.since)
     tail = tail_after(spark, stored, part.texts, results.cut)
     files = results.cut(read_files(spark, stored, since=part.since).unionByName(tail.files))
@@ -189,7 +188,7 @@ def begin(spark: SparkSession, request: Request, results: Results, say: Say, jou
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     clocks = [job.name for job in JOBS if job.stage == CLOCKS]
-    for before in choices(spark, Folder(spark, request.out), journal.days, whole=request.whole or in_parts(request)):
+    for before in choices(spark, folder_at(spark, request.out), journal.days, whole=request.whole or in_parts(request)):
         after = before.earlier.day
         events = read_events(spark, journal.stored, needed, after=after).unionByName(
             journal.tail.where(F.col("dt") > after)
@@ -246,7 +245,7 @@ class Stages:
 def report_again(spark: SparkSession, out: str) -> Outcome:
     """The pages again, from the tables that the last run left below ``out``. BadInput if there was none, or if its
     summary has another version."""
-    folder = Folder(spark, out)
+    folder = folder_at(spark, out)
     summary = current(folder)
     if (version := summary.get("version")) != SUMMARY_VERSION:
         raise BadInput(

@@ -14,10 +14,7 @@ from rocketns.pipeline.cli.values import (
     event_count,
     folder,
     instant,
-    master,
-    no_remote,
     percent,
-    remote,
     setting,
 )
 from rocketns.pipeline.contract import defaults
@@ -39,8 +36,6 @@ Examples:
       read the journals, run every job, and write tables, summary.json and report.html below --out
   rocketns audit run --journal s3a://bucket/journal --out s3a://bucket/audit --master spark://spark:7077
       the same on a Spark cluster, with any path that Spark can read (docs/audit.md shows the same with spark-submit)
-  rocketns audit run --journal /shared/journal --out /shared/audit --remote sc://spark:15002
-      the same through a Spark Connect server, without Java here; ingest, report, explain and demo take --remote too
   rocketns audit explain order_topic --at 2026-11-21T14:03 --journal /var/rocketns/journal
       the route of order_topic on each name server at that moment
   rocketns audit stream --journal /var/rocketns/journal --out /var/rocketns/alerts --webhook http://localhost:8080/hook
@@ -110,26 +105,8 @@ def _span(add: argparse.ArgumentParser) -> None:
 
 
 def _spark(add: argparse.ArgumentParser) -> None:
-    _place(add)
-    _settings(add)
-    add.add_argument("--remote", type=no_remote, help=argparse.SUPPRESS)
-
-
-def _spark_or_remote(add: argparse.ArgumentParser) -> None:
-    either = add.add_mutually_exclusive_group()
-    _place(either)
-    either.add_argument("--remote", type=remote, metavar="URL",
-        help="Spark Connect server that does the work, such as sc://host:15002. It needs no Java here, but the extra "
-             "connect. Folders are in S3, or shared with the server under the same path")  # fmt: skip
-    _settings(add)
-
-
-def _place(add: argparse._ActionsContainer) -> None:
-    add.add_argument("--master", metavar="MASTER", type=master,
+    add.add_argument("--master", metavar="MASTER",
         help="Spark master, such as spark://host:7077 (default: local[*], or the master of spark-submit)")  # fmt: skip
-
-
-def _settings(add: argparse.ArgumentParser) -> None:
     add.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", type=setting,
         help="a Spark setting, such as spark.driver.memory=3g; may be repeated")  # fmt: skip
 
@@ -217,24 +194,24 @@ COMMANDS = {
     "run": ("read journals, run every job, write the report",
         "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
         "incidents.jsonl below --out.",
-        (_journal, _out, _span, _days, _whole, _window, _consumers, _target, _tables, _spark_or_remote)),
+        (_journal, _out, _span, _days, _whole, _window, _consumers, _target, _tables, _spark)),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
         "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
-        (_journal, _out, _spark_or_remote)),
+        (_journal, _out, _spark)),
     "report": ("write the report again from the tables of an earlier run",
         "Write report.html, report.md and incidents.jsonl again from the result tables and summary.json that 'run'\n"
         "left below --out.",
-        (_out, _spark_or_remote)),
+        (_out, _spark)),
     "stream": ("keep running, and alert while it happens",
         "Follow the journals as they are written. Each alert is one line in alerts.jsonl below --out when it opens,\n"
         "and one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it stopped.",
         (_journal, _alerts, _stream, _window, _spark)),
     "explain": ("the route of a topic at a moment, on each name server",
         "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
-        (_explain, _spark_or_remote)),
+        (_explain, _spark)),
     "demo": ("audit a synthetic fleet with known faults",
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
         "Exit status 0: every fault was found, and nothing else.",
-        (_demo, _spark_or_remote)),
+        (_demo, _spark)),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.batch.findings import Outcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES, Results
 from rocketns.pipeline.synthetic import FleetSpec, Truth, make_fleet
 from rocketns.pipeline.synthetic.cards_compared import card_verdicts
@@ -63,7 +63,7 @@ def compared(spark: SparkSession, out: str, truth: Truth) -> list[Verdict]:
 
 def found(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
     """The columns of the result tables that are compared."""
-    results = Results.published(spark, Folder(spark, out))
+    results = Results.published(spark, folder_at(spark, out))
     return {
         name: [row.asDict() for row in results.frame(name).select(*columns).collect()]
         for name, columns in COLUMNS.items()
@@ -72,7 +72,7 @@ def found(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
 
 def listed(spark: SparkSession, out: str) -> list[Mapping[str, Any]]:
     """The incidents of the page."""
-    return [json.loads(line) for line in Folder(spark, out).read(LINES).splitlines()]
+    return [json.loads(line) for line in folder_at(spark, out).read(LINES).splitlines()]
 
 
 def told(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import atexit
 import os
 import re
 import subprocess
@@ -35,9 +34,6 @@ PLACES_ELSEWHERE = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_
 # pip takes the extra from the rocketns that is installed, also if no index has it.
 MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[spark]'"
 NEEDED = ("pyspark", "pyarrow")
-MISSING_CONNECT = (
-    "{} is not installed or too old, and --remote needs it. Install it with: pip install 'rocketns[connect]'"
-)
 MISSING_JAVA = (
     f"Spark needs a Java runtime, version {JAVA_MIN} or newer, and {{}}. Install one (Debian, Ubuntu: apt-get install "
     "default-jre-headless), or set JAVA_HOME to the one to use."
@@ -47,12 +43,10 @@ MISSING_JAVA = (
 def session(
     options: argparse.Namespace, say: Progress, usual: Mapping[str, str] = MappingProxyType({}), *, short: bool = False
 ) -> SparkSession:
-    """Spark with the settings of the command line, then those of ``usual``; with --remote that of a server. ``short``:
-    the command takes about a minute. BadInput if something is not installed, or no server answers."""
+    """Spark with the settings of the command line, then those of ``usual``. ``short``: the command takes about a
+    minute. BadInput if something is not installed."""
     check_extra()
-    if options.remote:
-        return _session_of_server(options, say)
-    _check_mode()
+    _check_own(options.master)
     submitted = is_submitted()
     if not submitted:
         check_java()
@@ -69,30 +63,12 @@ def session(
     return spark
 
 
-def _session_of_server(options: argparse.Namespace, say: Progress) -> SparkSession:
-    """That of the Spark Connect server, which needs no Java here."""
-    check_connect()
-    from rocketns.pipeline.storage.connect import check_seen, check_shared, connected, shown
-
-    say(f"asking {shown(options.remote)}")
-    spark = connected(options.remote, dict(options.conf), LOCAL)
-    atexit.register(spark.stop)  # otherwise the server keeps the session for an hour
-    say(f"Spark {spark.version} at {shown(options.remote)}")
-    if "journal" in options and options.journal:
-        check_seen(spark, options.journal)
-    if options.command in ("run", "ingest", "demo"):
-        check_shared(spark, options.out)
-    elif options.out:
-        check_seen(spark, options.out)
-    return spark
-
-
-def _check_mode() -> None:
-    """pyspark would take the server that the environment names, and start no Java."""
-    if "SPARK_REMOTE" in os.environ:
+def _check_own(master: str | None) -> None:
+    """BadInput if pyspark would become the client of a Spark Connect server, and start no Java."""
+    if "SPARK_REMOTE" in os.environ or (master or "").startswith("sc://"):
         raise BadInput(
-            "the environment names a Spark Connect server in SPARK_REMOTE. Write --remote with its address, or unset "
-            "SPARK_REMOTE."
+            "the audit needs Spark's own Java process, not a Spark Connect server. Unset SPARK_REMOTE, and name a "
+            "master such as spark://HOST:PORT, or use spark-submit."
         )
 
 
@@ -125,19 +101,6 @@ def check_extra() -> None:
             __import__(module)
         except ImportError as error:
             raise BadInput(MISSING_EXTRA.format(module)) from error
-
-
-def check_connect() -> None:
-    """BadInput if what the extra connect brings is missing, or older than pyspark needs."""
-    from pyspark.errors import PySparkImportError
-
-    try:
-        from pyspark.sql.connect.utils import check_dependencies
-
-        check_dependencies()
-    except PySparkImportError as error:
-        package = (error.getMessageParameters() or {}).get("package_name", "a package")
-        raise BadInput(MISSING_CONNECT.format(package)) from error
 
 
 def check_java() -> None:

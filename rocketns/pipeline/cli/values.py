@@ -5,11 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from datetime import UTC, datetime
-from typing import NoReturn
-from urllib.parse import urlsplit
 
-CONNECT = "sc://"
-REMOTE = "run, ingest, report, explain and demo"
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
 DAYS_MAX = 36_500  # as journalRetentionDays
 EVENTS_MAX = 100_000_000  # of a demo
@@ -58,37 +54,6 @@ def counts(text: str) -> tuple[int, ...]:
             f"{text!r}: write sizes of consumer groups from {GROUP_MIN} to {GROUP_MAX}, such as 2,3,4"
         )
     return numbers
-
-
-def master(text: str) -> str:
-    """Anything but a Spark Connect server, which is no master to Spark either."""
-    if text.startswith(CONNECT):
-        raise argparse.ArgumentTypeError(f"{_address(text)} is a Spark Connect server: write --remote, not --master")
-    return text
-
-
-def remote(text: str) -> str:
-    """sc://HOST:PORT, with pyspark's parameters behind it."""
-    try:
-        parts = urlsplit(text)
-        known = text.startswith(CONNECT) and parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:
-        known = False
-    if not known:
-        raise argparse.ArgumentTypeError(f"{_address(text)!r} is no Spark Connect server: write sc://HOST:PORT")
-    return text
-
-
-def no_remote(text: str) -> NoReturn:
-    """--remote of a command that cannot use it."""
-    raise argparse.ArgumentTypeError(
-        f"this command starts its own Spark and cannot use {_address(text)}. --remote is an option of {REMOTE}"
-    )
-
-
-def _address(text: str) -> str:
-    """Without the parameters of a Spark Connect server, which may have a token."""
-    return text.partition(";")[0].rstrip("/")
 
 
 def setting(text: str) -> tuple[str, str]:

@@ -20,7 +20,8 @@ from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Day, Told
 from rocketns.pipeline.report.scripts import strict
 from rocketns.pipeline.report.words.clocks import known_to
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.files.folder import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, clocks_of
 
 Row = Mapping[str, Any]
@@ -31,7 +32,7 @@ def explained_route(spark: SparkSession | None, journal: str | None, out: str | 
     ``spark`` None: both folders are on this machine. BadInput if there is no record of that time."""
     if journal is None and out is None:
         raise BadInput("name the --journal, or the --out of an earlier run")
-    folder = None if out is None else Folder(spark, out)
+    folder = None if out is None else folder_at(spark, out)
     found = around(spark, journal, folder.path(EVENTS_FOLDER) if folder else None, topic, at)
     clocks = _clocks_of(spark, folder, found.told)
     told = found.told.corrected(_offsets_of(clocks, found.told.days))

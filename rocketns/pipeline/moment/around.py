@@ -19,7 +19,7 @@ from rocketns.pipeline.jobs.history.clocks import FAR_US
 from rocketns.pipeline.moment.lines import Record
 from rocketns.pipeline.moment.reading import of_ingested, of_journal
 from rocketns.pipeline.moment.told import Told
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 # Two hours hold a whole snapshot. Clocks may be off by FAR_US.
 SHORT_US = 2 * HOUR_US + FAR_US
@@ -42,7 +42,7 @@ def around(spark: SparkSession | None, journal: str | None, ingested: str | None
     ``ingested``: the folder of the events that an earlier run ingested. It counts only if it reaches beyond ``at``:
     otherwise newer files of the journal may tell more. ``spark`` None: all is on this machine.
     """
-    if ingested is not None and Folder(spark, ingested).exists():
+    if ingested is not None and folder_at(spark, ingested).exists():
         found = _enough(lambda t0, t1: of_ingested(spark, ingested, t0, t1), topic, at)
         if found.marks and (journal is None or found.last > at):
             return Around(found, ingested)

@@ -25,7 +25,8 @@ from rocketns.pipeline.moment.lines import Record, records_of
 from rocketns.pipeline.storage.events.listing import JournalFile, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, Part
 from rocketns.pipeline.storage.events.stored import read_events
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.files.folder import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 # What routes and clocks need of a record.
 COLUMNS = (
@@ -114,6 +115,6 @@ def _begin(spark: SparkSession | None, file: JournalFile) -> int:
 def _start_of(spark: SparkSession | None, file: JournalFile, size: int | None) -> bytes:
     """Its first bytes, or all; none if the name server has deleted it meanwhile. An open one may have been closed."""
     path, _, name = file.path.rpartition("/")
-    folder = Folder(spark, path)
-    found = folder.beginning(name, size)
-    return (folder.beginning(f"{file.segment}.jsonl", size) if found is None else found) or b""
+    folder = folder_at(spark, path)
+    found = folder.part(name, size=size)
+    return (folder.part(f"{file.segment}.jsonl", size=size) if found is None else found) or b""

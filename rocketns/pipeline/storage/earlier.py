@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.pipeline.contract.earlier import FRAMES, Earlier
 from rocketns.pipeline.storage.events.manifest import Manifest, Read, new_id
 from rocketns.pipeline.storage.events.openfiles import OpenText
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.files.folder import Folder
 
 EARLIER, META = "earlier", "meta.json"
 VERSION = 4
@@ -88,7 +88,7 @@ def write(out: Folder, frames: Mapping[str, DataFrame], **meta: Any) -> None:
 def _all(out: Folder) -> list[Kept]:
     found = []
     for name in out.names(EARLIER):
-        text = out.beginning(f"{EARLIER}/{name}/{META}")
+        text = out.part(f"{EARLIER}/{name}/{META}")
         plain = json.loads(text) if text else {}
         if plain.pop("version", None) == VERSION:
             found.append(Kept(f"{EARLIER}/{name}", **plain))

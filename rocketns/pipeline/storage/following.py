@@ -7,7 +7,6 @@ on are listed.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.frames import columns
 from rocketns.pipeline.storage.events.lines import judged, records_of
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.files.folder import Folder
 
 # What one look reads at most; the rest is read by the next ones.
 BYTES_MAX = 32 * 1024 * 1024
@@ -207,27 +206,15 @@ def _files(folder: Folder, places: Iterable[Place]) -> dict[tuple[str, int], dic
 def _names(folder: Folder, since: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """ns, day, name of each file of the days that can still change."""
     base = f"v={VERSION}"
-    for day_name in _listed(folder, base):
+    for day_name in folder.names(base):
         day = unquote(day_name.removeprefix("dt="))
         if not day_name.startswith("dt=") or (since and day < min(since.values())):
             continue
-        for ns_name in _listed(folder, f"{base}/{day_name}"):
+        for ns_name in folder.names(f"{base}/{day_name}"):
             ns = unquote(ns_name.removeprefix("ns="))
             if ns_name.startswith("ns=") and day >= since.get(ns, ""):
-                for name in _listed(folder, f"{base}/{day_name}/{ns_name}"):
+                for name in folder.names(f"{base}/{day_name}/{ns_name}"):
                     yield ns, day, f"{base}/{day_name}/{ns_name}/{name}"
-
-
-def _listed(folder: Folder, name: str) -> list[str]:
-    """As ``Folder.names``; on this machine without Java, which needs a call for each name."""
-    local = folder.local()
-    if local is None:
-        return folder.names(name)
-    try:
-        with os.scandir(local / name) as entries:
-            return [entry.name for entry in entries]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
 
 
 def events_of(spark: SparkSession, texts: Sequence[Text]) -> DataFrame:

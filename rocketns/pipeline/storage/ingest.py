@@ -20,8 +20,7 @@ from rocketns.pipeline.storage.events.listing import JournalFile, Listing, journ
 from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, State, new_id
 from rocketns.pipeline.storage.events.repeats import Overlap, overlap, without_repeats
 from rocketns.pipeline.storage.events.staging import PARTITIONS, PLACES, Held, Place, Staging, read_parts
-from rocketns.pipeline.storage.paths import Folder
-from rocketns.pipeline.storage.session import tasks_at_once
+from rocketns.pipeline.storage.paths import folder_at
 
 TRIES_MAX = 5
 # A step of an ingest: at least so many bytes if there are as many, at most so many folders of a day and name server.
@@ -53,7 +52,7 @@ def ingest(spark: SparkSession, journals: str | Sequence[str], out: str) -> Inge
     BadInput: no such folder, none with a journal, a journal of another version, or ``out`` belongs to another journal.
     """
     roots = [journals] if isinstance(journals, str) else journals
-    owner = sorted({Folder(spark, root).absolute.removesuffix("/v=1") for root in roots})
+    owner = sorted({folder_at(spark, root).absolute.removesuffix("/v=1") for root in roots})
     listing = journal_files(spark, roots)
     for _ in range(TRIES_MAX):
         try:
@@ -106,7 +105,9 @@ class _Ingest:
 
     def _enough(self, size: int) -> int:
         """Bytes of a step, of so many in all. Spark is asked only if it matters."""
-        return STEP_BYTES if size <= STEP_BYTES else max(STEP_BYTES, STEP_BYTES_PER_TASK * tasks_at_once(self._spark))
+        if size <= STEP_BYTES:
+            return STEP_BYTES
+        return max(STEP_BYTES, STEP_BYTES_PER_TASK * self._spark.sparkContext.defaultParallelism)
 
     def _store(self, files: Sequence[JournalFile]) -> list[Read]:
         """Stage and publish them."""

@@ -25,8 +25,8 @@ from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
 from rocketns.pipeline.storage.events.manifest import new_id
+from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.held import held, held_file
-from rocketns.pipeline.storage.paths import Folder
 
 RESULTS = "results"
 EVENTS_FOLDER = "events"
@@ -133,14 +133,14 @@ class Results:
     def _written(self, place: str, frame: DataFrame) -> DataFrame:
         path = self._out.path(place)
         frame.write.mode("overwrite").parquet(path)
-        here = self._out.local()
+        here = self._out.here
         small = None if here is None else held_file(self._spark, here / place, frame.schema)
         return self._spark.read.schema(frame.schema).parquet(path) if small is None else small
 
 
 def current(out: Folder) -> dict[str, Any]:
     """The summary of the run that counts. BadInput if there is none."""
-    text = out.beginning(SUMMARY)
+    text = out.part(SUMMARY)
     summary: dict[str, Any] = json.loads(text) if text else {}
     if "run" not in summary:
         raise BadInput(f"--out {out.root} has no results of an earlier run. Start with 'rocketns audit run'.")

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from py4j.java_gateway import JavaClass, JavaMember  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession, is_remote
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import SparkSession
 
 # Spark keeps 100 by default. A run generates some 1,500.
 CACHED_CLASSES = 2000
@@ -49,8 +48,6 @@ START_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-# More numbers than any Spark has tasks at once.
-RANGE = 1 << 16
 # As pyspark names the classes that make its columns.
 ASKED_FOR_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 
@@ -108,20 +105,6 @@ def _keep_classes(session: SparkSession) -> None:
             setattr(view, name, KeptClass(found._fqn, found._gateway_client))
 
 
-def master_of(session: SparkSession) -> str:
-    """Spark's master; of a Spark Connect server its own."""
-    if is_remote():
-        return f"{session.conf.get('spark.master', 'a master that it does not tell')} through Spark Connect"
-    return str(session.sparkContext.master)
-
-
 def runs_here(session: SparkSession) -> bool:
     """Whether its tasks run in the Java process of this one, and not on other machines."""
-    return not is_remote() and str(session.sparkContext.master).startswith("local")
-
-
-def tasks_at_once(session: SparkSession) -> int:
-    """How many tasks Spark runs by default. A client of Spark Connect sees it by the tasks that a job has."""
-    if is_remote():
-        return session.range(RANGE).select(F.spark_partition_id()).distinct().count()
-    return session.sparkContext.defaultParallelism
+    return str(session.sparkContext.master).startswith("local")

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.frames import frame_of
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 PLAIN = "plain.json"
 VERSIONS_KEPT = 3
@@ -36,7 +36,7 @@ class StateStore:
     """The versions below ``root``. ``schemas``: the tables of a version."""
 
     def __init__(self, spark: SparkSession, root: str, schemas: Mapping[str, StructType]) -> None:
-        self._spark, self._folder, self._schemas = spark, Folder(spark, root), schemas
+        self._spark, self._folder, self._schemas = spark, folder_at(spark, root), schemas
         self._frames: dict[str, DataFrame] = {}
         self._places: dict[str, str] = {}
 

@@ -31,9 +31,10 @@ from rocketns.pipeline.jobs.history.unsure import may_be_off
 from rocketns.pipeline.report.words.clocks import known_to
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
 from rocketns.pipeline.storage.alertmanager import Alertmanager
+from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.following import Look, Place, events_of, look
 from rocketns.pipeline.storage.held import held_if_small
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import clocks_of
 from rocketns.pipeline.storage.statestore import StateStore
 from rocketns.pipeline.stream.servers import Arriving
@@ -85,12 +86,12 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
 
     BadInput if the journal is not there, or the alerts cannot be written.
     """
-    out = Folder(spark, following.out).local()
+    out = folder_at(spark, following.out).here
     if out is None:
         raise BadInput(
             f"--out {following.out}: this process writes the alerts itself, so it needs a folder on this machine"
         )
-    journal = Folder(spark, following.journal)
+    journal = folder_at(spark, following.journal)
     if not journal.exists():
         raise BadInput(f"--journal {following.journal} does not exist: set it to the folder that holds v=1")
     outlets = Outlets(
@@ -174,7 +175,7 @@ class Follower:
 
 def clocks_below(spark: SparkSession, out: str, say: Say) -> dict[str, Clock]:
     """By name server, its clock on the last day of the run below ``out``. BadInput if there is no run."""
-    found = {row["ns"]: row for row in clocks_of(spark, Folder(spark, out))}
+    found = {row["ns"]: row for row in clocks_of(spark, folder_at(spark, out))}
     for ns, row in sorted(found.items()):
         known = known_to(row["method"], row["uncertainty"])
         say(f"the clock of {ns} counts as {row['offset'] / 1e6:+g} s off (known {known})")

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.run import Request, computed, ingest_only, read_part
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.journals import DAY_START, SECOND, Journals, Record, random_journals, topic, write_files
 
@@ -40,7 +40,7 @@ def whole_run(spark: SparkSession, folder: Path) -> Whole:
     files = write_files(journals, folder / "journal")
     request = request_of(folder / "journal", folder / "out")
     ingest_only(spark, request.journal, request.out, lambda _text: None)
-    results = Results(spark, Folder(spark, request.out))
+    results = Results(spark, folder_at(spark, request.out))
     observation = computed(spark, read_part(spark, request), results, lambda _text: None)
     return Whole(journals, folder, files, request, observation, folder / "out" / results.place)
 

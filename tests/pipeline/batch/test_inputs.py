@@ -12,7 +12,7 @@ from rocketns.pipeline.contract.earlier import Earlier
 from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLOCK_DAYS, NS_UPTIME, TOPIC_DOUBTS, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.earlier.keeping import Closing
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 
 DAY = "2026-01-01"
@@ -26,7 +26,7 @@ class Fleet:
     """A run over tables without rows."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
-        self._spark, self._results = spark, Results(spark, Folder(spark, folder))
+        self._spark, self._results = spark, Results(spark, folder_at(spark, folder))
         self._tables = {name: frame_of(spark, [], schema) for name, schema in TABLES.items()}
 
     def inputs(self, mark: str = "", **options: Any) -> Inputs:

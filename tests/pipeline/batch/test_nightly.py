@@ -19,7 +19,7 @@ from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.storage.earlier import fingerprints, fitting
 from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.events.stored import read_files
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.eventful import HOUR, MIDNIGHT, SEED, Whole, request_of
 from tests.pipeline.chosen import reading_records, with_inputs
@@ -48,7 +48,7 @@ class Nights:
         request = request_of(self._journal, self.out)
         texts = open_texts(self._spark, [request.journal])
         ingest_only(self._spark, request.journal, request.out, self.said.append)
-        results = Results(self._spark, Folder(self._spark, request.out))
+        results = Results(self._spark, folder_at(self._spark, request.out))
         computed(self._spark, read_part(self._spark, request, texts), results, self.said.append)
         return tables_in(self.out / results.place, jobs)
 
@@ -87,7 +87,7 @@ def test_the_night_after_a_late_file_has_the_tables_of_one_run_over_everything(
     assert not any("computed again" in text for text in nights.said)
     for name, rows in tables_in(whole.tables, compared).items():
         assert found[name] == rows, name
-    out = Folder(spark, str(nights.out))
+    out = folder_at(spark, str(nights.out))
     days = fingerprints(spark, stored_in(out.root), [])
     kept = [each.day for each in fitting(out, days)]
     assert kept == ["2026-01-01"]

@@ -21,7 +21,7 @@ from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.storage.events.openfiles import open_texts, tail_after
 from rocketns.pipeline.storage.events.stored import read_events
 from rocketns.pipeline.storage.ingest import ingest
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results, current
 from tests.pipeline.journals import SECOND, Broker, Journal, topic, worked_example, write_files
 
@@ -187,8 +187,8 @@ def test_a_route_of_the_past_is_explained(
 
 def test_the_page_follows_a_topic_of_each_divergence(folder: Path, spark: SparkSession) -> None:
     """It needs what the name servers showed after the first moment of a window, to say which of them was wrong."""
-    results = Results.published(spark, Folder(spark, str(folder / "out")))
-    table = report_input(results, current(Folder(spark, str(folder / "out")))).tables["topic_intervals"]
+    results = Results.published(spark, folder_at(spark, str(folder / "out")))
+    table = report_input(results, current(folder_at(spark, str(folder / "out")))).tables["topic_intervals"]
     assert sorted((row["ns"], row["broker"], row["t1"] / SECOND, row["t2"] / SECOND) for row in table.rows) == [
         ("n1", "broker-b", 2, 400),
         ("n2", "broker-b", 2, 185),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,6 @@ from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.spark import check_extra, check_java, is_short
 from rocketns.pipeline.cli.values import duration, instant
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.storage.connect import check_version
 
 
 @pytest.mark.parametrize(
@@ -67,17 +64,7 @@ def test_the_defaults_of_a_run() -> None:
         ("run --journal j --out o --conf a=b", "write spark.NAME=VALUE"),
         ("run --journal j --out o --jour x", "--jour"),
         ("explain T --journal j", "--at"),
-        ("run --journal j --out o --master sc://host", "sc://host is a Spark Connect server: write --remote"),
-        (
-            "run --journal j --out o --remote spark://host:7077",
-            "'spark://host:7077' is no Spark Connect server: write sc://",
-        ),
-        ("run --journal j --out o --remote sc://:15002", "'sc://:15002' is no Spark Connect server"),
-        ("run --journal j --out o --remote sc://host --master local", "not allowed with argument --remote"),
-        (
-            "stream --journal j --out o --remote sc://host/;token=secret",
-            "starts its own Spark and cannot use sc://host.",
-        ),
+        ("run --journal j --out o --remote sc://host", "--remote"),
     ],
 )
 def test_what_is_not_understood_is_named_with_the_usage(
@@ -88,7 +75,6 @@ def test_what_is_not_understood_is_named_with_the_usage(
     assert shown.startswith("usage: rocketns audit")
     assert said in shown
     assert "--help' explains every option" in shown
-    assert "secret" not in shown
 
 
 def test_help_teaches_every_command_and_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,42 +106,14 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     )
 
 
-def test_a_missing_client_of_spark_connect_is_named_with_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("words", ["", "--master sc://host"])
+def test_a_spark_connect_server_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "grpc", None)
-    assert main(["run", "--journal", "j", "--out", "o", "--remote", "sc://127.0.0.1:1"]) == 2
-    assert capsys.readouterr().err == (
-        "rocketns audit run: grpcio is not installed or too old, and --remote needs it. "
-        "Install it with: pip install 'rocketns[connect]'\n"
-    )
-
-
-def test_a_server_that_does_not_answer_is_named_at_once_and_without_its_token(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and it does not listen
-        address = f"sc://127.0.0.1:{taken.getsockname()[1]}"
-        assert main(["run", "--journal", "j", "--out", "o", "--remote", f"{address}/;user_id=secret"]) == 2
-    shown = capsys.readouterr().err
-    assert f"rocketns audit run: no Spark Connect server answers at {address}. " in shown
-    assert "secret" not in shown
-
-
-def test_a_server_that_the_environment_names_is_not_taken_for_spark_here(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SPARK_REMOTE", "sc://host")
-    assert main(["stream", "--journal", "j", "--out", "o"]) == 2
-    assert "the environment names a Spark Connect server in SPARK_REMOTE" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("server", "fits"), [("4.3.0", True), ("4.3.7", True), ("4.10.0", True), ("4.2.1", False),
-                                              ("3.5.4", False), ("5.0.0", False)])  # fmt: skip
-def test_a_server_is_as_new_as_its_client(server: str, fits: bool) -> None:
-    with nullcontext() if fits else pytest.raises(BadInput, match=f"has Spark {server}, and the pyspark here is 4.3.2"):
-        check_version("sc://host", server, "4.3.2")
+    if not words:
+        monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    assert main(["stream", "--journal", "j", "--out", "o", *words.split()]) == 2
+    assert "not a Spark Connect server. Unset SPARK_REMOTE, and name a master" in capsys.readouterr().err
 
 
 def test_a_missing_java_is_named_with_what_to_install(tmp_path: Path) -> None:

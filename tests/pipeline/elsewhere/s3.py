@@ -101,16 +101,6 @@ def reached(spark: SparkSession, store: Store) -> Iterator[None]:
             conf.unset(name)
 
 
-def in_environment(store: Store) -> dict[str, str]:
-    """The same for programs that read Amazon's variables."""
-    return {
-        "AWS_ENDPOINT_URL": store.url,
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-    }
-
-
 def connector() -> str:
     """The class path of hadoop-aws in the version of Spark's Hadoop, and what it needs of Amazon's library."""
     (brought,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")

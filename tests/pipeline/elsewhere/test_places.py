@@ -1,4 +1,4 @@
-"""An audit in S3, and one by a client of Spark Connect: the same tables as with Spark and folders here."""
+"""An audit in S3: the same tables as with folders here."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from rocketns.pipeline.storage.session import SHORT_SETTINGS
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED
-from tests.pipeline.elsewhere.s3 import BUCKET, Store, in_environment, reached, s3_store, settings
-from tests.pipeline.elsewhere.server import connect_server
+from tests.pipeline.elsewhere.s3 import BUCKET, Store, reached, s3_store, settings
 from tests.pipeline.evidence import invented, journals_in, named_records
 from tests.pipeline.tables import rounded, tables_in
 
 RUN_TIMEOUT_S = 900.0
-FINDINGS, USAGE = 1, 2
+FINDINGS = 1
 FAULTS = NO_FAULTS._replace(partitions=1, crashes=1, kills=1)
 SPEC = FleetSpec(brokers=4, topics=6, seconds=3600, rotate_s=600, seed=5, faults=FAULTS)
 OF_SESSION = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
@@ -61,12 +60,6 @@ def store(spark: SparkSession, here: Here) -> Iterator[Store]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def server(spark: SparkSession) -> Iterator[str]:
-    with connect_server(spark) as address:
-        yield address
-
-
 def test_every_record_that_an_incident_names_is_in_the_files_of_the_journal(here: Here) -> None:
     lines = (here.out / "incidents.jsonl").read_text("utf-8")
     assert {kind for kind, _ in named_records(lines)} == {"missing", "crash", "killed"}
@@ -94,62 +87,14 @@ def test_a_process_of_its_own_ingests_from_s3_to_s3(here: Here, store: Store, tm
     assert records(tmp_path / "there") == records(here.out)
 
 
-def test_an_audit_through_spark_connect_has_the_tables_of_one_with_its_own_spark(
-    here: Here, server: str, tmp_path: Path
-) -> None:
-    """The client finds no Java."""
-    out = tmp_path / "out"
-    # a relative path: the server works in another folder
-    words = ["audit", "run", "--journal", str(here.journal), "--out", out.name, *with_settings(OF_SESSION)]
-    status, said = called(tmp_path, *words, "--remote", server, environment=without_java(tmp_path))
-    assert status == FINDINGS, said
-    assert f"at {server}" in said
-    assert found(out) == here.found
-    summary = json.loads((out / "summary.json").read_text("utf-8"))
-    assert summary["options"]["master"] == "local[2] through Spark Connect"
-    assert sorted(path.name for path in out.iterdir() if path.name.startswith("shared")) == []
-
-
-@needs_connector
-def test_a_client_of_spark_connect_ingests_from_s3_to_s3(here: Here, store: Store, server: str, tmp_path: Path) -> None:
-    """The client lists and writes small files itself. The second time it finds what the first wrote."""
-    ingest = ["audit", "ingest", "--journal", f"s3a://{BUCKET}/journal", "--out", f"s3a://{BUCKET}/ingested"]
-    for told in ("read 19 files with 0.2 MB; 0 were there already", "read 0 files with 0.0 MB; 19 were there already"):
-        status, said = called(tmp_path, *ingest, "--remote", server, environment=in_environment(store))
-        assert (status, told in said) == (0, True), said
-    store.get("ingested", tmp_path / "there")
-    assert records(tmp_path / "there") == records(here.out)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--conf", "spark.driver.memory=2g"], "--conf spark.driver.memory: a client of Spark Connect cannot set it"),
-        (["--out", "/proc/self/cwd/out"], "the Spark Connect server does not see the files that are in /proc/self/cwd"),
-        (["--out", "hdfs://host/out"], "hdfs://host/out: through Spark Connect the audit reads and writes folders"),
-    ],
-)
-def test_what_cannot_work_through_the_server_is_said(
-    here: Here, server: str, tmp_path: Path, words: list[str], said: str
-) -> None:
-    ingest = ["audit", "ingest", "--journal", str(here.journal), "--out", "out", *words, "--remote", server]
-    status, shown = called(tmp_path, *ingest, environment=without_java(tmp_path))
-    assert (status, said in shown) == (USAGE, True), shown
-
-
-def called(folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> tuple[int, str]:
+def called(folder: Path, *words: str) -> tuple[int, str]:
     """Exit status and output of a command of rocketns, in a process of its own that works in the folder."""
     command = [sys.executable, "-m", "rocketns", *words]
-    run = Process(command, folder / "audit.log", env=dict(environment or {}), cwd=folder)
+    run = Process(command, folder / "audit.log", cwd=folder)
     try:
         return run.wait(RUN_TIMEOUT_S), run.text()
     finally:
         run.stop()
-
-
-def without_java(folder: Path) -> dict[str, str]:
-    """An environment that names no Java."""
-    return {"JAVA_HOME": str(folder), "PATH": str(folder)}
 
 
 def records(out: Path) -> list[tuple[Any, ...]]:

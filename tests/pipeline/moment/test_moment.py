@@ -13,7 +13,7 @@ import pytest
 from rocketns.pipeline.cli.spark import PLACES_ELSEWHERE, is_here
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.moment.lines import records_of
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import clocks_of
 
 GOOD = {"boot": 1, "seq": 2, "ts": 3, "ev": "tput", "broker": "b", "topics": [{"t": "T", "r": 4}], "new": {}}
@@ -56,4 +56,4 @@ def test_the_clocks_of_a_run_are_read_without_spark(tmp_path: Path) -> None:
     (tmp_path / "results/r/clock_days").mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "results/r/clock_days/part.parquet")
     (tmp_path / "summary.json").write_text('{"run": "r"}')
-    assert clocks_of(None, Folder(None, str(tmp_path))) == rows[::-1]
+    assert clocks_of(None, folder_at(None, str(tmp_path))) == rows[::-1]

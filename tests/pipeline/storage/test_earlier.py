@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rocketns.pipeline.storage.earlier import EARLIER, META, VERSION, fitting, write
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.files.folder import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 DAYS = {"2026-01-01": "a", "2026-01-02": "b"}
 META_OF = {"t0": 1, "last": 2, "stray_from": None, "clocks": None, "mark": ""}
@@ -18,7 +19,7 @@ META_OF = {"t0": 1, "last": 2, "stray_from": None, "clocks": None, "mark": ""}
 @pytest.fixture
 def out(tmp_path: Path) -> Folder:
     """A folder with the output of a run that closed both days."""
-    folder = Folder(None, str(tmp_path))
+    folder = folder_at(None, str(tmp_path))
     write(folder, {}, day="2026-01-02", days=DAYS, **META_OF)
     return folder
 

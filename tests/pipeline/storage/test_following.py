@@ -6,25 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rocketns.pipeline.storage import following
+from rocketns.pipeline.storage.files.local import Local
 from rocketns.pipeline.storage.following import MISSING_LOOKS, Look, Place, look
+from rocketns.pipeline.storage.paths import folder_at
 
 DAY, NEXT, FAR = "2026-01-01", "2026-01-02", "2036-01-01"
-
-
-class Here:
-    """A folder of this machine, as ``Folder`` is for Spark."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.listed: list[str] = []
-
-    def local(self) -> Path:
-        return self.root
-
-    def part(self, name: str, begin: int) -> bytes | None:
-        path = self.root / name
-        return path.read_bytes()[begin:] if path.exists() else None
 
 
 class Journal:
@@ -44,7 +30,7 @@ class Journal:
         (folder / (f".open-{stem}" if is_open else f"{stem}.jsonl")).write_text(lines, "utf-8")
 
     def look(self, bytes_max: int = 1000) -> Look:
-        found = look(Here(self.root), self.places, bytes_max)  # type: ignore[arg-type]
+        found = look(folder_at(None, str(self.root)), self.places, bytes_max)
         self.places = [Place(*place) for place in found.places]
         return found
 
@@ -99,8 +85,8 @@ def test_only_the_days_that_can_change_are_listed(journal: Journal, monkeypatch:
         journal.file(number, f"{number}\n", day=day)
         journal.look()
     listed: list[str] = []
-    real = following._listed
-    monkeypatch.setattr(following, "_listed", lambda folder, name: (listed.append(name), real(folder, name))[1])
+    real = Local.names
+    monkeypatch.setattr(Local, "names", lambda folder, name: (listed.append(name), real(folder, name))[1])
     journal.look()
     assert sorted({name.split("/")[1] for name in listed if "/" in name}) == ["dt=2026-01-29", "dt=2026-01-30"]
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import TOPIC_SEGMENTS
 from rocketns.pipeline.storage import held
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 
 
@@ -23,7 +23,7 @@ def is_held(frame: DataFrame) -> bool:
 def test_the_rows_of_a_small_table_are_a_part_of_the_plan(spark: SparkSession, tmp_path: Path) -> None:
     """Nested columns, nulls and a table without a row included."""
     view = [{"ns": "n1", "view": [{"broker": "b", "r": 1, "w": 2, "p": None}]}, {"ns": "n2", "view": []}]
-    results = Results(spark, Folder(spark, str(tmp_path)))
+    results = Results(spark, folder_at(spark, str(tmp_path)))
     for rows in ([("t", 1, 2, view), (None, None, 3, None)], []):
         written = frame_of(spark, rows, TOPIC_SEGMENTS)
         kept = results.keep("topic_segments", written)
@@ -37,7 +37,7 @@ def test_a_large_table_stays_a_file(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     monkeypatch.setattr(held, limit, 2)
-    kept = Results(spark, Folder(spark, str(tmp_path))).keep("skew", spark.range(3))
+    kept = Results(spark, folder_at(spark, str(tmp_path))).keep("skew", spark.range(3))
     assert not is_held(kept)
     assert kept.agg(F.sum("id")).collect() == [(3,)]
 

@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.files.hadoop import Hadoop
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 # Elsewhere is played by Hadoop's file system of this machine, on the ways of HDFS and of an object store.
 ELSEWHERE = ("hdfs", "s3a")
@@ -18,22 +19,21 @@ ELSEWHERE = ("hdfs", "s3a")
 
 @pytest.fixture(params=["here", *ELSEWHERE])
 def folder(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Folder:
-    found = Folder(spark, str(tmp_path))
-    if request.param in ELSEWHERE:
-        elsewhere = Hadoop(spark, str(tmp_path))
-        elsewhere.here, elsewhere.scheme = None, request.param
-        found._files = found._listing = elsewhere
-    return found
+    if request.param == "here":
+        return folder_at(spark, str(tmp_path))
+    elsewhere = Hadoop(spark, str(tmp_path))
+    elsewhere.scheme = request.param
+    return elsewhere
 
 
 def test_a_file_is_written_replaced_and_read(folder: Folder) -> None:
-    assert folder.beginning("a/b") is None
+    assert folder.part("a/b") is None
     with pytest.raises(BadInput, match="is not there"):
         folder.read("a/b")
     for data in (b"", b"one", b"another one"):
         folder.write("a/b", data)
         assert folder.read("a/b") == data
-    assert folder.beginning("a/b", 3) == b"ano"
+    assert folder.part("a/b", 0, 3) == b"ano"
     assert [name for name in folder.names("a") if not name.startswith(".")] == ["b"]
 
 
@@ -66,10 +66,10 @@ def test_files_and_folders_are_deleted(folder: Folder) -> None:
 def test_what_is_written_here_can_be_read_from_elsewhere(folder: Folder, spark: SparkSession, tmp_path: Path) -> None:
     """Hadoop checks what it reads with a sum that it wrote beside the file."""
     folder.write("a", b"one")
-    Folder(spark, str(tmp_path)).write("a", b"another one")
+    folder_at(spark, str(tmp_path)).write("a", b"another one")
     assert folder.read("a") == b"another one"
 
 
 @pytest.mark.parametrize("by_spark", [False, True])
 def test_a_folder_has_a_name_for_any_working_directory(spark: SparkSession, *, by_spark: bool) -> None:
-    assert Folder(spark if by_spark else None, "my audit/").anywhere == f"{Path.cwd()}/my audit"
+    assert folder_at(spark if by_spark else None, "my audit/").anywhere == f"{Path.cwd()}/my audit"

@@ -10,13 +10,14 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage import results as storing
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.files.folder import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import RUNS_KEPT, Results, current
 
 
 def run_of(spark: SparkSession, out: Path, name: str) -> Results:
     """A run with one table, which is not published."""
-    results = Results(spark, Folder(spark, str(out)), f"20260101T000000-{name:0>8}")
+    results = Results(spark, folder_at(spark, str(out)), f"20260101T000000-{name:0>8}")
     results.keep("skew", spark.range(int(name, 16)))
     return results
 
@@ -34,7 +35,7 @@ def shown(out: Path) -> tuple[str, str]:
 def test_a_run_that_crashes_leaves_the_results_of_the_run_before(spark: SparkSession, tmp_path: Path) -> None:
     publish(run_of(spark, tmp_path, "1"))
     run_of(spark, tmp_path, "2")
-    found = Results.published(spark, Folder(spark, str(tmp_path)))
+    found = Results.published(spark, folder_at(spark, str(tmp_path)))
     assert (found.run[-1], found.frame("skew").count()) == ("1", 1)
 
 
@@ -64,7 +65,7 @@ def test_old_runs_are_removed(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_run_that_is_going_on_is_not_removed(spark: SparkSession, tmp_path: Path) -> None:
     """The remains of a crash are removed after a day. The run ids of these tests are old."""
-    going = Results(spark, Folder(spark, str(tmp_path)))
+    going = Results(spark, folder_at(spark, str(tmp_path)))
     going.keep("skew", spark.range(1))
     run_of(spark, tmp_path, "1")
     publish(run_of(spark, tmp_path, "2"))
@@ -73,4 +74,4 @@ def test_a_run_that_is_going_on_is_not_removed(spark: SparkSession, tmp_path: Pa
 
 def test_without_a_run_there_is_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="has no results of an earlier run"):
-        current(Folder(spark, str(tmp_path)))
+        current(folder_at(spark, str(tmp_path)))

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.frames import columns
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.statestore import VERSIONS_KEPT, StateStore
 
 SCHEMA = columns("n:long name:string")
@@ -54,7 +54,7 @@ def test_lost_versions_are_told_from_none(spark: SparkSession, tmp_path: Path) -
 
 def test_versions_of_another_format_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     stored(spark, tmp_path, 0, 1)
-    Folder(spark, str(tmp_path)).write("batch=0000000000/plain.json", b'{"cut": 5}')
+    folder_at(spark, str(tmp_path)).write("batch=0000000000/plain.json", b'{"cut": 5}')
     with pytest.raises(BadInput, match="another version"):
         last(spark, tmp_path)
 
@@ -82,16 +82,16 @@ def test_versions_that_nothing_needs_are_deleted(spark: SparkSession, tmp_path: 
     for batch in range(VERSIONS_KEPT + 1):
         stored(spark, tmp_path, batch, batch)
     StateStore(spark, str(tmp_path), {"t": SCHEMA}).forget(VERSIONS_KEPT)
-    assert Folder(spark, str(tmp_path)).names() == [f"batch={batch:010d}" for batch in range(1, VERSIONS_KEPT + 1)]
+    assert folder_at(spark, str(tmp_path)).names() == [f"batch={batch:010d}" for batch in range(1, VERSIONS_KEPT + 1)]
 
 
 def test_small_files_are_written_read_listed_and_deleted(spark: SparkSession, tmp_path: Path) -> None:
-    folder = Folder(spark, str(tmp_path / "new"))
+    folder = folder_at(spark, str(tmp_path / "new"))
     assert (folder.exists(), folder.names()) == (False, [])
     folder.write("a/b.json", "ü".encode())
     folder.write("a/b.json", "öö".encode())
     assert (folder.read("a/b.json").decode(), folder.names(), folder.names("a")) == ("öö", ["a"], ["b.json"])
-    assert folder.local() == tmp_path / "new"
+    assert folder.here == tmp_path / "new"
     folder.delete("a")
     with pytest.raises(BadInput, match=r"a/b\.json is not there"):
         folder.read("a/b.json")

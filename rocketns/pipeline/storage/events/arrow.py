@@ -27,7 +27,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from rocketns.pipeline.storage.events.lines import LINE, REQUIRED
 from rocketns.pipeline.storage.events.listing import JournalFile
 from rocketns.pipeline.storage.events.numbers import is_plain
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 # A file is in memory as a whole, as text and as columns of some 230 bytes a row. A name server closes one at 64 MiB by
 # default, and then it has about 300,000 rows.
@@ -91,7 +91,7 @@ def read(file: JournalFile) -> Rows | None:
     if not 0 < file.size <= FILE_BYTES_MAX:
         return None
     folder, _, name = file.path.rpartition("/")
-    data = Folder(None, folder).beginning(name, file.size)
+    data = folder_at(None, folder).part(name, size=file.size)
     return None if data is None else rows_of(data)
 
 

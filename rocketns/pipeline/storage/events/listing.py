@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 _LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<name>[^/]+)")
 _CLOSED = re.compile(r"(?![._])(.+)\.jsonl")
@@ -46,7 +46,7 @@ def journal_files(spark: SparkSession | None, roots: Sequence[str]) -> Listing:
     closed: list[JournalFile] = []
     being_written: list[JournalFile] = []
     foreign = Counter[str]()
-    for path, size, changed in {found for root in roots for found in Folder(spark, root).files()}:
+    for path, size, changed in {found for root in roots for found in folder_at(spark, root).files()}:
         match = _LAYOUT.fullmatch(path)
         if match is None:
             continue

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 MANIFEST_VERSION = 1
 MANIFEST, DAYS, DATA = "manifest", "manifest/days", "data"
@@ -98,7 +98,7 @@ class Manifest:
     """The manifests below the folder of the events."""
 
     def __init__(self, spark: SparkSession | None, out: str) -> None:
-        self.folder = Folder(spark, out)
+        self.folder = folder_at(spark, out)
         self._days: dict[str, list[Read]] = {}
 
     def state(self) -> State:

@@ -18,7 +18,7 @@ from rocketns.pipeline.storage.events.listing import JournalFile, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, State
 from rocketns.pipeline.storage.events.repeats import KEY
 from rocketns.pipeline.storage.events.stored import read_events
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 
 # What one open file may hold; of a longer one only the beginning is read. It is the default size of a file.
 OPEN_BYTES_MAX = 64 * 1024 * 1024
@@ -48,7 +48,7 @@ def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
     longest: dict[tuple[str, str], OpenText] = {}
     for file in journal_files(spark, roots).open:
         folder, _, name = file.path.rpartition("/")
-        text = Folder(spark, folder).beginning(name, OPEN_BYTES_MAX) or b""
+        text = folder_at(spark, folder).part(name, size=OPEN_BYTES_MAX) or b""
         whole = text[: text.rfind(b"\n") + 1]
         known = longest.get((file.ns, file.segment))
         if whole and (known is None or len(known.text) < len(whole)):

@@ -19,8 +19,9 @@ from rocketns.pipeline.storage.events.lines import judged, records
 from rocketns.pipeline.storage.events.listing import JournalFile
 from rocketns.pipeline.storage.events.manifest import DATA, Part, Range, new_id
 from rocketns.pipeline.storage.events.numbers import is_plain
+from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.files.places import is_on_this_machine
-from rocketns.pipeline.storage.paths import Folder
+from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.session import runs_here
 
 PARTITIONS = ("dt", "ns")
@@ -83,7 +84,7 @@ def read_parts(spark: SparkSession, folder: Folder, paths: Iterable[str]) -> Dat
 
 def _listing(folder: Folder) -> dict[str, str]:
     """How Spark asks for the status of many files."""
-    if folder.local() is None:
+    if folder.here is None:
         return {}
     return {"spark.sql.sources.parallelPartitionDiscovery.threshold": str(LISTED_BY_DRIVER_MAX)}
 
@@ -116,7 +117,7 @@ class Staging:
     def _taken(self, files: Sequence[JournalFile]) -> tuple[dict[Place, Held], list[Part]]:
         """The same for files that need no Spark."""
         folder = _new_folder()
-        if self._folder.local() is None or not runs_here(self._spark):
+        if self._folder.here is None or not runs_here(self._spark):
             return {}, []
         here = [file for file in files if is_on_this_machine(file.path)]
         taken = take(here, self.bases, self._folder.local_path(folder))
@@ -150,7 +151,7 @@ class Staging:
     def parts(self, folder: str, held: Mapping[Place, Held]) -> list[Part]:
         """The folders of each day and name server in a new folder."""
         sizes: dict[tuple[str, str], list[int]] = {}
-        for path, size, _ in Folder(self._spark, self._folder.path(folder)).files():
+        for path, size, _ in folder_at(self._spark, self._folder.path(folder)).files():
             *_, dt, ns, name = path.split("/")
             if name.endswith(".parquet"):
                 sizes.setdefault((dt, ns), []).append(size)

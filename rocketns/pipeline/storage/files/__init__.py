@@ -1,1 +1,1 @@
-"""The file systems of a folder: this machine's, Hadoop's through Java, and S3 without Java."""
+"""A folder on this machine, and one of Hadoop's file systems: HDFS, S3 and others."""

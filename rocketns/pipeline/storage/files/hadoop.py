@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -12,7 +13,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.storage.files.local import walked
+from rocketns.pipeline.storage.files.folder import Folder
 
 # Where a file appears whole when it is closed, and renaming copies it.
 OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "oss", "cosn", "obs", "wasb", "wasbs")
@@ -20,33 +21,42 @@ OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "oss", "cosn", "obs", "wasb", "wasbs"
 _STATUS = re.compile(r"path=([^;]+); isDirectory=false; length=(\d+);[^{}]*? modification_time=(\d+);")
 
 
-class Hadoop:
-    """Below ``root``. ``here``: the same folder as a path of this machine, or None if it is elsewhere."""
+class Hadoop(Folder):
+    """``scheme``: which of Hadoop's file systems has it. ``local_root``: the path without scheme and host."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
-        self._name = root
         self._jvm: Any = cast(Any, spark.sparkContext._jvm)
         self._root = self._jvm.org.apache.hadoop.fs.Path(root)
         self._conf = spark._jsparkSession.sessionState().newHadoopConf()
         self._system = self._root.getFileSystem(self._conf)
         uri = self._system.makeQualified(self._root).toUri()
-        self.scheme, self.absolute = str(uri.getScheme()), str(uri.toString())
-        self.here = Path(uri.getPath()) if self.scheme == "file" else None
+        self.scheme, self.local_root = str(uri.getScheme()), Path(uri.getPath())
+        super().__init__(root, str(uri.toString()))
 
-    def exists(self, name: str) -> bool:
+    def exists(self, name: str = "") -> bool:
         return bool(self._system.exists(self._at(name)))
 
-    def names(self, name: str) -> list[str]:
+    def names(self, name: str = "") -> list[str]:
+        if not self.exists(name):
+            return []
         return sorted(status.getPath().getName() for status in self._system.listStatus(self._at(name)))
 
     def files(self) -> Iterator[tuple[str, int, int]]:
+        with self._unreadable():
+            for found in self.matching():
+                yield from self._listed(found)
+
+    def matching(self) -> list[Any]:
+        """Hadoop's paths of the folders that the root names, which may have wildcards."""
+        with self._unreadable():
+            return [found.getPath() for found in self._system.globStatus(self._root) or []]
+
+    @contextmanager
+    def _unreadable(self) -> Iterator[None]:
         try:
-            for found in self._system.globStatus(self._root) or []:
-                below = found.getPath()
-                yield from walked(Path(below.toUri().getPath())) if self.here is not None else self._listed(below)
-        except (Py4JJavaError, OSError) as error:
-            reason = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error.strerror
-            raise BadInput(f"{self._name} cannot be read: {reason}") from error
+            yield
+        except Py4JJavaError as error:
+            raise BadInput(f"{self.root} cannot be read: {error.java_exception.getMessage()}") from error
 
     def _listed(self, below: Any) -> Iterator[tuple[str, int, int]]:
         listed = self._jvm.org.apache.hadoop.util.functional.RemoteIterators.toList(self._system.listFiles(below, True))
@@ -56,7 +66,7 @@ class Hadoop:
         for path, size, changed in found:
             yield path, int(size), int(changed)
 
-    def read(self, name: str, begin: int = 0, size: int | None = None) -> bytes | None:
+    def part(self, name: str, begin: int = 0, size: int | None = None) -> bytes | None:
         if not self.exists(name):
             return None
         size = size or self._system.getFileStatus(self._at(name)).getLen()
@@ -104,4 +114,4 @@ class Hadoop:
         )
 
     def _at(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(f"{self._name}/{name}" if name else self._name)
+        return self._jvm.org.apache.hadoop.fs.Path(self.path(name) if name else self.root)

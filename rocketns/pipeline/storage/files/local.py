@@ -4,49 +4,66 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.storage.files.folder import Folder
+from rocketns.pipeline.storage.files.hadoop import Hadoop
 
-class Local:
-    """Below ``root``, an absolute path."""
 
-    def __init__(self, root: Path) -> None:
-        self.root, self.absolute = root, f"file:{root}"
+class Local(Folder):
+    """``here``: its absolute path. ``there``: the same folder of Hadoop's, whose wildcards count; None: Python's."""
 
-    def exists(self, name: str) -> bool:
-        return (self.root / name).exists()
+    here: Path
 
-    def names(self, name: str) -> list[str]:
-        return sorted(path.name for path in (self.root / name).iterdir())
+    def __init__(self, root: str, here: Path, there: Hadoop | None = None) -> None:
+        super().__init__(root, f"file:{here}" if there is None else there.absolute)
+        self.here, self._there = here, there
+
+    def exists(self, name: str = "") -> bool:
+        return (self.here / name).exists()
+
+    def names(self, name: str = "") -> list[str]:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return sorted(path.name for path in (self.here / name).iterdir())
+        return []
 
     def files(self) -> Iterator[tuple[str, int, int]]:
-        for found in Path("/").glob(str(self.root).lstrip("/") or "."):
-            yield from walked(found)
+        try:
+            for found in self._matching():
+                yield from _walked(found)
+        except OSError as error:
+            raise BadInput(f"{self.root} cannot be read: {error.strerror}") from error
 
-    def read(self, name: str, begin: int = 0, size: int | None = None) -> bytes | None:
-        with suppress(FileNotFoundError), (self.root / name).open("rb") as file:
+    def _matching(self) -> Iterable[Path]:
+        if self._there is None:
+            return Path("/").glob(str(self.here).lstrip("/") or ".")
+        return [Path(found.toUri().getPath()) for found in self._there.matching()]
+
+    def part(self, name: str, begin: int = 0, size: int | None = None) -> bytes | None:
+        with suppress(FileNotFoundError), (self.here / name).open("rb") as file:
             file.seek(begin)
             return file.read(-1 if size is None else size)
         return None
 
     def write(self, name: str, data: bytes) -> None:
-        self._temporary(name, data).replace(self.root / name)
+        self._temporary(name, data).replace(self.here / name)
 
     def publish(self, name: str, data: bytes) -> bool:
-        return _linked(self._temporary(name, data), self.root / name)
+        return _linked(self._temporary(name, data), self.here / name)
 
     def delete(self, name: str) -> None:
-        if (self.root / name).is_dir():
-            shutil.rmtree(self.root / name, ignore_errors=True)
+        if (self.here / name).is_dir():
+            shutil.rmtree(self.here / name, ignore_errors=True)
         else:
-            (self.root / name).unlink(missing_ok=True)
+            (self.here / name).unlink(missing_ok=True)
 
     def _temporary(self, name: str, data: bytes) -> Path:
         """A file beside the one that it is to become, with its content on disk."""
-        path = self.root / name
+        path = self.here / name
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{uuid4().hex}.new")
         with temporary.open("wb") as file:
@@ -58,7 +75,7 @@ class Local:
         return temporary
 
 
-def walked(folder: Path) -> Iterator[tuple[str, int, int]]:
+def _walked(folder: Path) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of each file below, as Hadoop names them: file:/…"""
     for at, _, names in os.walk(folder, followlinks=True):
         for name in names:
