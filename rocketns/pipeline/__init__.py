@@ -1,8 +1,8 @@
 """The audit: jobs on Spark data frames, from journal files to the tables of the report.
 
-The rooms, in the order of their imports: ``contract`` | ``storage``, ``jobs``, ``report``, ``synthetic`` | ``batch``,
-``stream`` | ``cli`` | ``submit``. Rooms between two bars do not import each other
+The rooms, in the order of their imports: ``contract`` | ``storage``, ``jobs``, ``incidents``, ``synthetic`` |
+``report`` | ``batch``, ``stream``, ``moment`` | ``cli`` | ``submit``. Rooms between two bars do not import each other
 (tests/check/imports/test_pipeline_rooms.py).
-The name server imports nothing of this package. The package imports only the journal's record contract and the base
-class of errors from the rest of rocketns.
+The name server imports nothing of this package. The package imports only the journal's record contract, its plain
+reader and the base class of errors from the rest of rocketns.
 """

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
+from rocketns.journal.reading.lines import record_of
 from rocketns.journal.restore.lines import File, is_snapshot_end
 from rocketns.journal.segments import Segment
 
@@ -64,13 +63,10 @@ def _ends(content: mmap.mmap, boot: int) -> Iterator[int]:
 
 
 def _snapshot_name(line: bytes, boot: int) -> int | None:
-    try:
-        record = orjson.loads(line)
-    except ValueError:
+    record = record_of(line)
+    if record is None or not is_snapshot_end(record) or (record["ev"], record["boot"]) != ("snap", boot):
         return None
-    is_end = isinstance(record, dict) and is_snapshot_end(record)
-    name = record["snap"] if is_end and (record["ev"], record["boot"]) == ("snap", boot) else None
-    return name if type(name) is int and name > 0 else None
+    return record["snap"] if type(record["snap"]) is int and record["snap"] > 0 else None
 
 
 def _begin_of(files: Sequence[Found], number: int, seq: int) -> Begin:

@@ -13,6 +13,7 @@ import orjson
 
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
+from rocketns.journal.reading.lines import INT_MAX, Record, record_of
 from rocketns.protocol.body.route import QueueData, queue_data
 
 # Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
@@ -26,9 +27,6 @@ _PASSED_OVER = re.compile(rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18
 _TOPICS = b',"topics":['
 _NUMBERS = re.compile(rb'","r":(0|-?[1-9]\d{0,9}),"w":(0|-?[1-9]\d{0,9}),"p":(0|-?[1-9]\d{0,9}),"s":(0|-?[1-9]\d{0,9})')
 _QUEUE_KINDS_MAX = 4096
-INT_MAX = 2**31 - 1
-
-Record = dict[str, Any]
 
 
 _END = {"boot", "seq", "ts", "ev", "snap", "part", "end"}
@@ -103,18 +101,14 @@ class File:
         if passed_over is not None:
             boot, seq = int(passed_over[1]), int(passed_over[2])
             return {"boot": boot, "seq": seq, "ev": None} if boot == self._boot else None
-        try:
-            record = _record_with_queues(line) or orjson.loads(line)
-            if not isinstance(record, dict) or record.get("boot") != self._boot or not _is_record(record):
-                return None
-            return encoding.unescaped(record) if record.get("escaped") else record
-        except (ValueError, RecursionError):
-            return None
+        record = record_of(line, _loaded)
+        return record if record is not None and record["boot"] == self._boot else None
 
 
-def _is_record(record: Record) -> bool:
-    """Whether it has a number, and says of what kind it is."""
-    return type(record.get("seq")) is int and type(record.get("ev")) is str
+def _loaded(line: bytes) -> Any:
+    """The value of a line of JSON, all of its texts as they were. ValueError, RecursionError."""
+    value = _record_with_queues(line) or orjson.loads(line)
+    return encoding.unescaped(value) if isinstance(value, dict) and value.get("escaped") else value
 
 
 def _record_with_queues(line: bytes) -> Record | None:

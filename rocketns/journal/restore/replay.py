@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from rocketns.journal.restore.lines import INT_MAX, Queues, Record
+from rocketns.journal.reading.lines import INT_MAX, LONG_MAX, Record
+from rocketns.journal.restore.lines import Queues
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
 
 QUEUE_KINDS_MAX = 4096
-LONG_MAX = 2**63 - 1
 
 
 class NoRecordError(ValueError):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from rocketns.pipeline.moment.lines import Record
+from rocketns.journal.reading.lines import Record
 from rocketns.pipeline.moment.told import Mark, Told
 
 

@@ -14,6 +14,7 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
+from rocketns.journal.reading.lines import Record
 from rocketns.pipeline.contract.causes import HEARTBEATS, MEMBER, VERSIONS
 from rocketns.pipeline.jobs.history.clocks import (
     AGREE_US,
@@ -24,7 +25,6 @@ from rocketns.pipeline.jobs.history.clocks import (
     SAMPLES_MIN,
     VERSION,
 )
-from rocketns.pipeline.moment.lines import Record
 from rocketns.pipeline.moment.told import Told
 
 Member = tuple[Any, ...]

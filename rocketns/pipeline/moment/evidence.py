@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rocketns.journal.reading.lines import Record
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.moment.boots import known_boots
-from rocketns.pipeline.moment.lines import Record
 from rocketns.pipeline.moment.told import Told
 
 

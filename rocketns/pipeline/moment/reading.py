@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from typing import cast
 
-import orjson
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.journal.reading.lines import Record, record_of, records_of
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.times import DAY_US, exact_text
-from rocketns.pipeline.moment.lines import Record, records_of
 from rocketns.pipeline.storage.events.listing import JournalFile, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, Part
 from rocketns.pipeline.storage.events.stored import read_events
@@ -105,11 +103,9 @@ def _between(spark: SparkSession | None, files: Sequence[JournalFile], t0: int, 
 
 
 def _begin(spark: SparkSession | None, file: JournalFile) -> int:
-    """The time of the file's first record; 0 if the first lines do not parse."""
-    for line in _start_of(spark, file, FIRST_BYTES).splitlines():
-        with suppress(orjson.JSONDecodeError, KeyError, TypeError):
-            return int(orjson.loads(line)["ts"])
-    return 0
+    """The time of the file's first record; 0 if the first lines are none."""
+    records = map(record_of, _start_of(spark, file, FIRST_BYTES).split(b"\n"))
+    return next((int(record["ts"]) for record in records if record is not None), 0)
 
 
 def _start_of(spark: SparkSession | None, file: JournalFile, size: int | None) -> bytes:

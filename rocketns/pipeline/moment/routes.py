@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rocketns.journal.reading.lines import Record
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.moment.boots import Known, Snapshot, known_boots
-from rocketns.pipeline.moment.lines import Record
 from rocketns.pipeline.moment.told import Told
 
 WRITE, MASTER = 2, 0

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rocketns.journal.reading.lines import Record
 from rocketns.pipeline.contract.causes import MEMBER
-from rocketns.pipeline.moment.lines import Record
 
 # Of these kinds and of heartbeats that state attributes, the whole record.
 _SHOWING = frozenset(("start", "stop", "reg", "down", "tput", "tdel", "snap", "group"))
@@ -62,7 +62,7 @@ class Told:
             self.heard.append(record)
         if ev in _SHOWING or (ev == "hb" and states_attributes(record)):
             if record.get("topics"):
-                record["topics"] = [entry for entry in record["topics"] if entry["t"] == topic]
+                record["topics"] = [one for one in record["topics"] if one and one.get("t") == topic]
             self.records.setdefault(boot, []).append(record)
 
     def sorted(self) -> Told:

@@ -9,9 +9,9 @@ import secrets
 import orjson
 import pytest
 
+from rocketns.journal.reading.lines import records_of
 from rocketns.pipeline.moment.clocks import estimates
 from rocketns.pipeline.moment.evidence import causes, lost_before
-from rocketns.pipeline.moment.lines import records_of
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Told
 from tests.journal.wild.damage import damaged

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rocketns.journal.reading.lines import records_of
 from rocketns.pipeline.cli.spark import PLACES_ELSEWHERE, is_here
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
-from rocketns.pipeline.moment.lines import records_of
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import clocks_of
 
@@ -23,7 +23,7 @@ GOOD = {"boot": 1, "seq": 2, "ts": 3, "ev": "tput", "broker": "b", "topics": [{"
     "line",
     [
         b'{"boot":1,"seq":2', b"[]", b"7", b"\xff", {"seq": None}, {"ts": "3"}, {"seq": 2.5}, {"boot": True},
-        {"topics": {"t": "T"}}, {"topics": ["T"]}, {"topics": [{"r": 4}]}, {"topics": [{"t": "T", "r": "4"}]},
+        {"topics": {"t": "T"}}, {"topics": ["T"]}, {"topics": [{"t": "T", "r": "4"}]}, {"bid": 2**31},
     ],
 )  # fmt: skip
 def test_a_line_that_is_no_record_is_left_out(line: object) -> None:

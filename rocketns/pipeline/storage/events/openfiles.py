@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import LongType, StringType, StructType
 
+from rocketns.journal.reading.lines import record_of
 from rocketns.pipeline.contract.frames import Keep, as_it_is, conform, frame_of
 from rocketns.pipeline.contract.schema import EVENTS, FILES
 from rocketns.pipeline.storage.events.lines import judged, records_of
@@ -82,13 +82,10 @@ def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText], keep: K
 
 def _reaches_back(text: OpenText, state: State) -> bool:
     """Whether its first record is not after all that is stored of its boot."""
-    try:
-        first = json.loads(text.text[: text.text.index(b"\n")])["seq"]
-    except (ValueError, KeyError, TypeError):
-        return True
+    first = record_of(text.text[: text.text.index(b"\n")])
     boot = int(text.file.segment.partition("-")[0])
     ranges = [r for day in state.days.values() for r in day.ranges.get(text.file.ns, ()) if r.boot == boot]
-    return any(not isinstance(first, int) or first <= r.high for r in ranges)
+    return first is None or any(first["seq"] <= r.high for r in ranges)
 
 
 def _batches(texts: Sequence[OpenText]) -> Iterator[pa.RecordBatch]:
