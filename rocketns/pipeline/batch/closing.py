@@ -25,8 +25,8 @@ from rocketns.pipeline.storage.files.folder import Folder
 
 # After midnight, until the last files of a day are closed and copied.
 WAIT_US = HOUR_US
-# What is so long before the end is as it is: a file that is still open was left by a crash, and a time stamp after the
-# end is wrong.
+# Days that ended this long before the end are closed in any case: a file that is still open was left by a crash, and a
+# time stamp after the end is wrong.
 SETTLED_US = 2 * DAY_US
 
 

@@ -156,7 +156,7 @@ class Inputs:
         return without_unread(self["topic_segments"], self["system_topics"], self["group_members"])
 
 
-# Those of MAKERS that are steps to others, and no job asks for.
+# Makers that only other makers ask for. No job does.
 STEPS = ("corrected", "new_events", "lookups", "marks")
 MAKERS: Mapping[str, Callable[[Inputs], Any]] = {
     name: getattr(Inputs, name)
