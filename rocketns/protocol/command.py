@@ -94,12 +94,6 @@ class Reply:
 
 def decode(frame: bytes | memoryview, name_bytes_max: int = NAME_BYTES_MAX) -> RemotingCommand:
     """Decodes a whole frame, length field included; `next_frame` finds its size. MalformedFrame where Java closes."""
-    command = _decode(frame)
-    command.name_bytes_max = name_bytes_max
-    return command
-
-
-def _decode(frame: bytes | memoryview) -> RemotingCommand:
     if len(frame) < HEAD_BYTES:
         raise MalformedFrame("the frame is shorter than its head")
     word = int.from_bytes(frame[4:HEAD_BYTES], "big")
@@ -108,11 +102,13 @@ def _decode(frame: bytes | memoryview) -> RemotingCommand:
         raise MalformedFrame("the header is longer than the frame")
     match word >> _HEADER_LENGTH_BITS:
         case SerializeType.JSON:
-            return _decode_json(frame, HEAD_BYTES + header_length)
+            command = _decode_json(frame, HEAD_BYTES + header_length)
         case SerializeType.ROCKETMQ:
-            return _decode_binary(frame, header_length)
+            command = _decode_binary(frame, header_length)
         case unknown:
             raise MalformedFrame(f"unknown serialize type {unknown}")
+    command.name_bytes_max = name_bytes_max
+    return command
 
 
 def _decode_json(frame: bytes | memoryview, body_start: int) -> RemotingCommand:

@@ -295,11 +295,12 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         except TlsError as error:
             self.abort(self._cause, str(error))
             return
-        if self.unsent_bytes > self._owner.limits.outgoing_bytes_max:
+        self._written += len(sent)
+        unsent, taken = self.count_unsent()
+        if unsent > self._owner.limits.outgoing_bytes_max:
             self.abort(self._cause, TOO_MUCH_UNSENT_HERE)
             return
-        self._written += len(sent)
-        self._owner.totals.hold(OUTPUT, self, *self.count_unsent())
+        self._owner.totals.hold(OUTPUT, self, unsent, taken)
         self._owner.totals.hold_to(OUTPUT, self)
 
     def count_unsent(self) -> tuple[int, int]:
@@ -312,8 +313,9 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         assert self._transport is not None
         if not self._transport.is_reading():
             self._owner.totals.renew(self)
-        self._transport.resume_reading()
-        self._read_frames()
+            self._transport.resume_reading()
+        if self._buffer:
+            self._read_frames()
 
     def pause_writing(self) -> None:
         self._writing_paused = True

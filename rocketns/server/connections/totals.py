@@ -103,6 +103,8 @@ class Totals:
 
         Far over the limit ``adding``, which holds more than before, is ended where that is not enough.
         """
+        if self._reactors is None and self._holders[kind].total <= self._maxima[kind]:
+            return
         for _ in range(CLOSED_AT_ONCE_MAX):
             first = self._first(kind)
             if first is None:

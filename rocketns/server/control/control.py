@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Container
+from operator import attrgetter
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
@@ -51,8 +52,7 @@ class Control:
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
         self._inbox: Inbox[Connection] = Inbox(
-            configuration.namesrv, limits.incoming_bytes_max, lambda one: one.host, self._give_up,
-            lambda one: one.is_known,
+            configuration.namesrv, limits.incoming_bytes_max, attrgetter("host"), self._give_up, attrgetter("is_known"),
         )  # fmt: skip
         parked_max = limits.incoming_bytes_max // 4
         bounds = Bounds(parked_max, parked_max // HOST_PARTS, limits.listed_bytes_min(parked_max))
