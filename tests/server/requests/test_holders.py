@@ -101,6 +101,17 @@ def test_who_registers_meanwhile_is_known() -> None:
     assert scene.holders.first() is peer
 
 
+def test_who_registers_is_no_stranger_any_more() -> None:
+    """It held more than all others, and would be the first of them."""
+    scene = Scene()
+    broker = scene.hold(Peer("a"), LIMIT // 2)
+    scene.hold(Peer("b"), LIMIT // 4)
+    broker.is_known = True
+    scene.hold(broker, LIMIT // 2)
+    stranger = scene.hold(Peer("c"), LIMIT // 4 + 1)
+    assert scene.holders.first() is stranger
+
+
 def test_who_holds_little_is_not_closed() -> None:
     scene = Scene()
     scene.hold(Peer("a1"), LISTED_MIN - 1)
