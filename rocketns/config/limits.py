@@ -51,7 +51,7 @@ class Limits:
     progress_seconds: int = prop(
         30,
         "time in which 16 KiB of an unfinished frame must come, or its rest, in which a peer must take 16 KiB of its "
-        "unsent answers, or their rest, and in which a TLS handshake must end; 0: no limit",
+        "unsent answers, or their rest, and in which a TLS handshake must end, but in 10 s; 0: no limit",
         START, unit="seconds", at_limit="the connection is closed", low=0, high=86_400,
     )  # fmt: skip
     outgoing_connections_max: int = prop(

@@ -32,7 +32,7 @@ log = logging.getLogger("rocketns.channel")
 JOINED_BYTES_MAX = 64 * 1024
 MALFORMED_FRAME = "malformed frame"
 TOO_MUCH_UNSENT_HERE = "too many unsent bytes"
-STALLED_HANDSHAKE = "its TLS handshake, or its PROXY header, did not end in time (progressSeconds)"
+STALLED_HANDSHAKE = "its TLS handshake, or its PROXY header, did not end within 10 s"
 
 
 class Owner(Protocol):
@@ -127,11 +127,11 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self.last_active_ms += missed_ms
         self._began_ms += missed_ms if self._began_ms else 0
 
-    def is_late(self, progress_ms_max: int) -> bool:
+    def is_late(self, handshake_ms_max: int) -> bool:
         """Whether what comes before the frames, a PROXY header or a TLS handshake, took longer. 0 is no limit."""
-        if self._handshake is None or not self._began_ms or not progress_ms_max:
+        if self._handshake is None or not self._began_ms or not handshake_ms_max:
             return False
-        return self._owner.now_ms() - self._began_ms >= progress_ms_max
+        return self._owner.now_ms() - self._began_ms >= handshake_ms_max
 
     @property
     def is_tls(self) -> bool:

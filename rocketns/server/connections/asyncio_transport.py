@@ -44,6 +44,7 @@ ENDS = frozenset({
     NOT_TAKEN, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE, MALFORMED_FRAME,
     STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, str(Cause.CHANNEL_IDLE),
 })  # fmt: skip
+HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
 
 
@@ -166,7 +167,7 @@ class AsyncioTransport:
         for connection in list(islice(idle, CLOSED_AT_ONCE_MAX)):
             log.warning("NETTY SERVER PIPELINE: IDLE exception [%s]", connection.address)
             connection.abort(Cause.CHANNEL_IDLE)
-        late_ms = self.limits.progress_seconds * 1000
+        late_ms = min(self.limits.progress_seconds * 1000, HANDSHAKE_MS_MAX)
         for connection in list(islice((one for one in self.connections if one.is_late(late_ms)), CLOSED_AT_ONCE_MAX)):
             connection.abort(Cause.CHANNEL_CLOSE, STALLED_HANDSHAKE)
         self._closing = {connection for connection in self.connections if not connection.is_open}
