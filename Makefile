@@ -17,28 +17,37 @@ REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	[print(*functools.reduce(operator.getitem, a.split("."), p), sep="\n") for a in sys.argv[1:]]'
 MISSING_JAVA := $(PY) -c 'from interop.harness.rocketmq.maven import missing_tools; print(*missing_tools())'
 SPREAD = -n $(WORKERS) --benchmark-disable
-
-export PIP_DISABLE_PIP_VERSION_CHECK = 1
-# Without byte code on disk each of the thousands of processes of `make test` would translate all that it imports.
-unexport PYTHONDONTWRITEBYTECODE
-
-.PHONY: help run test check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench wheels helm build clean
-.DELETE_ON_ERROR:
-
-help: ## say what there is to make (this list)
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
-
-run: $(VENV)/built ## start the name server on port 9876; options go in ARGS="-c FILE"
-	@exec $(PY) -m rocketns $(ARGS)
-
-test: $(VENV)/dev $(VENV)/built ## every test; those with real brokers where java, javac and mvn are found; a share of sanitize
-	@suites="tests benchmarks/micro interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
+# The tests that a marker chooses; without Java's tools those with real brokers are left out, which is said first.
+CHOSEN = @suites="tests benchmarks/micro interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
 	if [ -n "$$missing" ]; then suites="tests benchmarks/micro"; \
 		printf '\n%s\n%s\n%s\n\n' '+-----------------------------------------------------------------------------+' \
 			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
 			'+-----------------------------------------------------------------------------+'; \
 	fi; \
-	exec $(PY) -m pytest $(SPREAD) $$suites $(ARGS)
+	exec $(PY) -m pytest $(SPREAD) $$suites $(ARGS) -m
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Without byte code on disk each of the thousands of processes of `make test` would translate all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help run test rest test-all check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench wheels helm build clean
+.DELETE_ON_ERROR:
+
+help: ## say what there is to make (this list)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+run: $(VENV)/built ## start the name server on port 9876; options go in ARGS="-c FILE"
+	@exec $(PY) -m rocketns $(ARGS)
+
+test: $(VENV)/dev $(VENV)/built ## most tests, in ten minutes: with a real broker and the Java server where java, javac and mvn are found
+	$(CHOSEN) "not rest"
+
+rest: $(VENV)/dev $(VENV)/built ## only what make test leaves out; it names that at its end
+	$(CHOSEN) rest
+
+test-all: ## every test: make test, then make rest
+	@$(MAKE) test
+	@$(MAKE) rest
 
 check: $(VENV)/dev $(VENV)/built ## ruff, mypy, layering and tidiness, in seconds
 	@exec $(PY) -m pytest tests/check $(ARGS)

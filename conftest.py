@@ -12,6 +12,7 @@ import pytest
 pytest.register_assert_rewrite("tests.behaviour", "tests.hostile", "tests.timed", "tests.support", "interop")
 
 from interop.harness.servers import MODES, JavaNameServer, NameServer  # noqa: E402
+from tests.support.running.rest import Rest  # noqa: E402
 from tests.support.running.summary import Summary  # noqa: E402
 
 INTEROP = Path(__file__).parent / "interop"
@@ -33,6 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Summary())
+    config.pluginmanager.register(Rest())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,0 +1,76 @@
+"""`make test` leaves out what the table of tests/support/running/rest.py names, and says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.running.rest import LEAVES_OUT, REST, Rest, why_later
+
+ROOT = Path(__file__).parents[1]
+SHARE, CHEAP = "tests/sanitize/test_share.py", "tests/sanitize/test_sanitize.py"
+# One test of each kind that `make test` promises to run.
+PROMISED = (
+    "interop/messages/test_send_and_receive.py",
+    "interop/parity/test_scenarios.py",
+    "interop/docker/test_image.py::test_user_and_folders_are_those_of_rocketmqs_image",
+    "tests/pipeline/batch/test_twins.py",
+    "tests/restoring/test_restart.py",
+    "tests/simulation/test_share.py",
+    "tests/hostile/bytes/test_garbage.py",
+)
+
+
+def collected(*choice: str) -> str:
+    """What pytest prints of the tests of the sanitizers that it would run."""
+    command = [sys.executable, "-m", "pytest", "-n", "0", "--collect-only", "-q", *choice, "tests/sanitize"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_tests_of_the_table_are_left_out_and_counted() -> None:
+    said = collected("-m", LEAVES_OUT)
+    assert SHARE not in said
+    assert CHEAP in said
+    assert "2 TESTS LEFT OUT; make test-all runs them too" in said
+    assert f"     2 {REST[SHARE]}\n" in said
+
+
+@pytest.mark.parametrize(("choice", "others"), [(["-m", "rest"], False), ([], True)])
+def test_the_other_runs_have_them(choice: list[str], others: bool) -> None:
+    """Where nothing is chosen, nothing is left out."""
+    said = collected(*choice)
+    assert SHARE in said
+    assert (CHEAP in said) == others
+    assert "LEFT OUT" not in said
+
+
+def test_what_the_workers_left_out_is_counted_once() -> None:
+    """Each of them collects all tests."""
+    rest = Rest()
+    for _ in range(2):
+        rest.pytest_testnodedown(SimpleNamespace(workeroutput={"rest": {"sanitizers": 2}}))  # type: ignore[arg-type]
+    assert rest.left_out == {"sanitizers": 2}
+
+
+@pytest.mark.parametrize("start", REST)
+def test_every_row_of_the_table_names_tests_that_are_there(start: str) -> None:
+    path, _, name = start.partition("::")
+    assert (ROOT / path).exists()
+    assert f"def {name}" in (ROOT / path).read_text("utf-8") if name else REST[start]
+
+
+@pytest.mark.parametrize("test", PROMISED)
+def test_make_test_has_what_it_promises(test: str) -> None:
+    assert (ROOT / test.partition("::")[0]).is_file()
+    assert why_later(test) is None
+
+
+def test_make_test_all_runs_every_test_once() -> None:
+    said = subprocess.run(["make", "-n", "test-all"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    chosen = [line.rpartition(" -m ")[2] for line in said.splitlines() if "benchmarks/micro interop" in line]
+    assert chosen == [f'"{LEAVES_OUT}"', "rest"]
+    assert (ROOT / ".ci" / "run").read_text("utf-8").endswith("exec make test-all\n")
