@@ -68,7 +68,7 @@ def test_each_sanitizer_is_a_group_of_its_own_and_comparing_with_java_keeps_the_
 
 
 def test_the_audit_is_two_groups_that_come_first() -> None:
-    files = ("stream/test_alerting", "storage/test_ingest", "test_journals", "batch/test_twins")
+    files = ("stream/test_alerting", "test_journals", "batch/test_effects", "batch/named/test_records")
     groups = [group_of(f"tests/pipeline/{name}.py::test_one") for name in files]
     assert groups[0] == groups[1] != groups[2] == groups[3]
     others = {group_of(test) for test in (*BROKERS, *OTHERS)}
@@ -76,7 +76,7 @@ def test_the_audit_is_two_groups_that_come_first() -> None:
 
 
 def test_tests_that_share_a_run_of_the_audit_are_of_one_group() -> None:
-    shared = ("batch/test_nightly", "batch/test_twins")
+    shared = ("batch/test_effects", "batch/named/test_records", "batch/test_nightly", "batch/test_twins")
     assert len({group_of(f"tests/pipeline/{name}.py::test_one") for name in shared}) == 1
 
 

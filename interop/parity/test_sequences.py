@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from interop.parity.comparing.play import Difference
 from interop.parity.comparing.playing import play
@@ -17,6 +19,7 @@ from interop.parity.language import JSON_513
 from interop.parity.mutations import MUTATIONS, Tampered
 from interop.parity.pairs.pair import Pair
 from interop.parity.pairs.side import Side
+from tests.support.running.rest import MORE_PARITY
 
 TRIES_MAX = 60
 # Where all tests run, the others wait for it.
@@ -27,7 +30,14 @@ def differences(pair: Pair, seed: str, numbers: list[int], tampered: Side | None
     return play(pair, sequences.scenario(seed, numbers), JSON_513, tampered)
 
 
-@pytest.mark.parametrize("seed", SEEDS + ODD_SEEDS)
+def _seeds() -> Iterator[ParameterSet]:
+    """`make test` plays the first of each kind."""
+    for first, *others in (SEEDS, ODD_SEEDS):
+        yield pytest.param(first)
+        yield from (pytest.param(seed, marks=pytest.mark.rest(MORE_PARITY)) for seed in others)
+
+
+@pytest.mark.parametrize("seed", _seeds())
 def test_both_servers_stay_alike(seed: str, pair_of: PairOf) -> None:
     """Every answer, and everything that can be asked, after any of 200 random steps."""
     pair = pair_of("base")
@@ -38,6 +48,7 @@ def test_both_servers_stay_alike(seed: str, pair_of: PairOf) -> None:
         pytest.fail(f"play it again: {again}\n\n" + "\n\n".join(map(str, differences(pair, seed, short) or found)))
 
 
+@pytest.mark.rest(MORE_PARITY)
 def test_a_fault_makes_a_sequence_fail_and_the_short_one_too(pair_of: PairOf) -> None:
     pair = pair_of("base")
     fault = next(one for one in MUTATIONS if one.name == "unregistration-without-effect")

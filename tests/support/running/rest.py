@@ -17,11 +17,40 @@ LEAVES_OUT = "not rest"
 # The beginning of a test's id → what those tests do.
 REST = {
     "tests/sanitize/test_share.py": "sanitizers",
+    "tests/hostile/test_stranger.py": "a stranger with every attack of a seed",
+    "tests/hostile/outputs/": "what each byte of a stranger may become",
+    "tests/restoring/odd/test_histories.py::test_all_answers_of_a_killed_process": "random histories of killed servers",
+    "tests/soak/test_long.py": "a soak that moves and restarts servers",
+    "tests/installing/": "sdist, wheel and Helm chart",
+    "tests/admin/page/test_page.py": "pages in a browser",
+    "tests/admin/page/test_other_origins.py": "pages in a browser",
+    "tests/pipeline/report/test_report_browser.py": "pages in a browser",
+    "tests/admin/metrics/test_prometheus.py": "Prometheus and Alertmanager",
+    "tests/pipeline/storage/test_alertmanager.py": "Prometheus and Alertmanager",
+    "tests/pipeline/batch/cluster/": "the audit on a cluster, of a live fleet, in S3, night by night",
+    "tests/pipeline/batch/live/": "the audit on a cluster, of a live fleet, in S3, night by night",
+    "tests/pipeline/batch/test_nightly.py": "the audit on a cluster, of a live fleet, in S3, night by night",
+    "tests/pipeline/elsewhere/": "the audit on a cluster, of a live fleet, in S3, night by night",
+    "interop/brokers/": "real brokers and clients",
+    "interop/messages/": "real brokers and clients",
+    "interop/operating/": "real brokers and clients",
+    "interop/outages/": "real brokers and clients",
+    "interop/test_": "real brokers and clients",
+    "interop/docker/": "containers",
+    "interop/parity/test_mutations.py": "more parity: other forms, planted differences, random sequences",
 }
+# `make test` runs these of them all the same.
+SHARE = (
+    "interop/docker/test_image.py::test_user_and_folders_are_those_of_rocketmqs_image",
+    "interop/messages/test_send_and_receive.py::test_each_of_1000_messages_arrives_exactly_once[reactors-5.5.0]",
+)
+MORE_PARITY = REST["interop/parity/test_mutations.py"]
 
 
 def why_later(test: str) -> str | None:
     """What the table says of a test, by its id."""
+    if test.startswith(SHARE):
+        return None
     return next((what for start, what in REST.items() if test.startswith(start)), None)
 
 

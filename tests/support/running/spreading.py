@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,9 +29,9 @@ WITH_PROCESSES = (*(f"interop/{room}/" for room in ("messages", "brokers", "outa
 BASE_PARTS = 3
 # Files whose tests share a broker. Every other scenario has its own.
 WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
-# The tests of the audit take as long as all the rest, so they are two groups, by the names of their files: those before
-# this one, and those from it on. Two workers have a Spark session each; one that runs both groups has one.
-SECOND_HALF = "test_j"
+# The tests of the audit take as long as all the rest, so they are two groups: the folder whose tests share one whole run
+# of the audit, and the others. Two workers have a Spark session each; one that runs both groups has one.
+ONE_RUN = "tests/pipeline/batch/"
 # Files whose tests are long and share nothing.
 EACH_ALONE = ("tests/sanitize/test_share.py",)
 # Of the workers so many at the most run scenarios with brokers, which wait for most of their time.
@@ -63,7 +62,7 @@ def group_of(test: str) -> str:
     if path in EACH_ALONE:
         return test
     if path.startswith("tests/pipeline/"):
-        return "tests/pipeline" if PurePath(path).name < SECOND_HALF else "tests/pipeline, second half"
+        return "tests/pipeline, one run" if path.startswith(ONE_RUN) else "tests/pipeline"
     mode = MODE.search(name)
     return f"{path} {mode[1]}" if mode and path != LAST_OF_ALL else path
 

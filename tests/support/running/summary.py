@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-SLOWEST = 20
+SLOWEST = 10
 SLOW_S = 1.0
 # Reading the CPU time takes a millisecond and more where a Java process has started threads; most tests take less.
 READ_EVERY_S = 0.1
