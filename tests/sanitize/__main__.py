@@ -1,6 +1,6 @@
 """``make sanitize``: build with each sanitizer and run the tests of the fast lane, the fuzzer and the soak under it.
 
-``--share`` runs the part that takes a few minutes and skips a missing sanitizer, as ``make test`` does
+``--share`` runs the part that takes a few minutes and skips a missing sanitizer, as ``make rest`` does
 (tests/sanitize/test_share.py). Exit status 1 if anything failed or a sanitizer complained.
 """
 
