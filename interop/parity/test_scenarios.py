@@ -18,7 +18,6 @@ from interop.parity.scenarios import cases
 from tests.support.running.rest import MORE_PARITY
 
 
-
 def _cases() -> Iterator[ParameterSet]:
     """`make test` plays each scenario once, in its first form."""
     played: set[str] = set()
