@@ -22,7 +22,7 @@ def test_nobody_is_listed_before_an_answer(listing: Listing) -> None:
     assert listing.listed(0.0) == ((), None)
 
 
-def test_who_answered_is_listed_for_a_while(listing: Listing) -> None:
+def test_a_server_that_answered_is_listed_for_a_while(listing: Listing) -> None:
     listing.answered("ns-1:9876", 100.0)
     listing.answered("ns-2:9876", 103.0)
     assert listing.listed(100.0 + LISTED_S) == (("ns-1:9876", "ns-2:9876"), None)
@@ -46,7 +46,7 @@ def test_one_answer_ends_the_keeping(listing: Listing) -> None:
     assert listing.listed(121.0) == (("ns-2:9876",), None)
 
 
-def test_who_was_silent_before_the_others_or_says_that_it_is_not_ready_is_not_kept(listing: Listing) -> None:
+def test_a_server_that_was_silent_first_or_is_not_ready_is_not_kept(listing: Listing) -> None:
     listing.set_addresses(["ns-1:9876", "ns-2:9876", "ns-3:9876", "ns-4:9876"])
     listing.answered("ns-1:9876", 100.0)
     for addr in ("ns-2:9876", "ns-3:9876", "ns-4:9876"):
@@ -64,7 +64,7 @@ def test_nothing_is_kept_where_the_time_is_0() -> None:
     assert listing.listed(100.1 + LISTED_S) == ((), None)
 
 
-def test_who_says_that_it_is_not_ready_is_not_listed(listing: Listing) -> None:
+def test_a_server_that_is_not_ready_is_not_listed(listing: Listing) -> None:
     listing.answered("ns-1:9876", 100.0)
     listing.refused("ns-1:9876")
     assert listing.listed(100.0) == ((), None)

@@ -51,13 +51,13 @@ def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION])
-def test_who_answers_lookups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_answers_lookups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also without brokers: they must find it before they can register."""
     assert listed_after([code], monkeypatch) == [True]
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SYSTEM_ERROR, ResponseCode.GO_AWAY, 3])
-def test_who_answers_none_is_not_listed_any_more(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_answers_no_lookup_is_no_longer_listed(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lookups get SYSTEM_ERROR during needWaitForService, and GO_AWAY during a graceful shutdown."""
     assert listed_after([0, code, 0], monkeypatch) == [True, False, True]
 

@@ -19,7 +19,7 @@ TIMEOUT_S = 1500
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use Spark, and skip them if there is no Java. Those of the one whole run are in `make test`."""
+    """Mark the tests that use Spark, and skip them if there is no Java. `make test` has those of the one whole run."""
     for item in items:
         if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue

@@ -107,7 +107,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @given(steps)
-def test_who_recognises_bodies_does_what_one_does_that_decodes_all(homes: list[Path], steps: Any) -> None:
+def test_a_server_that_recognises_bodies_does_what_one_does_that_decodes_all(homes: list[Path], steps: Any) -> None:
     """B146, B147, B148: replies and tables are the same after each registration, and after a topic is deleted."""
     short, whole = (World(home) for home in homes)
     for body, then in steps:

@@ -162,7 +162,9 @@ WRONG: dict[str, tuple[Serve | str, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_who_gives_no_routes_is_left_out_and_the_next_is_taken(name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_peer_that_gives_no_routes_is_left_out_and_the_next_is_taken(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     serve, reason = WRONG[name]
     known = seeded(serve, answering(WHOLE))
     assert known is not None

@@ -133,7 +133,9 @@ def test_no_product_environment(start_server: Start, names: Names) -> None:
 
 
 @pytest.mark.parametrize("property_too", [False, True], ids=["environment", "environment and property"])
-def test_who_names_the_product(start_server: Start, product: NameServer, names: Names, property_too: bool) -> None:
+def test_the_environment_names_the_product_unless_a_property_does(
+    start_server: Start, product: NameServer, names: Names, property_too: bool
+) -> None:
     """B248: NAMESRV_ADDR, unless the system property is set."""
     addr, nobody = f"127.0.0.1:{product.port}", "127.0.0.1:1"
     options = [f"-Drocketmq.namesrv.addr={addr}"] if property_too else []

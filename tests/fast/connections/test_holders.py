@@ -181,7 +181,7 @@ def test_registered_brokers_with_more_than_half_go_first(server: LiveServer) -> 
             crowd.push_out(part)
 
 
-def test_who_holds_little_stays(server: LiveServer) -> None:
+def test_a_connection_that_holds_little_stays(server: LiveServer) -> None:
     """To close it would free nothing to speak of."""
     with ExitStack() as stack:
         crowd = Crowd(server, stack)

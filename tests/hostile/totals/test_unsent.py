@@ -28,7 +28,7 @@ def put_values(server: NameServer) -> None:
 
 
 @ADDRESSES
-def test_who_takes_its_answer_gets_it(start_server: StartServer, addresses: list[str]) -> None:
+def test_a_client_that_takes_its_answer_gets_it(start_server: StartServer, addresses: list[str]) -> None:
     """Strangers that read nothing fill the total. An answer that is larger than each of theirs is read to its end."""
     total = 32 * MB
     server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})

@@ -116,7 +116,7 @@ def test_many_changes_of_the_same_topics_have_one_record_each() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_who_reads_everything_knows_the_tables_whatever_changed_meanwhile(
+def test_a_reader_of_everything_knows_the_tables_whatever_changed_meanwhile(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(buffer, "AT_ONCE_BYTES_MAX", 0)

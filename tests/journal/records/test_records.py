@@ -202,7 +202,7 @@ def test_an_address_that_takes_an_id_displaces_the_one_that_had_it(told: Told) -
     assert (reg["ev"], reg["addr"]) == ("reg", OTHER)
 
 
-def test_who_loses_a_conflict_is_told_of_only_where_it_was_a_member(told: Told) -> None:
+def test_the_loser_of_a_conflict_is_recorded_only_where_it_was_a_member(told: Told) -> None:
     told.manager.register(MASTER.but(version=VERSION._replace(state_version=9)), table_of("a", "b"))
     told.manager.register(SLAVE, table_of("a", "b"))
     told.of()

@@ -67,7 +67,7 @@ CHANGES: dict[str, Callable[[Manager], object]] = {
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("change", CHANGES)
-def test_who_begins_with_a_snapshot_knows_the_state_whatever_happens_meanwhile(change: str) -> None:
+def test_a_reader_that_begins_with_a_snapshot_knows_the_state_whatever_happens_meanwhile(change: str) -> None:
     """The change comes after each possible number of steps."""
     for steps in range(100):
         told = Told()

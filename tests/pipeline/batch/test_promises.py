@@ -77,7 +77,7 @@ def test_no_more_work_at_a_time_than_allowed() -> None:
     assert 1 <= counted.most <= 3
 
 
-def test_who_waits_for_a_value_leaves_its_turn_to_another() -> None:
+def test_a_thread_that_waits_for_a_value_leaves_its_turn_to_another() -> None:
     promises, asked, free = Promises({}), Event(), Event()
 
     def slow() -> str:

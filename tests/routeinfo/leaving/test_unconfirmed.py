@@ -111,7 +111,7 @@ def test_a_heartbeat_over_another_connection_does_not_take_over_a_registration(m
     assert manager.live(MASTER).channel is MASTER.channel
 
 
-def test_who_registers_in_its_place_wins_whatever_its_state_version(manager: Manager) -> None:
+def test_a_broker_that_registers_in_its_place_wins_whatever_its_state_version(manager: Manager) -> None:
     """A confirmed holder with a higher stateVersion would keep its id."""
     newer = MASTER.but(version=DataVersion(9, 1, 1))
     doubted(manager, newer)

@@ -88,7 +88,7 @@ def test_known_brokers_that_hold_more_than_half_are_first() -> None:
     assert scene.holders.first() is known
 
 
-def test_who_registers_meanwhile_is_known() -> None:
+def test_a_broker_that_registers_meanwhile_is_known() -> None:
     scene = Scene()
     peer = scene.hold(Peer("a"), LIMIT // 2)
     other = scene.hold(Peer("b"), LIMIT // 4)
@@ -101,7 +101,7 @@ def test_who_registers_meanwhile_is_known() -> None:
     assert scene.holders.first() is peer
 
 
-def test_who_registers_is_no_stranger_any_more() -> None:
+def test_a_peer_that_registers_is_no_stranger_any_more() -> None:
     """It held more than all others, and would be the first of them."""
     scene = Scene()
     broker = scene.hold(Peer("a"), LIMIT // 2)
@@ -112,7 +112,7 @@ def test_who_registers_is_no_stranger_any_more() -> None:
     assert scene.holders.first() is stranger
 
 
-def test_who_holds_little_is_not_closed() -> None:
+def test_a_connection_that_holds_little_is_not_closed() -> None:
     scene = Scene()
     scene.hold(Peer("a1"), LISTED_MIN - 1)
     large = scene.hold(Peer("a2"), LIMIT)

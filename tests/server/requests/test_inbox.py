@@ -66,7 +66,7 @@ def test_one_connection_is_served_in_its_order() -> None:
 
 
 @pytest.mark.parametrize("hosts", [("a", "b"), ("a1", "a2")], ids=["two hosts", "one host"])
-def test_who_costs_much_is_served_less(hosts: tuple[str, str]) -> None:
+def test_a_host_that_costs_much_is_served_less(hosts: tuple[str, str]) -> None:
     """Two frames of one size: one peer's cost ten times as much, so ten of the other peer go first."""
     dear, cheap = hosts
     waiting = inbox()
@@ -89,7 +89,7 @@ def test_a_newcomer_waits_for_one_frame() -> None:
     assert serve(waiting)[0] == "new"
 
 
-def test_who_was_silent_has_saved_nothing() -> None:
+def test_a_host_that_was_silent_has_saved_nothing() -> None:
     """A connection that was idle for long takes turns like any other."""
     waiting = inbox()
     for _ in range(200):

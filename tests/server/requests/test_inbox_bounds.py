@@ -69,7 +69,7 @@ def test_strangers_who_hold_all_bytes_are_refused_and_not_who_comes_with_little(
     assert waiting.bytes == 0
 
 
-def test_who_would_hold_the_most_is_refused() -> None:
+def test_a_connection_that_would_hold_the_most_is_refused() -> None:
     waiting = inbox(bytes_max=10 * LARGE_BYTES)
     assert waiting.submit("a", frame(body=4 * LARGE_BYTES))
     assert not waiting.submit("b", frame(body=7 * LARGE_BYTES))
@@ -118,7 +118,7 @@ def test_a_frame_that_a_full_queue_refuses_costs_nobody_a_frame() -> None:
     assert refused == {("a", False), ("a", True), ("b", False)}
 
 
-def test_who_holds_too_much_by_headers_alone_is_given_up() -> None:
+def test_a_connection_that_holds_too_much_by_headers_alone_is_given_up() -> None:
     """A refused frame keeps its header, so refusing it would free nothing."""
     waiting = inbox(bytes_max=8 * LARGE_BYTES)
     header = json_header(OTHER, {"k": "v" * 3 * LARGE_BYTES})
@@ -130,7 +130,7 @@ def test_who_holds_too_much_by_headers_alone_is_given_up() -> None:
     assert waiting.bytes == 0
 
 
-def test_who_holds_the_most_by_many_small_frames_is_given_up() -> None:
+def test_a_connection_that_holds_the_most_by_many_small_frames_is_given_up() -> None:
     waiting = inbox(default=100_000, bytes_max=2 * LARGE_BYTES)
     while waiting.submit("a", frame()):
         pass

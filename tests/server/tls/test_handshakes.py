@@ -59,7 +59,7 @@ def test_another_host_goes_before_those_of_a_host_with_many() -> None:
     assert room.served[:12].count("b") == len(few)
 
 
-def test_who_has_dear_handshakes_has_fewer() -> None:
+def test_a_host_with_dear_handshakes_has_fewer() -> None:
     room = Room()
     dear, cheap = [Peer(room, "a", 10 * MS) for _ in range(20)], [Peer(room, "b") for _ in range(20)]
     asyncio.run(room.serve(*dear, *cheap))

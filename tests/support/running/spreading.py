@@ -29,8 +29,8 @@ WITH_PROCESSES = (*(f"interop/{room}/" for room in ("messages", "brokers", "outa
 BASE_PARTS = 3
 # Files whose tests share a broker. Every other scenario has its own.
 WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
-# The tests of the audit take as long as all the rest, so they are two groups: the folder whose tests share one whole run
-# of the audit, and the others. Two workers have a Spark session each; one that runs both groups has one.
+# The tests of the audit take as long as all the rest, so they are two groups: the folder whose tests share one whole
+# run of the audit, and the others. Two workers have a Spark session each; one that runs both groups has one.
 ONE_RUN = "tests/pipeline/batch/"
 # Files whose tests are long and share nothing.
 EACH_ALONE = ("tests/sanitize/test_share.py",)

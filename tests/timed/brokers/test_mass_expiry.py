@@ -179,7 +179,9 @@ def test_a_refused_connection_is_proof_at_once(
     assert fleet.unconfirmed == BROKERS - 1
 
 
-def test_who_leaves_is_not_silent(timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket) -> None:
+def test_a_peer_that_leaves_is_not_silent(
+    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
+) -> None:
     """Unregistrations and closed connections remove kept brokers as usual."""
     fleet = Fleet(timed_server(**HALF), stack, listening)
     fleet.pass_time(TIMEOUT + 2 * SCAN)

@@ -56,7 +56,7 @@ def test_it_answers_as_the_other_one(
     assert f"1 broker groups and 2 topics were read from the name server 127.0.0.1:{seed.port}" in caplog.text
 
 
-def test_who_is_heard_stays_and_who_is_not_goes(timed_server: TimedServerFactory, names: Names) -> None:
+def test_a_broker_that_is_heard_stays_and_a_silent_one_goes(timed_server: TimedServerFactory, names: Names) -> None:
     """One registers, one sends a heartbeat, one is silent."""
     seed, others = timed_server(), [Names(), Names()]
     with seed.connect() as at_seed:

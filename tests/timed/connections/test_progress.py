@@ -134,7 +134,7 @@ def test_a_stall_of_the_server_does_not_count(timed_server: TimedServerFactory, 
         assert client.is_closed_by_server()
 
 
-def test_who_is_not_read_is_not_to_blame(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+def test_a_peer_that_is_not_read_is_not_to_blame(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
     """The server reads no further while it owes an answer. Then the peer has its whole time again."""
     server = timed_server(**{"rocketns.inFlightMax": 1})
     put = frame(json_header(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": "v"}))

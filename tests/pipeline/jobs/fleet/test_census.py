@@ -60,7 +60,7 @@ def test_half_of_the_usual_interval_is_not_yet_fast(spark: SparkSession) -> None
     assert rows(client_census(frame(spark, CLIENTS, some)), "clients", "fast") == [(2, 1)]
 
 
-def test_who_asks_for_a_topic_that_is_not_there_is_named(spark: SparkSession, counted: DataFrame) -> None:
+def test_a_client_that_asks_for_an_absent_topic_is_named(spark: SparkSession, counted: DataFrame) -> None:
     found = missing_askers(counted, system_topics(frame(spark, BROKER_INTERVALS, [])))
     assert rows(found, "topic", "kind", "client", "ns", "n", "miss", "t1") == [
         ("%RETRY%g", "retry", None, ["n1"], 2, 2, 0),
