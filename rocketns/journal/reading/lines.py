@@ -1,7 +1,7 @@
 """From a line of a journal to a record: a dict with the keys of `rocketns.journal.record.COLUMNS`.
 
-A line is a record if it is a JSON object with the keys of NUMBERED and a kind, ``ev``. Any other line is left out.
-Spark has the same rules for whole runs of the audit; a test compares the two.
+A line is a record if it is a JSON object with the keys of NUMBERED and a kind, ``ev``, of any type. Any other line is left
+out. Spark has the same rules for whole runs of the audit; a test compares the two.
 """
 
 from __future__ import annotations
@@ -22,15 +22,13 @@ LONG_MAX, INT_MAX = 2**63 - 1, 2**31 - 1
 
 
 def record_of(line: bytes, loads: Callable[[bytes], Any] = orjson.loads) -> Record | None:
-    """The record of a line, or None. Only the numbers and the kind have their types; `typed` is for other columns."""
+    """The record of a line, or None. Only the numbers have their types; `typed` is for other columns."""
     try:
         record = loads(line)
         if not isinstance(record, dict) or record.get("ev") is None:
             return None
         for name in NUMBERED:
             _long(record.get(name))
-        if type(record["ev"]) is not str:
-            record["ev"] = _text(record["ev"])
     except (ValueError, RecursionError):
         return None
     return record

@@ -102,7 +102,9 @@ class File:
             boot, seq = int(passed_over[1]), int(passed_over[2])
             return {"boot": boot, "seq": seq, "ev": None} if boot == self._boot else None
         record = record_of(line, _loaded)
-        return record if record is not None and record["boot"] == self._boot else None
+        if record is None or type(record["ev"]) is not str or record["boot"] != self._boot:
+            return None
+        return record
 
 
 def _loaded(line: bytes) -> Any:

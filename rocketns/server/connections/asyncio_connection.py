@@ -128,8 +128,12 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self._began_ms += missed_ms if self._began_ms else 0
 
     def is_late(self, handshake_ms_max: int) -> bool:
-        """Whether what comes before the frames, a PROXY header or a TLS handshake, took longer. 0 is no limit."""
-        if self._handshake is None or not self._began_ms or not handshake_ms_max:
+        """Whether what comes before the frames, a PROXY header or a TLS handshake, took longer. 0 is no limit.
+
+        The first byte of a frame is 0, since none is so long.
+        """
+        has_begun = self._tls is not None or (self._buffer and self._buffer[0] != 0)
+        if self._handshake is None or not has_begun or not handshake_ms_max:
             return False
         return self._owner.now_ms() - self._began_ms >= handshake_ms_max
 
