@@ -51,6 +51,13 @@ class NameTooLong(BodyDecodeError):
         super().__init__(f"{what} has {size} bytes, more than rocketns.nameBytesMax={most}")
 
 
+class TablesFull(RequestError):
+    """A request that would add more to the route tables than a limit allows. Nothing of it is applied."""
+
+    def __init__(self, what: str, limit: str, most: int) -> None:
+        super().__init__(f"{what}, more than {limit}={most}; nothing of the request is applied")
+
+
 class SystemBusy(RequestError):
     """The bounded queue in front of a processor is full."""
 

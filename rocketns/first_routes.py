@@ -68,7 +68,15 @@ class FirstRoutes:
         for piece in topic_pieces(tables):
             self._publisher.publish(list(piece))
             await asyncio.sleep(0)
+        self._warn_if_beyond()
         return reason
+
+    def _warn_if_beyond(self) -> None:
+        """What was accepted before is kept: a lower limit must not take routes from clients."""
+        held, most = self._tables.routes, self._configuration.limits.routes_max
+        if held > most:
+            log.warning("the tables have %d routes, more than rocketns.routesMax=%d. All are kept. Registrations that "
+                        "add routes are refused", held, most)  # fmt: skip
 
     def _leave_out_long_names(self, routes: KnownRoutes) -> None:
         most = self._configuration.limits.name_bytes_max

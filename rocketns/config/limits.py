@@ -95,6 +95,21 @@ class Limits:
         at_limit="a request with a longer one is answered SYSTEM_ERROR", low=NAME_BYTES_MIN, high=FRAME_BYTES_MAX,
     )  # fmt: skip
 
+    routes_max: int = prop(
+        10_000_000, "routes in all tables: queues of a topic on a broker, static-topic mappings and filter servers, and "
+        "one more for each 256 characters of their names", START, unit="routes",
+        at_limit="a registration or request 217 that would add more is answered SYSTEM_ERROR", low=1,
+    )  # fmt: skip
+    broker_routes_max: int = prop(
+        100_000, "of these, queues of topics of one broker name", START, unit="routes",
+        at_limit="a registration or request 217 that would add more is answered SYSTEM_ERROR", low=1,
+    )  # fmt: skip
+    brokers_max: int = prop(
+        20_000, "broker names, live brokers, broker ids of all names, and broker names that clusters list; of each",
+        START, unit="brokers", at_limit="a registration that would add more is answered SYSTEM_ERROR", low=1,
+        high=1_000_000,
+    )  # fmt: skip
+
     def listed_bytes_min(self, total_max: int) -> int:
         """Half of an even share of a total. A connection that holds less is not closed when the total is exceeded."""
         return max(1, total_max // (2 * self.connections_max))

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from rocketns.errors import BodyDecodeError, RequestError
+from rocketns.errors import BodyDecodeError, RequestError, TablesFull
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.data_version import decode_data_version
@@ -30,6 +30,7 @@ from rocketns.protocol.names import check_repeated
 from rocketns.routeinfo import registration, topics
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.held import admitting
 from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
@@ -58,32 +59,44 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
         body = _registration_body(context, header, zone_name, command, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")
-    result = registration.register_broker(
-        context.tables,
-        context.configuration.namesrv,
-        registration.BrokerRegistration(
-            cluster=header.cluster_name,
-            addr=header.broker_addr,
-            broker_name=header.broker_name,
-            broker_id=header.broker_id,
-            ha_server_addr=header.ha_server_addr,
-            zone_name=zone_name,
-            timeout_ms=header.heartbeat_timeout_millis,
-            enable_acting_master=header.enable_acting_master,
-            wrapper=body.topic_config_wrapper,
-            filter_servers=body.filter_server_list,
-            channel=peer,
-            epoch_ms=now.epoch_ms,
-            body_fingerprint=fingerprint,
-            announced_by=None if peer.is_announced else peer.address.rpartition(":")[0],
-        ),
-        now.ms,
+    asked = registration.BrokerRegistration(
+        cluster=header.cluster_name,
+        addr=header.broker_addr,
+        broker_name=header.broker_name,
+        broker_id=header.broker_id,
+        ha_server_addr=header.ha_server_addr,
+        zone_name=zone_name,
+        timeout_ms=header.heartbeat_timeout_millis,
+        enable_acting_master=header.enable_acting_master,
+        wrapper=body.topic_config_wrapper,
+        filter_servers=body.filter_server_list,
+        channel=peer,
+        epoch_ms=now.epoch_ms,
+        body_fingerprint=fingerprint,
+        announced_by=None if peer.is_announced else peer.address.rpartition(":")[0],
     )
+    _admit(context, asked, peer, now)
+    result = registration.register_broker(context.tables, context.configuration.namesrv, asked, now.ms)
     context.note(result.events)
     if result.refused:
         raise RegistrationRefused("register broker failed")
     ext = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
     return Reply(ext_fields=ext, body=_order_topic_config(context))
+
+
+def _admit(
+    context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now
+) -> None:
+    """TablesFull if the tables have no room. A broker that is in them has given a sign of life even so: it must not
+    leave the routes because others fill the tables.
+    """
+    try:
+        admitting.check_registration(context.tables, context.configuration.limits, asked)
+    except TablesFull as error:
+        context.refusals.note(error, peer.address, now.ms)
+        if asked.cluster is not None and asked.addr is not None:
+            context.note(context.tables.refresh(asked.cluster, asked.addr, now.ms, peer))
+        raise
 
 
 def _checked_fingerprint(
@@ -210,10 +223,22 @@ def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _
     return Reply(remark="not set any response code", body=body)
 
 
-def register_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+def register_topic(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """REGISTER_TOPIC_IN_NAMESRV."""
     topic, queue_datas = command.name("topic"), decode_queue_datas(command.body, command.name_bytes_max)
     with java_errors():
         check_repeated([topic], len(queue_datas))
+    if topic is not None:
+        _admit_topic(context, topic, [name for name, _ in queue_datas], peer, now)
     context.note(topics.register_topic(context.tables, topic, queue_datas))
     return Reply()
+
+
+def _admit_topic(
+    context: NamesrvContext, topic: str, broker_names: list[str | None], peer: Connection, now: Now
+) -> None:
+    try:
+        admitting.check_topic(context.tables, context.configuration.limits, topic, broker_names)
+    except TablesFull as error:
+        context.refusals.note(error, peer.address, now.ms)
+        raise

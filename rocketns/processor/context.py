@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
+from rocketns.processor.refusals import Refusals
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
@@ -123,6 +124,7 @@ class NamesrvContext:
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
+    refusals: Refusals = field(default_factory=Refusals)
     going_away: bool = field(default=False, init=False)
     restoring: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)

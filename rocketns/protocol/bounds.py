@@ -37,6 +37,9 @@ FILTER_SERVERS_MAX = 10_000
 QUEUE_DATAS_MAX = 10_000
 """Brokers that REGISTER_TOPIC_IN_NAMESRV (217) may name for a topic."""
 
+BROKER_IDS_MAX = 1_000
+"""Broker ids of one broker name. A group has up to ten brokers, and each of its routes lists all."""
+
 MAPPINGS_MAX = 10_000
 """Static topics of a registration."""
 

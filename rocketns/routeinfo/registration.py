@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from rocketns._fast.routes.queue_table import put_queues
 from rocketns.addresses import is_host_of
 from rocketns.config import NamesrvConfig
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
@@ -29,7 +28,6 @@ from rocketns.routeinfo.events import (
     GroupChanged,
     MappingsPut,
     MinBrokerIdChanged,
-    TopicChange,
     TopicsDeleted,
     TopicsPut,
 )
@@ -214,12 +212,7 @@ class _Registration:
             self.put_mappings(mappings)
 
     def put_mappings(self, mappings: dict[str, TopicQueueMappingInfo]) -> None:
-        table, changes = self.tables.topic_queue_mapping_info_table, []
-        for topic, info in mappings.items():
-            infos = table.setdefault(topic, {})
-            if infos.get(info.bname) != info:
-                changes.append((topic, info))
-            infos[info.bname] = info
+        changes = [(topic, info) for topic, info in mappings.items() if self.tables.put_mapping(topic, info) != info]
         self.tables.static_topics.update(mappings)
         if changes:
             self.result.events.append(MappingsPut(self.name, changes))
@@ -229,7 +222,7 @@ class _Registration:
         return entry is None or entry.data_version is None or entry.data_version != data_version
 
     def delete_missing_topics(self, table: TopicTable) -> None:
-        gone = [topic for topic, _ in self.tables.topics_of_broker(self.name) if topic not in table]
+        gone = [topic for topic in self.tables.topics_of_broker(self.name) if topic not in table]
         for topic in gone:
             self.tables.remove_queue_data(topic, self.name)
         if gone:
@@ -240,8 +233,7 @@ class _Registration:
         queues = table.queues
         if perm_mask != -1:
             queues = {topic: data.with_perm(data.perm & perm_mask) for topic, data in queues.items()}
-        topics = self.tables.topic_queue_table
-        changes = put_queues(topics, self.name, queues, table.renamed, changed, TopicChange)
+        changes = self.tables.put_topics(self.name, queues, table, overwrite=changed)
         if changes:
             self.result.events.append(TopicsPut(self.name, changes, Cause.REGISTER))
 

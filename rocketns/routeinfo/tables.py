@@ -6,15 +6,18 @@ Only the control thread touches them. Which mutation does what is in the modules
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo
+from rocketns._fast.routes.queue_table import change_queues, put_queues, remove_queues, routes_of
+from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo, TopicTable
 from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.doubt import Doubt, Unheard
-from rocketns.routeinfo.events import BrokerHeartbeat, Event
+from rocketns.routeinfo.events import BrokerHeartbeat, Event, TopicChange
+from rocketns.routeinfo.held.broker_topics import BrokerTopics
+from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 
@@ -72,6 +75,9 @@ class RouteTables:
     entries of each connection. ``memberships`` has, for each cluster and address, the groups of that cluster which
     list the address, with its id. A third, ``unconfirmed``, has the live entries with a doubt. `put_live_entry`,
     `remove_live_entry`, `refresh`, `put_member` and `remove_member` keep them.
+
+    ``broker_topics`` has the topics of each broker name. ``routes`` and ``members`` count what the limits bound: routes
+    as `held.sizes` does, and the ids of all groups. What adds or removes queues, mappings or filter servers keeps them.
     """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
@@ -88,6 +94,9 @@ class RouteTables:
     memberships: dict[tuple[str | None, str], dict[str, int]] = field(default_factory=dict, compare=False)
     unconfirmed: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict, compare=False)
     unheard: dict[str, Unheard] = field(default_factory=dict, compare=False)
+    broker_topics: dict[str, BrokerTopics] = field(default_factory=dict, compare=False, repr=False)
+    routes: int = field(default=0, compare=False)
+    members: int = field(default=0, compare=False)
 
     def known_name(self, broker_name: str) -> str:
         """The object for this name that the tables hold, if they do.
@@ -139,11 +148,13 @@ class RouteTables:
         former = group.broker_addrs.get(broker_id)
         if former is not None and former != addr:
             self._end_membership(group, broker_id, former)
+        self.members += former is None
         group.broker_addrs[broker_id] = addr
         self.memberships.setdefault((group.cluster, addr), {})[group.broker_name] = broker_id
 
     def remove_member(self, group: BrokerData, broker_id: int) -> None:
         """Free an id of a group."""
+        self.members -= 1
         self._end_membership(group, broker_id, group.broker_addrs.pop(broker_id))
 
     def _end_membership(self, group: BrokerData, broker_id: int, addr: str) -> None:
@@ -172,11 +183,23 @@ class RouteTables:
 
     def put_filter_servers(self, key: BrokerAddrInfo, servers: list[str | None]) -> None:
         """Replace the filter servers of a broker; an empty list removes them."""
-        if servers and self.filter_server_table.get(key) != servers:
-            self.filter_server_table[key] = servers
-        elif servers or self.filter_server_table.pop(key, None) is None:
+        former = self.filter_server_table.get(key, [])
+        if former == servers:
             return
+        self.routes += routes_of_servers(servers) - routes_of_servers(former)
+        if servers:
+            self.filter_server_table[key] = servers
+        else:
+            del self.filter_server_table[key]
         self.changed_groups.update(self.memberships.get((key.cluster, key.addr), ()))
+
+    def put_mapping(self, topic: str, info: TopicQueueMappingInfo) -> TopicQueueMappingInfo | None:
+        """A broker's mapping of a static topic. Returns the one before."""
+        infos = self.topic_queue_mapping_info_table.setdefault(topic, {})
+        former = infos.get(info.bname)
+        self.routes += routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
+        infos[info.bname] = info
+        return former
 
     def take_changed_groups(self) -> set[str]:
         """Return and clear ``changed_groups``."""
@@ -188,11 +211,54 @@ class RouteTables:
         topics, self.static_topics = self.static_topics, set()
         return topics
 
-    def topics_of_broker(self, broker_name: str) -> Iterator[tuple[str, QueueData]]:
-        """Every topic that has queue data of the broker. Do not change the topic table meanwhile."""
-        for topic, queues in self.topic_queue_table.items():
-            if broker_name in queues:
-                yield topic, queues[broker_name]
+    def topics_of_broker(self, broker_name: str) -> list[str]:
+        """Every topic that has queue data of the broker, in the order in which they came. Do not change the list."""
+        held = self.broker_topics.get(broker_name)
+        if held is None:
+            return []
+        held.tidy(broker_name, self.topic_queue_table)
+        return held.names
+
+    def put_topics(
+        self, broker_name: str, queues: dict[str, QueueData], table: TopicTable | None = None, *, overwrite: bool = True
+    ) -> list[TopicChange]:
+        """Queue data of a broker by topic, or by key of a table; without ``overwrite`` only what the broker lacks."""
+        held = self.broker_topics.setdefault(broker_name, BrokerTopics())
+        before, renamed = len(held.names), {} if table is None else table.renamed
+        changes = put_queues(
+            self.topic_queue_table, broker_name, queues, renamed, overwrite, TopicChange, held.names
+        )
+        self._note_topics(broker_name, held, before)
+        return changes
+
+    def note_filled(self, broker_name: str, topics: list[str]) -> None:
+        """The table has these topics of a broker, and did not have them before."""
+        held = self.broker_topics.setdefault(broker_name, BrokerTopics())
+        before = len(held.names)
+        held.names += topics
+        self._note_topics(broker_name, held, before)
+
+    def _note_topics(self, broker_name: str, held: BrokerTopics, before: int) -> None:
+        routes = routes_of(held.names, before)
+        held.routes += routes
+        self.routes += routes
+        if not held.routes:
+            del self.broker_topics[broker_name]
+
+    def change_topics(self, broker_name: str, change: Callable[[QueueData], QueueData]) -> list[TopicChange]:
+        """Replace all queue data of a broker. Returns what differs."""
+        return change_queues(
+            self.topic_queue_table, broker_name, self.topics_of_broker(broker_name), change, TopicChange
+        )
+
+    def remove_topics(self, broker_name: str) -> list[str]:
+        """Drop all queue data of a broker, and the topics with their last one. Returns the topics of the broker."""
+        topics = self.topics_of_broker(broker_name)
+        remove_queues(self.topic_queue_table, broker_name, topics)
+        self.removals += len(topics)
+        held = self.broker_topics.pop(broker_name, None)
+        self.routes -= 0 if held is None else held.routes
+        return topics
 
     def remove_queue_data(self, topic: str, broker_name: str) -> bool:
         """Drop one broker's queue data, and the topic with its last one. Whether there was any."""
@@ -203,4 +269,9 @@ class RouteTables:
         del queues[broker_name]
         if not queues:
             del self.topic_queue_table[topic]
+        held, routes = self.broker_topics[broker_name], routes_of_name(topic)
+        self.routes -= routes
+        held.lose(broker_name, routes, self.topic_queue_table)
+        if not held.routes:
+            del self.broker_topics[broker_name]
         return True

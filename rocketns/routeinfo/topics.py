@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
-from rocketns.routeinfo.events import Cause, Event, TopicChange, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.events import Cause, Event, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import RouteTables
 
 
@@ -27,10 +27,8 @@ def register_topic(
 
 
 def _put(tables: RouteTables, topic: str, broker_name: str, queues: QueueData) -> list[Event]:
-    by_broker = tables.topic_queue_table.setdefault(topic, {})
-    old = by_broker.get(broker_name)
-    by_broker[broker_name] = queues
-    return [] if old == queues else [TopicsPut(broker_name, [TopicChange(topic, old, queues)], Cause.TOPIC)]
+    changes = tables.put_topics(broker_name, {topic: queues})
+    return [TopicsPut(broker_name, changes, Cause.TOPIC)] if changes else []
 
 
 def delete_topic(tables: RouteTables, topic: str | None, cluster: str | None) -> list[Event]:
@@ -59,9 +57,6 @@ def _operate_perm(
     if broker_name is None:
         return 0, []
     broker_name = tables.known_name(broker_name)
-    touched = list(tables.topics_of_broker(broker_name))
-    changes = [TopicChange(topic, old, old.with_perm(new_perm(old.perm))) for topic, old in touched]
-    changes = [change for change in changes if change.new != change.old]
-    for change in changes:
-        tables.topic_queue_table[change.topic][broker_name] = change.new
-    return len(touched), [TopicsPut(broker_name, changes, Cause.PERM)] if changes else []
+    changes = tables.change_topics(broker_name, lambda old: old.with_perm(new_perm(old.perm)))
+    events: list[Event] = [TopicsPut(broker_name, changes, Cause.PERM)] if changes else []
+    return len(tables.topics_of_broker(broker_name)), events

@@ -17,7 +17,6 @@ from rocketns.routeinfo.events import (
     Cause,
     Event,
     MinBrokerIdChanged,
-    TopicChange,
     TopicsDeleted,
     TopicsPut,
 )
@@ -110,16 +109,8 @@ def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:
 
 
 def _delete_topics(tables: RouteTables, removed: dict[str, Cause]) -> list[Event]:
-    """One pass over all topics, however many brokers leave."""
-    topics: dict[str, list[str]] = {broker_name: [] for broker_name in removed}
-    for topic, queues in tables.topic_queue_table.items() if removed else ():
-        if not topics.keys().isdisjoint(queues):
-            for broker_name in topics.keys() & queues.keys():
-                topics[broker_name].append(topic)
-    for broker_name, gone in topics.items():
-        for topic in gone:
-            tables.remove_queue_data(topic, broker_name)
-    return [TopicsDeleted(name, gone, removed[name]) for name, gone in topics.items() if gone]
+    deleted = [(name, tables.remove_topics(name), cause) for name, cause in removed.items()]
+    return [TopicsDeleted(name, topics, cause) for name, topics, cause in deleted if topics]
 
 
 def _wipe_acting_group(tables: RouteTables, broker_name: str, cause: Cause) -> list[Event]:
@@ -127,13 +118,7 @@ def _wipe_acting_group(tables: RouteTables, broker_name: str, cause: Cause) -> l
     group = tables.broker_addr_table.get(broker_name)
     if group is None or not group.enable_acting_master or (group.broker_addrs and min(group.broker_addrs) <= 0):
         return []
-    changes = [
-        TopicChange(topic, queues, queues.with_perm(queues.perm & ~PERM_WRITE))
-        for topic, queues in tables.topics_of_broker(broker_name)
-        if queues.perm & PERM_WRITE
-    ]
-    for change in changes:
-        tables.topic_queue_table[change.topic][broker_name] = change.new
+    changes = tables.change_topics(broker_name, lambda old: old.with_perm(old.perm & ~PERM_WRITE))
     return [TopicsPut(broker_name, changes, cause)] if changes else []
 
 

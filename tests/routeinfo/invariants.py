@@ -15,6 +15,7 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo import view
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Event, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
@@ -45,6 +46,27 @@ def _check_indexes(tables: RouteTables) -> None:
     doubted = {key: entry for key, entry in tables.broker_live_table.items() if entry.doubt is not None}
     assert tables.unconfirmed == doubted
     assert tables.unheard.keys() <= tables.broker_addr_table.keys()
+    _check_counts(tables)
+
+
+def _check_counts(tables: RouteTables) -> None:
+    """What the limits are compared with, counted again."""
+    topics: dict[str, set[str]] = {}
+    for topic, queues in tables.topic_queue_table.items():
+        for name in queues:
+            topics.setdefault(name, set()).add(topic)
+    held = tables.broker_topics
+    assert held.keys() == topics.keys()
+    for name, of_broker in topics.items():
+        assert held[name].routes == sum(map(routes_of_name, of_broker))
+        assert len(held[name].names) == len(of_broker) + held[name].gone
+        assert set(held[name].names) >= of_broker
+    routes = sum(one.routes for one in held.values())
+    routes += sum(map(routes_of_servers, tables.filter_server_table.values()))
+    routes += sum(routes_of_mapping(topic, info) for topic, infos in tables.topic_queue_mapping_info_table.items()
+                  for info in infos.values())  # fmt: skip
+    assert tables.routes == routes
+    assert tables.members == sum(len(group.broker_addrs) for group in tables.broker_addr_table.values())
 
 
 def _check_nothing_is_empty(tables: RouteTables) -> None:

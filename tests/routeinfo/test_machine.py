@@ -119,7 +119,9 @@ class RouteMachine(RuleBasedStateMachine):
                 continue
             assert request.addr not in group.broker_addrs.values()
             if group.enable_acting_master and min(group.broker_addrs) > 0:
-                perms = [data.perm for _, data in self.manager.tables.topics_of_broker(group.broker_name)]
+                tables = self.manager.tables
+                perms = [tables.topic_queue_table[topic][group.broker_name].perm
+                         for topic in tables.topics_of_broker(group.broker_name)]  # fmt: skip
                 assert not any(perm & WRITE for perm in perms), "a group without a master can be written to"
 
     @rule(cluster=clusters, addr=addrs)

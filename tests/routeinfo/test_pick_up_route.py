@@ -43,10 +43,10 @@ def test_a_route_is_sorted_and_a_copy(manager: Manager) -> None:
 
 
 def test_queue_data_without_a_group_is_listed_and_alone_is_no_route(manager: Manager) -> None:
-    manager.tables.topic_queue_table["T"] = {"ghost": NORMAL}
+    manager.tables.put_topics("ghost", {"T": NORMAL})
     assert manager.pick_up("T") is None
     manager.register(MASTER, TWO)
-    manager.tables.topic_queue_table["T"][BROKER] = NORMAL
+    manager.tables.put_topics(BROKER, {"T": NORMAL})
     route = manager.route("T")
     assert [name for name, _ in route.queue_datas] == [BROKER, "ghost"]
     assert [group.broker_name for group in route.broker_datas] == [BROKER]

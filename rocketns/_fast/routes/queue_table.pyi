@@ -1,6 +1,6 @@
 """What Python callers see of queue_table.pyx."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 Queues = TypeVar("Queues")
@@ -13,12 +13,32 @@ def put_queues(
     renamed: Mapping[str, str | None],
     overwrite: bool,
     change: type[Change],
+    added: list[str],
 ) -> list[Change]:
     """Write one broker's queues by topic, and return the changes in the order of ``queues``.
 
     ``renamed`` has the topics whose name is not their key; a topic without a name is left out. Without ``overwrite``,
     topics that the broker has already are left alone. ``change`` is a named tuple: topic, old queues or None, new ones.
+    Topics that are new to the broker are appended to ``added``.
     """
+
+def change_queues(
+    topics: dict[str, dict[str, Queues]],
+    broker_name: str,
+    names: list[str],
+    new_of: Callable[[Queues], Queues],
+    change: type[Change],
+) -> list[Change]:
+    """Replace one broker's queues of these topics, which it has, by what ``new_of`` makes of them.
+
+    Returns those that differ. ``new_of`` is called once for a run of the same object.
+    """
+
+def remove_queues(topics: dict[str, dict[str, Queues]], broker_name: str, names: list[str]) -> None:
+    """Remove one broker's queues of these topics, which it has, and topics without any queues."""
+
+def routes_of(names: list[str], start: int) -> int:
+    """The sum of `sizes.routes_of_name` of the names from a place on."""
 
 def put_known(topics: dict[str, dict[str, Queues]], broker_name: str, queues: dict[str, Queues]) -> None:
     """Write one broker's queues by topic."""

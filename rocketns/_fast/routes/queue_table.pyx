@@ -11,6 +11,10 @@ cdef extern from "Python.h":
     object PyType_GenericAlloc(type kind, Py_ssize_t count)
 
 
+cdef enum:
+    CHARACTERS_BITS = 8  # as rocketns/routeinfo/held/sizes.py
+
+
 cdef inline object new_change(type kind, object topic, object old, object new):
     """kind(topic, old, new), five times as fast: a named tuple's constructor is a Python function."""
     cdef object change = PyType_GenericAlloc(kind, 3)
@@ -24,7 +28,7 @@ cdef inline object new_change(type kind, object topic, object old, object new):
 
 
 def put_queues(dict topics not None, str broker_name not None, dict queues not None, renamed, bint overwrite,
-               type change not None):
+               type change not None, list added not None):
     cdef list changes = []
     cdef dict brokers
     cdef Py_ssize_t count
@@ -39,16 +43,51 @@ def put_queues(dict topics not None, str broker_name not None, dict queues not N
         brokers = topics.get(topic)
         if brokers is None:
             topics[topic] = {broker_name: new}
+            added.append(topic)
             changes.append(new_change(change, topic, None, new))
             continue
         count = len(brokers)
         old = brokers.setdefault(broker_name, new)  # one lookup, new or not
         if len(brokers) != count:
+            added.append(topic)
             changes.append(new_change(change, topic, None, new))
         elif overwrite and old is not new and old != new:
             brokers[broker_name] = new
             changes.append(new_change(change, topic, old, new))
     return changes
+
+
+def change_queues(dict topics not None, str broker_name not None, list names not None, new_of, type change not None):
+    cdef list changes = []
+    cdef dict brokers
+    cdef object last = None, new = None
+    if not issubclass(change, tuple):
+        raise TypeError("changes are named tuples")
+    for topic in names:
+        brokers = topics[topic]
+        old = brokers[broker_name]
+        if old is not last:
+            last, new = old, new_of(old)
+        if new is not old and new != old:
+            brokers[broker_name] = new
+            changes.append(new_change(change, topic, old, new))
+    return changes
+
+
+def remove_queues(dict topics not None, str broker_name not None, list names not None):
+    cdef dict brokers
+    for topic in names:
+        brokers = topics[topic]
+        del brokers[broker_name]
+        if not brokers:
+            del topics[topic]
+
+
+def routes_of(list names not None, Py_ssize_t start):
+    cdef Py_ssize_t place, routes = 0
+    for place in range(start, len(names)):
+        routes += 1 + (len(<str>names[place]) >> CHARACTERS_BITS)
+    return routes
 
 
 def put_known(dict topics not None, str broker_name not None, dict queues not None):

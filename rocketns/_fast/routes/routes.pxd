@@ -48,7 +48,7 @@ cdef class RouteSlots:
     cdef int release(self, uint32_t fragment) except -1
     cdef Slot *slot_of(self, str topic) except? NULL
     cdef int prepare(self, str broker_name, uint32_t broker, changes, Change *pending) except -1
-    cdef Slot *slot_for(self, str topic) except NULL
-    cdef Slot *new_slot(self, str topic) except NULL
+    cdef int delete_some(self, uint32_t broker, topics) except -1
+    cdef int make_slots(self, changes, Change *pending) except -1
     cdef int grow_table(self) except -1
-    cdef int drop_slot(self, Slot *slot) except -1
+    cdef void free_removed(self, Slot *slot) noexcept

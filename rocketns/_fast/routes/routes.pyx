@@ -11,7 +11,7 @@ from hashlib import blake2b
 from cpython.tuple cimport PyTuple_GetItem
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy
 
 from rocketns._fast.routes.digest_sums cimport change_digest
 from rocketns._fast.routes.slots cimport (
@@ -21,7 +21,6 @@ from rocketns._fast.routes.slots cimport (
     BrokerEntry,
     Change,
     Fragment,
-    RouteEntry,
     clear_bytes,
     find_entry,
     find_next_slot,
@@ -30,6 +29,7 @@ from rocketns._fast.routes.slots cimport (
     key_of,
     link_slot,
     make_slot,
+    remove_entry,
     remove_slot,
     set_bytes,
     set_entry,
@@ -182,12 +182,14 @@ cdef class RouteSlots:
         """
         cdef Py_ssize_t place
         cdef uint32_t guess = 0, fragment = 0
+        cdef bint missing = False
         cdef object queues, last = None
         for place, change in enumerate(changes):
             pending[place].slot = self.slot_of(<object>PyTuple_GetItem(change, 0))
+            missing = missing or pending[place].slot == NULL
+        if missing:
+            self.make_slots(changes, pending)
         for place, change in enumerate(changes):
-            if pending[place].slot == NULL:
-                pending[place].slot = self.slot_for(<object>PyTuple_GetItem(change, 0))
             pending[place].place = guess
             find_entry(&self.routes, pending[place].slot, broker, &pending[place].place)
             guess = pending[place].place
@@ -203,25 +205,40 @@ cdef class RouteSlots:
 
     def delete_topics(self, str broker_name, topics):
         cdef object found = self.broker_numbers.get(broker_name)
-        cdef uint32_t broker, place = 0, fragment
-        cdef Slot *slot
+        cdef uint32_t broker
+        cdef Py_ssize_t start
         if found is None:
             return
         broker = found
-        for topic in topics:
-            slot = self.slot_of(topic)
-            if slot == NULL or not find_entry(&self.routes, slot, broker, &place):
-                continue
-            fragment = slot.entries[place].fragment
-            self.lock()
-            memmove(&slot.entries[place], &slot.entries[place + 1], (slot.count - place - 1) * sizeof(RouteEntry))
-            slot.count -= 1
-            self.unlock()
-            change_digest(&self.buckets, slot, 0 - self.routes.fragments[fragment].digest)
-            self.release(fragment)
-            if slot.count == 0:
-                self.drop_slot(slot)
+        for start in range(0, len(topics), CHANGES_AT_ONCE):
+            self.delete_some(broker, topics[start : start + CHANGES_AT_ONCE])
         self.drop_broker_if_unused(broker)
+
+    cdef int delete_some(self, uint32_t broker, topics) except -1:
+        """At most CHANGES_AT_ONCE topics."""
+        cdef Change pending[CHANGES_AT_ONCE]
+        cdef Py_ssize_t place, count = 0
+        for topic in topics:
+            pending[count].slot = self.slot_of(topic)
+            pending[count].place = 0
+            count += pending[count].slot != NULL
+        with nogil:
+            self.lock()
+            for place in range(count):
+                pending[place].fragment = remove_entry(&self.routes, pending[place].slot, broker, &pending[place].place)
+                pending[place].emptied = pending[place].fragment != 0 and pending[place].slot.count == 0
+                if pending[place].emptied:
+                    remove_slot(&self.routes, pending[place].slot)
+            self.unlock()
+        for place in range(count):
+            if pending[place].fragment:
+                change_digest(&self.buckets, pending[place].slot,
+                              0 - self.routes.fragments[pending[place].fragment].digest)
+                self.release(pending[place].fragment)
+        for place in range(count):
+            if pending[place].emptied:
+                self.free_removed(pending[place].slot)
+        return 0
 
     def hand_over(self, str topic):
         cdef Slot *slot = self.slot_of(topic)
@@ -345,24 +362,33 @@ cdef class RouteSlots:
         key = key_of(topic)
         return find_next_slot(&self.routes, &self.last_hit, <const uint8_t *>key, len(key))
 
-    cdef Slot *slot_for(self, str topic) except NULL:
-        """The topic's slot, made where there is none."""
-        cdef Slot *slot = self.slot_of(topic)
-        return self.new_slot(topic) if slot == NULL else slot
-
-    cdef Slot *new_slot(self, str topic) except NULL:
-        cdef Slot *slot
-        if self.routes.used * 2 > self.routes.mask:
+    cdef int make_slots(self, changes, Change *pending) except -1:
+        """The slots of those that have none yet. A topic may come twice."""
+        cdef Py_ssize_t place, count = 0
+        cdef Slot *made[CHANGES_AT_ONCE]
+        cdef dict new = {}
+        for place, change in enumerate(changes):
+            if pending[place].slot == NULL:
+                new[<object>PyTuple_GetItem(change, 0)] = None
+        while (self.routes.used + len(new)) * 2 > self.routes.mask:
             self.grow_table()
-        slot = make_slot(topic, &self.routes.key)
-        slot.handed_over = topic in self.handed_over
-        self.held_bytes += <int64_t>slot_bytes(slot)
-        link_slot(slot, self.last_hit)
-        self.last_hit = slot
-        self.lock()
-        insert_slot(&self.routes, slot)
-        self.unlock()
-        return slot
+        for topic in new:
+            made[count] = make_slot(topic, &self.routes.key)
+            made[count].handed_over = topic in self.handed_over
+            count += 1
+        with nogil:
+            self.lock()
+            for place in range(count):
+                insert_slot(&self.routes, made[place])
+            self.unlock()
+        for place in range(count):
+            self.held_bytes += <int64_t>slot_bytes(made[place])
+            link_slot(made[place], self.last_hit)
+            self.last_hit = made[place]
+        for place, change in enumerate(changes):
+            if pending[place].slot == NULL:
+                pending[place].slot = self.slot_of(<object>PyTuple_GetItem(change, 0))
+        return 0
 
     cdef int grow_table(self) except -1:
         cdef Routes grown = self.routes
@@ -382,13 +408,10 @@ cdef class RouteSlots:
         free(old)
         return 0
 
-    cdef int drop_slot(self, Slot *slot) except -1:
+    cdef void free_removed(self, Slot *slot) noexcept:
+        """A slot that is not in the table any more."""
         cdef Slot *previous = unlink_slot(slot)
         if self.last_hit == slot:
             self.last_hit = previous
-        self.lock()
-        remove_slot(&self.routes, slot)
-        self.unlock()
         self.held_bytes -= <int64_t>slot_bytes(slot)
         free_slot(slot)
-        return 0

@@ -83,7 +83,7 @@ cdef struct Routes:
     BrokerEntry *brokers
     Fragment *fragments
 
-# A topic's entry that is to be set. `place` is where `find_entry` found it or where it belongs.
+# A topic's entry that is to be set or removed. `place` is where `find_entry` found it or where it belongs.
 cdef struct Change:
     Slot *slot
     uint32_t broker
@@ -91,6 +91,7 @@ cdef struct Change:
     uint32_t place
     uint64_t digest  # of the fragment to set
     size_t grown  # bytes that the slot grew by
+    bint emptied  # it was the slot's last
 
 cdef void clear_bytes(Bytes *text) noexcept nogil
 cdef int set_bytes(Bytes *text, bytes data) except -1
@@ -111,3 +112,4 @@ cdef Slot *unlink_slot(Slot *slot) noexcept nogil
 cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
 cdef bint set_entry(Change *change) noexcept nogil
+cdef uint32_t remove_entry(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil

@@ -312,3 +312,14 @@ cdef bint set_entry(Change *change) noexcept nogil:
     slot.entries[place].fragment = change.fragment
     change.fragment = previous
     return True
+
+
+cdef uint32_t remove_entry(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil:
+    """Returns its fragment, which still has the entry's reference; 0 if the slot has no entry of the broker."""
+    cdef uint32_t fragment
+    if not find_entry(routes, slot, broker, place):
+        return 0
+    fragment = slot.entries[place[0]].fragment
+    memmove(&slot.entries[place[0]], &slot.entries[place[0] + 1], (slot.count - place[0] - 1) * sizeof(RouteEntry))
+    slot.count -= 1
+    return fragment

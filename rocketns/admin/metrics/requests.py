@@ -108,6 +108,11 @@ FAMILIES: tuple[Family, ...] = (
         "Registrations with the same body as the broker's last one. They are not decoded.",
         lambda scene: [((), scene.controller.context.registrations.repeated)],
     ),
+    counter(
+        "rocketns_tables_full_total",
+        "Registrations (103) and requests 217 refused by `rocketns.routesMax`, `brokerRoutesMax` or `brokersMax`.",
+        lambda scene: [((), scene.controller.context.refusals.count)],
+    ),
     histogram(
         "rocketns_broker_heartbeat_gap_seconds",
         "Time between two signs of life of a broker: registrations and heartbeats.",

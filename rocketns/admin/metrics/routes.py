@@ -44,6 +44,8 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_clusters", "Clusters.", one(lambda s: len(s.controller.context.tables.cluster_addr_table))),
     gauge("rocketns_topics", "Topics with a route.", one(lambda s: len(s.controller.context.tables.topic_queue_table))),
     gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", one(lambda s: s.sizes.entries)),
+    gauge("rocketns_routes_held", "Routes as `rocketns.routesMax` counts them.",
+          one(lambda s: s.controller.context.tables.routes)),
     gauge(
         "rocketns_route_bytes", "Memory of the routes.", _bytes,
         {"of": "`control`: dictionaries and names of the topic table; topics share their queue data, which are not "

@@ -38,7 +38,9 @@ def fill(tables: RouteTables, known: KnownRoutes, reason: Reason, now_ms: int, c
         tables.put_filter_servers(key, live.filter_servers)
     tables.filled += len(tables.unconfirmed)
     tables.topic_queue_table.update(known.topics)
-    tables.topic_queue_mapping_info_table.update(known.mappings)
+    for topic, infos in known.mappings.items():
+        for info in infos.values():
+            tables.put_mapping(topic, info)
     tables.static_topics.update(known.mappings)
 
 
@@ -59,17 +61,21 @@ def _live_entry(live: KnownLive, doubt: Doubt, now_ms: int) -> BrokerLiveInfo:
 
 
 def topic_pieces(tables: RouteTables) -> Iterator[list[TopicsPut]]:
-    """All topics as if each broker had just registered them, in pieces. For the publisher alone."""
+    """All topics as if each broker had just registered them, in pieces, for the publisher. Notes them as their
+    brokers' topics: until the last piece, no request may change them.
+    """
     piece: dict[str, list[TopicChange]] = {}
     entries = 0
     for topic, brokers in tables.topic_queue_table.items():
         add_changes(piece, topic, brokers, TopicChange)
         entries += len(brokers)
         if entries >= PIECE_ENTRIES:
-            yield _events(piece)
+            yield _events(tables, piece)
             piece, entries = {}, 0
-    yield _events(piece)
+    yield _events(tables, piece)
 
 
-def _events(piece: dict[str, list[TopicChange]]) -> list[TopicsPut]:
+def _events(tables: RouteTables, piece: dict[str, list[TopicChange]]) -> list[TopicsPut]:
+    for name, changes in piece.items():
+        tables.note_filled(name, [change.topic for change in changes])
     return [TopicsPut(name, changes, Cause.REGISTER) for name, changes in piece.items()]

@@ -50,7 +50,7 @@ def replace_overdue(tables: RouteTables, now_ms: int) -> list[TopicsDeleted]:
 def _note_named(tables: RouteTables, broker_name: str, unheard: Unheard, table: TopicTable) -> None:
     named = table.queues.keys() | set(table.renamed.values())
     if unheard.lacking is None:
-        unheard.lacking = {topic for topic, _ in tables.topics_of_broker(broker_name) if topic not in named}
+        unheard.lacking = {topic for topic in tables.topics_of_broker(broker_name) if topic not in named}
     else:
         unheard.lacking -= named
 

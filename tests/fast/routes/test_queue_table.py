@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns._fast.routes.queue_table import add_changes, put_known, put_queues
+from rocketns._fast.routes.queue_table import (
+    add_changes,
+    change_queues,
+    put_known,
+    put_queues,
+    remove_queues,
+    routes_of,
+)
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.events import TopicChange
+from rocketns.routeinfo.held.sizes import routes_of_name
 
 Topics = dict[str, dict[str, QueueData]]
 
@@ -47,8 +55,9 @@ def test_what_is_written_and_told_is_the_references(
 ) -> None:
     expected = copy.deepcopy(topics)
     changes = reference(expected, broker, queues, renamed, overwrite)
-    given = dict(queues)
-    assert put_queues(topics, broker, queues, renamed, overwrite, TopicChange) == changes
+    given, added = dict(queues), ["before"]
+    assert put_queues(topics, broker, queues, renamed, overwrite, TopicChange, added) == changes
+    assert added == ["before", *(change.topic for change in changes if change.old is None)]
     assert [list(topic.items()) for topic in topics.values()] == [list(topic.items()) for topic in expected.values()]
     assert list(topics) == list(expected)
     assert list(queues.items()) == list(given.items())
@@ -57,19 +66,19 @@ def test_what_is_written_and_told_is_the_references(
 def test_equal_queues_are_no_change_even_as_another_object() -> None:
     old, equal = QueueData(1, 8, 6, 0), QueueData(1, 8, 6, 0)
     topics = {"T": {"ba": old}}
-    assert put_queues(topics, "ba", {"T": equal}, {}, True, TopicChange) == []
+    assert put_queues(topics, "ba", {"T": equal}, {}, True, TopicChange, []) == []
     assert topics["T"]["ba"] is old is not equal
 
 
 def test_changes_are_what_the_class_itself_would_make() -> None:
-    (change,) = put_queues({}, "ba", {"T": queue_data(1, 1, 6, 0)}, {}, True, TopicChange)
+    (change,) = put_queues({}, "ba", {"T": queue_data(1, 1, 6, 0)}, {}, True, TopicChange, [])
     assert type(change) is TopicChange
     assert (change.topic, change.old, change.new) == ("T", None, queue_data(1, 1, 6, 0))
 
 
 def test_changes_that_are_no_tuples_are_refused() -> None:
     with pytest.raises(TypeError):
-        put_queues({}, "ba", {"T": queue_data(1, 1, 6, 0)}, {}, True, list)  # type: ignore[type-var]
+        put_queues({}, "ba", {"T": queue_data(1, 1, 6, 0)}, {}, True, list, [])  # type: ignore[type-var]
 
 
 @given(tables, brokers, st.dictionaries(names, queues, max_size=4))
@@ -92,3 +101,20 @@ def test_a_whole_table_is_listed_as_changes_of_its_brokers(topics: Topics) -> No
         broker: [TopicChange(topic, None, of_topic[broker]) for topic, of_topic in topics.items() if broker in of_topic]
         for broker in {name for of_topic in topics.values() for name in of_topic}
     }
+
+
+@given(tables, brokers)
+def test_queues_are_changed_as_a_loop_would(topics: Topics, broker: str) -> None:
+    names = [topic for topic, of_topic in topics.items() if broker in of_topic]
+    expected = [TopicChange(topic, topics[topic][broker], topics[topic][broker].with_perm(4)) for topic in names]
+    others = {topic: {name: of for name, of in some.items() if name != broker} for topic, some in topics.items()}
+    half = names[::2]
+    assert change_queues(topics, broker, half, lambda old: old.with_perm(4), TopicChange) == expected[::2]
+    assert change_queues(topics, broker, names, lambda old: old.with_perm(4), TopicChange) == expected[1::2]
+    remove_queues(topics, broker, names)
+    assert topics == {topic: some for topic, some in others.items() if some}
+
+
+@given(st.lists(st.integers(0, 1100).map(lambda length: "x" * length)), st.integers(0, 3))
+def test_routes_of_names_are_their_sum(names: list[str], start: int) -> None:
+    assert routes_of(names, start) == sum(map(routes_of_name, names[start:]))

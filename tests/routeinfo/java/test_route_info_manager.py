@@ -56,7 +56,7 @@ def test_register_broker(manager: Manager) -> None:
 
 
 def test_wipe_write_perm_of_broker_by_lock(manager: Manager) -> None:
-    manager.tables.topic_queue_table["topic-a"] = {"broker-a": NORMAL}
+    manager.tables.put_topics("broker-a", {"topic-a": NORMAL})
     assert manager.wipe_write_perm("broker-a") == 1
     assert manager.tables.topic_queue_table["topic-a"]["broker-a"].perm == READ
 
@@ -105,6 +105,6 @@ def test_get_has_unit_sub_un_unit_topic_list(manager: Manager) -> None:
 
 def test_add_write_perm_of_broker_by_lock(manager: Manager) -> None:
     """B220."""
-    manager.tables.topic_queue_table["topic-a"] = {"broker-a": READ_ONLY}
+    manager.tables.put_topics("broker-a", {"topic-a": READ_ONLY})
     assert manager.add_write_perm("broker-a") == 1
     assert manager.tables.topic_queue_table["topic-a"]["broker-a"].perm == READ | WRITE
