@@ -1,0 +1,189 @@
+"""rocketns.routesMax, brokerRoutesMax and brokersMax: whatever strangers register, the tables stay within them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config
+from interop.harness.wire import Answer, Client
+from rocketns.protocol.bounds import BROKER_IDS_MAX
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import register, register_with, registered
+from tests.behaviour.views import ask_route, cluster_info, topic_list
+from tests.hostile.conftest import StartServer
+
+FORMS = {"plain": register_body, "compressed": compressed_body}
+
+
+def topics_of(names: Names, count: int, prefix: str = "T") -> list[dict[str, Any]]:
+    return [topic_config(names.topic(f"{prefix}{number}")) for number in range(count)]
+
+
+def is_full(answer: Answer, limit: str) -> bool:
+    """Refused by the limit, which the remark names."""
+    refused = (answer.code, answer.ext) == (codes.SYSTEM_ERROR, None)
+    return refused and f"more than {limit};" in (answer.remark or "")
+
+
+def listed(client: Client) -> tuple[Any, set[str]]:
+    """All brokers and clusters, and all topics."""
+    return cluster_info(client), set(topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER))
+
+
+def next_version() -> dict[str, int]:
+    return data_version(counter=77)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_registration_beyond_the_tables_is_refused_whole(start_server: StartServer, form: str) -> None:
+    server = start_server({"rocketns.routesMax": 10})
+    first, second = Names(), Names()
+    with server.connect() as client:
+        registered(client, first, topics_of(first, 8))
+        before = listed(client)
+        for _ in range(2):
+            body = FORMS[form](topics_of(second, 3))
+            assert is_full(register_with(client, second, body, compressed=str(form == "compressed").lower()),
+                           "rocketns.routesMax=10")  # fmt: skip
+        assert listed(client) == before
+        registered(client, second, topics_of(second, 2))
+        assert is_full(register(client, Names(), ["T", "U"]), "rocketns.routesMax=10")
+
+
+def test_a_broker_without_new_topics_is_accepted_by_full_tables(start_server: StartServer) -> None:
+    """Again, with another version, with other queues, from a new address and as a slave."""
+    server = start_server({"rocketns.routesMax": 4, "rocketns.brokerRoutesMax": 4})
+    names = Names()
+    with server.connect() as client:
+        registered(client, names, topics_of(names, 4))
+        registered(client, names, topics_of(names, 4))
+        others = [topic | {"readQueueNums": 3} for topic in topics_of(names, 4)]
+        registered(client, names, others, version=next_version())
+        route = ask_route(client, names.topic("T3")).json()
+        assert [queues["readQueueNums"] for queues in route["queueDatas"]] == [3]
+        registered(client, names, topics_of(names, 4), host=2, broker_id=1)
+        registered(client, names, topics_of(names, 2), host=3)
+
+
+def test_the_topics_of_one_broker_name(start_server: StartServer) -> None:
+    """In one registration, or one after another, also from several addresses."""
+    server = start_server({"rocketns.brokerRoutesMax": 4})
+    names, other = Names(), Names()
+    with server.connect() as client:
+        assert is_full(register(client, names, topics_of(names, 5)), "rocketns.brokerRoutesMax=4")
+        registered(client, names, topics_of(names, 3))
+        registered(client, names, topics_of(names, 1, "U"), version=next_version())
+        assert is_full(register(client, names, topics_of(names, 1, "V")), "rocketns.brokerRoutesMax=4")
+        assert is_full(register(client, names, topics_of(names, 2, "V"), host=2), "rocketns.brokerRoutesMax=4")
+        registered(client, other, topics_of(other, 4))
+
+
+def test_what_leaves_makes_room(start_server: StartServer) -> None:
+    server = start_server({"rocketns.routesMax": 3, "rocketns.brokerRoutesMax": 3})
+    names = Names()
+    with server.connect() as client:
+        for number in range(200):  # each replaces one topic of three
+            registered(client, names, [topic_config(names.topic(f"T{number + place}")) for place in range(3)],
+                       version=data_version(counter=number))  # fmt: skip
+            gone = {"topic": names.topic(f"T{number}")}
+            assert client.request(codes.DELETE_TOPIC_IN_NAMESRV, gone).code == codes.SUCCESS
+        assert is_full(register(client, names, ["A", "B"]), "rocketns.brokerRoutesMax=3")
+
+
+def test_a_long_name_counts_as_several(start_server: StartServer) -> None:
+    server = start_server({"rocketns.routesMax": 10})
+    with server.connect() as client:
+        for length, full in ((256 * 9, True), (256 * 8, False)):
+            answer = register(client, Names(), [topic_config("x" * length), topic_config("y" * 255)])
+            assert is_full(answer, "rocketns.routesMax=10") == full
+
+
+def test_filter_servers_and_static_topics_count(start_server: StartServer) -> None:
+    server = start_server({"rocketns.routesMax": 10})
+    names = Names()
+    mapping = {f"M{number}": {"topic": f"M{number}", "bname": names.broker, "currIdMap": {}} for number in range(7)}
+    ids = {"M": {"topic": "M", "bname": names.broker, "currIdMap": {str(number): 1 for number in range(64)}}}
+    with server.connect() as client:
+        for refused in ({"mapping": mapping, "filters": ["f"] * 2}, {"filters": ["f"] * 9}, {"mapping": ids}):
+            assert is_full(register(client, names, topics_of(names, 2), **refused), "rocketns.routesMax=10")  # type: ignore[arg-type]
+        registered(client, names, topics_of(names, 2), mapping=mapping, filters=["f"])
+        registered(client, names, topics_of(names, 2), mapping=mapping, filters=["g"])
+        assert is_full(register(client, names, topics_of(names, 2), filters=["f", "g"]), "rocketns.routesMax=10")
+
+
+def test_a_topic_that_a_tool_registers(start_server: StartServer) -> None:
+    """217."""
+    server = start_server({"rocketns.routesMax": 6, "rocketns.brokerRoutesMax": 3})
+    names, other = Names(), Names()
+    with server.connect() as client:
+        registered(client, names, topics_of(names, 2))
+        registered(client, other, topics_of(other, 2))
+
+        def put(topic: str, *brokers: str) -> Answer:
+            body = dumps({"queueDatas": [{"brokerName": broker, "perm": 6} for broker in brokers]})
+            return client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": topic}, body)
+
+        assert put(names.topic("A"), names.broker, other.broker).code == codes.SUCCESS
+
+
+def test_a_topic_that_a_tool_registers_in_full_tables(start_server: StartServer) -> None:
+    server = start_server({"rocketns.routesMax": 2})
+    names = Names()
+    with server.connect() as client:
+        registered(client, names)
+        body = dumps({"queueDatas": [{"brokerName": names.broker, "perm": 6}]})
+        for topic, full in ((names.topic("A"), True), (names.topic("T"), False)):
+            answer = client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": topic}, body)
+            assert is_full(answer, "rocketns.routesMax=2") == full
+
+
+def test_broker_names_and_addresses(start_server: StartServer) -> None:
+    server = start_server({"rocketns.brokersMax": 3})
+    with server.connect() as client:
+        kept = [Names() for _ in range(3)]
+        for names in kept:
+            registered(client, names)
+        before = listed(client)
+        assert is_full(register(client, Names()), "rocketns.brokersMax=3")
+        assert is_full(register(client, kept[0], host=2, broker_id=1), "rocketns.brokersMax=3")
+        assert is_full(register(client, kept[0], host=1, clusterName="another"), "rocketns.brokersMax=3")
+        assert listed(client) == before
+        for names in kept:
+            registered(client, names, version=next_version())
+
+
+def test_names_of_one_address(start_server: StartServer) -> None:
+    """Without any topic."""
+    server = start_server({"rocketns.brokersMax": 3})
+    names = Names()
+    with server.connect() as client:
+        for number in range(4):
+            answer = register(client, names, [], brokerName=f"{names.broker}-{number}")
+            assert is_full(answer, "rocketns.brokersMax=3") == (number == 3)
+        assert len(cluster_info(client)["brokerAddrTable"]) == 3
+
+
+def test_ids_of_one_broker_name(start_server: StartServer) -> None:
+    server = start_server()
+    names = Names()
+    with server.connect() as client:
+        for number in range(BROKER_IDS_MAX):
+            registered(client, names, host=number, broker_id=number)
+        beyond = register(client, names, host=BROKER_IDS_MAX, broker_id=BROKER_IDS_MAX)
+        assert is_full(beyond, f"BROKER_IDS_MAX={BROKER_IDS_MAX}")
+        registered(client, names, host=7, broker_id=7)
+
+
+def test_refusals_fill_no_log(start_server: StartServer) -> None:
+    """One line a second, which names the limit."""
+    server = start_server({"rocketns.routesMax": 1})
+    with server.connect() as client:
+        for _ in range(500):
+            assert is_full(register(client, Names()), "rocketns.routesMax=1")
+    assert server.stop() == 0
+    lines = [line for line in server.process.text().splitlines() if "the route tables are full" in line]
+    assert 0 < len(lines) < 250
+    assert "rocketns.routesMax=1" in lines[0]
