@@ -96,7 +96,7 @@ class Limits:
     )  # fmt: skip
 
     routes_max: int = prop(
-        10_000_000, "routes in all tables: queues of a topic on a broker, static-topic mappings and filter servers, and "
+        10_000_000, "routes in all tables: queues of a topic on a broker, static-topic mappings and filter servers; "
         "one more for each 256 characters of their names", START, unit="routes",
         at_limit="a registration or request 217 that would add more is answered SYSTEM_ERROR", low=1,
     )  # fmt: skip

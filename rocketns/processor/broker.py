@@ -27,10 +27,9 @@ from rocketns.protocol.codes import (
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.protocol.names import check_repeated
-from rocketns.routeinfo import registration, topics
+from rocketns.routeinfo import admission, registration, topics
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.held import admitting
 from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
@@ -84,14 +83,12 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     return Reply(ext_fields=ext, body=_order_topic_config(context))
 
 
-def _admit(
-    context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now
-) -> None:
+def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now) -> None:
     """TablesFull if the tables have no room. A broker that is in them has given a sign of life even so: it must not
     leave the routes because others fill the tables.
     """
     try:
-        admitting.check_registration(context.tables, context.configuration.limits, asked)
+        admission.check_registration(context.tables, context.configuration.limits, asked)
     except TablesFull as error:
         context.refusals.note(error, peer.address, now.ms)
         if asked.cluster is not None and asked.addr is not None:
@@ -238,7 +235,7 @@ def _admit_topic(
     context: NamesrvContext, topic: str, broker_names: list[str | None], peer: Connection, now: Now
 ) -> None:
     try:
-        admitting.check_topic(context.tables, context.configuration.limits, topic, broker_names)
+        admission.check_topic(context.tables, context.configuration.limits, topic, broker_names)
     except TablesFull as error:
         context.refusals.note(error, peer.address, now.ms)
         raise

@@ -225,9 +225,7 @@ class RouteTables:
         """Queue data of a broker by topic, or by key of a table; without ``overwrite`` only what the broker lacks."""
         held = self.broker_topics.setdefault(broker_name, BrokerTopics())
         before, renamed = len(held.names), {} if table is None else table.renamed
-        changes = put_queues(
-            self.topic_queue_table, broker_name, queues, renamed, overwrite, TopicChange, held.names
-        )
+        changes = put_queues(self.topic_queue_table, broker_name, queues, renamed, overwrite, TopicChange, held.names)
         self._note_topics(broker_name, held, before)
         return changes
 

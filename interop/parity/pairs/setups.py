@@ -65,6 +65,10 @@ SETUPS = {
             },
             files={"blocked": "no folder"},
         ),
+        Setup(
+            "full-tables",
+            QUICK | {"rocketns.routesMax": 9, "rocketns.brokerRoutesMax": 3, "rocketns.brokersMax": 2},
+        ),
         # rocketns restores its routes. Java does not know these properties.
         Setup("restoring", QUICK | {"journalPath": "HOME/journal", "journalNs": "n1"}),
         # Its last scenario asks both servers to leave.

@@ -319,6 +319,21 @@ def _kv() -> Iterator[Scenario]:
     yield _differing("kv-items-beyond-their-limit", "B094", *puts, setup="kv-differences")
 
 
+def _full_tables() -> Iterator[Scenario]:
+    """Only the last one registers brokers that rocketns takes."""
+
+    def refused(limit: str) -> Differs:
+        return Differs("full-tables", r'"code":0,', rf'"code":1,.*rocketns.{limit};')
+
+    many = register(("T", "U", "V", "W"), differs=refused("brokerRoutesMax=3"))
+    yield _differing("broker-with-too-many-topics", "B134", many, setup="full-tables")
+    filters = register(filters=("f",) * 10, differs=refused("routesMax=9"))
+    yield _differing("tables-with-too-many-routes", "B134", filters, setup="full-tables")
+    brokers = (register(), register(host=2, broker_id=1),
+               register(host=3, broker_id=2, differs=refused("brokersMax=2")))  # fmt: skip
+    yield _differing("tables-with-too-many-brokers", "B134", *brokers, setup="full-tables")
+
+
 def _flags() -> Iterator[Scenario]:
     """Of 13 brokers one leaves. Java's map keeps 32 buckets, where j3j is first; of 16 buckets b3b would be."""
     names = [f"{letter}3{letter}" for letter in "abcdefghijklm"]
@@ -335,6 +350,7 @@ def _flags() -> Iterator[Scenario]:
 SCENARIOS = (
     *_kv(),
     *_digests(),
+    *_full_tables(),
     *_flags(),
     *_order(),
     *_settings(),

@@ -11,7 +11,6 @@ from hashlib import blake2b
 from cpython.tuple cimport PyTuple_GetItem
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
 
 from rocketns._fast.routes.digest_sums cimport change_digest
 from rocketns._fast.routes.slots cimport (
@@ -22,9 +21,11 @@ from rocketns._fast.routes.slots cimport (
     Change,
     Fragment,
     clear_bytes,
+    double_table,
     find_entry,
     find_next_slot,
     free_slot,
+    grown,
     insert_slot,
     key_of,
     link_slot,
@@ -44,15 +45,6 @@ cdef enum:
     BROKERS_MIN = 16
     FRAGMENTS_MIN = 64
     CHANGES_AT_ONCE = 64  # entries set under one lock
-
-
-cdef void *grown(const void *old, size_t count, size_t capacity, size_t item_bytes) except NULL:
-    """A copy of an array with room for more items, all of them zero."""
-    cdef void *larger = calloc(capacity, item_bytes)
-    if larger == NULL:
-        raise MemoryError
-    memcpy(larger, old, count * item_bytes)
-    return larger
 
 
 cdef class RouteSlots:
@@ -366,10 +358,8 @@ cdef class RouteSlots:
         """The slots of those that have none yet. A topic may come twice."""
         cdef Py_ssize_t place, count = 0
         cdef Slot *made[CHANGES_AT_ONCE]
-        cdef dict new = {}
-        for place, change in enumerate(changes):
-            if pending[place].slot == NULL:
-                new[<object>PyTuple_GetItem(change, 0)] = None
+        cdef dict new = {<object>PyTuple_GetItem(change, 0): None for place, change in enumerate(changes)
+                         if pending[place].slot == NULL}
         while (self.routes.used + len(new)) * 2 > self.routes.mask:
             self.grow_table()
         for topic in new:
@@ -391,19 +381,11 @@ cdef class RouteSlots:
         return 0
 
     cdef int grow_table(self) except -1:
-        cdef Routes grown = self.routes
+        cdef Routes larger = self.routes
         cdef Slot **old = self.routes.table
-        cdef size_t place
-        grown.mask = self.routes.mask * 2 + 1
-        grown.used = 0
-        grown.table = <Slot **>calloc(grown.mask + 1, sizeof(Slot *))
-        if grown.table == NULL:
-            raise MemoryError
-        for place in range(self.routes.mask + 1):
-            if old[place] != NULL:
-                insert_slot(&grown, old[place])
+        double_table(&larger)
         self.lock()
-        self.routes = grown
+        self.routes = larger
         self.unlock()
         free(old)
         return 0

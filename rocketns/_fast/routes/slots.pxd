@@ -113,3 +113,5 @@ cdef void insert_slot(Routes *routes, Slot *slot) noexcept nogil
 cdef void remove_slot(Routes *routes, const Slot *slot) noexcept nogil
 cdef bint set_entry(Change *change) noexcept nogil
 cdef uint32_t remove_entry(const Routes *routes, Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
+cdef int double_table(Routes *routes) except -1
+cdef void *grown(const void *old, size_t count, size_t capacity, size_t item_bytes) except NULL

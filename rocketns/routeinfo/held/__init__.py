@@ -1,1 +1,1 @@
-"""How much the tables hold, for each broker and in all, and whether a request may add to it."""
+"""How much the tables hold, in all and for each broker name."""

@@ -14,7 +14,7 @@ from interop.harness.wire import eventually
 from tests.admin.conftest import Managed
 from tests.behaviour.calls import put_kv, update_settings
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import registered, unregister
+from tests.behaviour.steps import register, registered, unregister
 from tests.behaviour.views import group
 from tests.timed.steps import SECOND, pass_time
 
@@ -122,3 +122,14 @@ def test_restored_brokers_are_shown(start_managed: Callable[..., Managed], names
 
 def test_connections_of_the_management_port_are_counted(managed: Managed) -> None:
     assert managed.scrape()("rocketns_admin_connections") == 1
+
+
+def test_full_tables_are_counted(start_managed: Callable[..., Managed], names: Names) -> None:
+    """The routes that they hold, and the registrations that they refuse."""
+    managed = start_managed({"rocketns.routesMax": 2})
+    with managed.connect() as client:
+        registered(client, names)
+        for _ in range(3):
+            assert register(client, Names()).code == codes.SYSTEM_ERROR
+        seen = managed.scrape()
+    assert (seen("rocketns_routes_held"), seen("rocketns_tables_full_total")) == (2, 3)

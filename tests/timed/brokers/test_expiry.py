@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from interop.harness import codes
 from interop.harness.payloads import data_version
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import heartbeat, query_version, registered
+from tests.behaviour.steps import heartbeat, query_version, register, registered
 from tests.behaviour.views import addrs, group, members, perms, route
 from tests.support.ended import is_ended
 from tests.timed.conftest import TimedServerFactory
@@ -157,3 +158,17 @@ def test_a_zombie_can_be_refreshed(timed_server: TimedServerFactory, names: Name
         assert is_open(old)
         pass_time(server, INTERVAL)
         assert old.is_closed_by_server()
+
+
+def test_a_broker_that_full_tables_refuse_stays_in_the_routes(timed_server: TimedServerFactory, names: Names) -> None:
+    """Whoever fills the tables must not remove a broker that creates a topic."""
+    server = timed_server(**NO_IDLE_LIMIT, **{"rocketns.routesMax": 2})
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names)
+        for _ in range(3):
+            pass_time(server, DEFAULT_TIMEOUT - INTERVAL)
+            assert register(broker, names, ("T", "U", "V")).code == codes.SYSTEM_ERROR
+        assert is_known(client, names)
+        assert route(client, names.topic("V")) is None
+        pass_time(server, DEFAULT_TIMEOUT + INTERVAL)
+        eventually(lambda: not is_known(client, names))

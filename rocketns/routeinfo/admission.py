@@ -81,9 +81,7 @@ def _routes_of_mappings(tables: RouteTables, wrapper: TopicConfigWrapper) -> int
     return max(0, more)
 
 
-def _routes_of_topics(
-    tables: RouteTables, limits: Limits, name: str, beside: int, table: TopicTable | None
-) -> int:
+def _routes_of_topics(tables: RouteTables, limits: Limits, name: str, beside: int, table: TopicTable | None) -> int:
     """How many more there would be at the most: only near a limit are topics looked up."""
     if table is None:
         return 0
