@@ -1,7 +1,7 @@
 """From a line of a journal to a record: a dict with the keys of `rocketns.journal.record.COLUMNS`.
 
-A line is a record if it is a JSON object with the keys of NUMBERED and a kind, ``ev``, of any type. Any other line is left
-out. Spark has the same rules for whole runs of the audit; a test compares the two.
+A line is a record if it is a JSON object with the keys of NUMBERED and a kind, ``ev``, of any type. Any other line is
+left out. Spark has the same rules for whole runs of the audit; a test compares the two.
 """
 
 from __future__ import annotations
