@@ -196,6 +196,7 @@ class Effects:
 
     def _leave(self, member: Member, cause: Cause, gap_ms: int | None) -> None:
         self._routes_changed = True
+        self._settling.note_name(self.members.groups[member.broker].cluster, member.broker)
         self.members.remove(member)
         self._settling.note_name(member.cluster, member.broker)
         self._settling.note_address(member.address)

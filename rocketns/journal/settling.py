@@ -7,7 +7,6 @@ from typing import Any
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Address, Group, Live, Member, Members
-from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
@@ -134,15 +133,9 @@ def adopt(tables: RouteTables, members: Members) -> None:
     for name, group in tables.broker_addr_table.items():
         members.put_group(name, group)
         for broker_id, addr in group.broker_addrs.items():
-            cluster = _cluster_of(tables, group, broker_id)
+            cluster = tables.registrants[name][broker_id]
             live = members.lives.get((cluster, addr)) or Live(0, is_there=False)
             members.add(cluster, group, broker_id, live)
     for cluster, names in tables.cluster_addr_table.items():
         for name in names:
             members.put_name(cluster, name)
-
-
-def _cluster_of(tables: RouteTables, group: BrokerData, broker_id: int) -> str:
-    unheard = tables.unheard.get(group.broker_name)
-    assert group.cluster is not None
-    return group.cluster if unheard is None else unheard.clusters.get(broker_id, group.cluster)

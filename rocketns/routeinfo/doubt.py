@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -37,10 +37,8 @@ class Doubt:
 class Unheard:
     """A group whose topics are those of the start. ``lacking``: no registration named them so far; None: none came.
 
-    ``due_ms``: when they go, if a registration came that may have been the whole table. ``clusters``: which cluster
-    each broker id was registered with.
+    ``due_ms``: when they go, if a registration came that may have been the whole table.
     """
 
-    clusters: dict[int, str] = field(default_factory=dict)
     lacking: set[str] | None = None
     due_ms: int | None = None

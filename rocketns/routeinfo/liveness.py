@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.doubt import Doubt, Reason
@@ -13,12 +15,12 @@ from rocketns.routeinfo.unregistration import UnregisterRequest
 
 @dataclass(slots=True, frozen=True)
 class ExpiredBroker:
-    """An overdue live entry, whose connection must be closed. ``request`` is None if no group has the address."""
+    """An overdue live entry, whose connection must be closed."""
 
     key: BrokerAddrInfo
     entry: BrokerLiveInfo
     cause: Cause
-    request: UnregisterRequest | None
+    request: UnregisterRequest
 
 
 def expired_brokers(tables: RouteTables, now_ms: int) -> list[ExpiredBroker]:
@@ -37,14 +39,8 @@ def overdue_unconfirmed(tables: RouteTables, now_ms: int) -> list[ExpiredBroker]
 
 
 def given_up(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> ExpiredBroker:
-    """What removes a live entry that the name server itself no longer believes in.
-
-    Java keeps the entry of an address that is in no group. An unconfirmed one goes by itself.
-    """
-    request = _request(tables, key, entry, cause)
-    if request is None and entry.doubt is not None:
-        request = UnregisterRequest(key.cluster, key.addr, None, None, cause, entry)
-    return ExpiredBroker(key, entry, cause, request)
+    """What removes a live entry that the name server itself no longer believes in."""
+    return ExpiredBroker(key, entry, cause, _request(tables, key, entry, cause))
 
 
 def doubt_broker(tables: RouteTables, key: BrokerAddrInfo, doubt: Doubt, now_ms: int) -> list[Event]:
@@ -88,10 +84,32 @@ def forgive(tables: RouteTables, missed_ms: int) -> int:
     return len(tables.broker_live_table)
 
 
-def closed_connection(tables: RouteTables, connection: Connection, cause: Cause) -> UnregisterRequest | None:
-    """The unregistration that a closed connection causes: of one broker only, even if several share it."""
-    key = next(iter(tables.owned.pop(connection, ())), None)
-    return None if key is None else _request(tables, key, tables.broker_live_table[key], cause)
+def closed_connection(tables: RouteTables, connection: Connection, cause: Cause) -> Iterator[UnregisterRequest]:
+    """The unregistrations that a closed connection causes, one for each live entry. Each is made when it is taken.
+
+    An entry that another connection owns by then has none.
+    """
+    return _requests(tables, tables.owned.pop(connection, {}), connection, cause)
+
+
+def _requests(
+    tables: RouteTables, keys: dict[BrokerAddrInfo, None], connection: Connection, cause: Cause
+) -> Iterator[UnregisterRequest]:
+    for key in keys:
+        entry = tables.broker_live_table.get(key)
+        if entry is not None and entry.channel is connection:
+            yield _request(tables, key, entry, cause)
+
+
+def orphaned(tables: RouteTables, most: int) -> list[UnregisterRequest]:
+    """Unregistrations of some members whose live entry ended. To be applied at once."""
+    return list(islice(_orphaned(tables), most))
+
+
+def _orphaned(tables: RouteTables) -> Iterator[UnregisterRequest]:
+    for key, cause in tables.orphans.items():
+        for name, broker_id in tables.held[key].items():
+            yield UnregisterRequest(key.cluster, key.addr, name, broker_id, cause)
 
 
 def let_go(tables: RouteTables, connection: Connection) -> list[tuple[BrokerAddrInfo, BrokerLiveInfo]]:
@@ -102,12 +120,12 @@ def let_go(tables: RouteTables, connection: Connection) -> list[tuple[BrokerAddr
     return kept
 
 
-def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> UnregisterRequest | None:
-    """setupUnRegisterRequest. An address in several groups leaves the one that it joined first; None if in none."""
-    found = _group_of(tables, key)
-    return None if found is None else UnregisterRequest(key.cluster, key.addr, *found, cause, entry)
+def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> UnregisterRequest:
+    """setupUnRegisterRequest, of the group that the address joined first. It leaves the others as an orphan."""
+    name, broker_id = _group_of(tables, key) or (None, None)
+    return UnregisterRequest(key.cluster, key.addr, name, broker_id, cause, entry)
 
 
 def _group_of(tables: RouteTables, key: BrokerAddrInfo) -> tuple[str, int] | None:
-    """The group that an address joined first, of those whose own cluster is that of the entry, and its id there."""
-    return next(iter(tables.memberships.get((key.cluster, key.addr), {}).items()), None)
+    """The group that an address joined first by registrations with this cluster, and its id there."""
+    return next(iter(tables.held.get(key, {}).items()), None)

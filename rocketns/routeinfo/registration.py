@@ -2,7 +2,8 @@
 
 If Java's lock block ends in a NullPointerException (explicit nulls in the body), the steps before it remain and the
 answer is a success. The same holds here. Deliberately different: a registration without broker name or address, and a
-topic without a name, is ignored. In Java it leaves a null that breaks the clean-up of other brokers.
+topic without a name, is ignored. In Java it leaves a null that breaks the clean-up of other brokers. A registration
+that is refused changes nothing. In Java it leaves groups and clusters that never end.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from rocketns.routeinfo.events import (
 from rocketns.routeinfo.repetition import Sender
 from rocketns.routeinfo.tables import (
     DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
+    HEARTBEAT_TIMEOUT_MS_MAX,
     BrokerAddrInfo,
     BrokerLiveInfo,
     RouteTables,
@@ -103,20 +105,19 @@ class _Registration:
     result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
 
     def apply(self) -> RegisterBrokerResult:
-        names = self.tables.cluster_addr_table.setdefault(self.key.cluster, set())
-        was_listed = self.name in names
-        names.add(self.name)
+        if self.is_refused():
+            return self.result
         self.tables.changed_groups.add(self.name)
         group, first, is_changed = self.join_group()
         previous_min = min(group.broker_addrs, default=MASTER_ID)
         self.leave_other_ids(group)
         wrapper = self.asked.wrapper
-        if self.loses_against_holder(group) or self.is_refused(group):
-            if is_changed or not was_listed:
+        if self.loses_against_holder(group):
+            if is_changed:
                 self.result.events.append(GroupChanged(self.key.cluster, self.name))
             return self.result
         first = not group.broker_addrs.get(self.asked.broker_id) or first
-        self.tables.put_member(group, self.asked.broker_id, self.key.addr)
+        self.tables.put_member(group, self.asked.broker_id, self.key.addr, self.key.cluster)
         if wrapper is not None and self.asked.sender.may_register_topics(group):
             self.register_topics(group, wrapper, first)
         self.put_live_entry(wrapper)
@@ -131,7 +132,7 @@ class _Registration:
         group = self.tables.broker_addr_table.get(self.name)
         first = group is None
         if group is None:
-            group = self.tables.broker_addr_table[self.name] = BrokerData(self.key.cluster, self.name, {})
+            group = self.tables.add_group(self.key.cluster, self.name)
         before = group.enable_acting_master, group.zone_name
         after = group.enable_acting_master, group.zone_name = (
             bool(self.asked.enable_acting_master),
@@ -169,8 +170,7 @@ class _Registration:
     def replace_unconfirmed(self, holder_addr: str, holder: BrokerLiveInfo) -> None:
         """The holder of the id is unconfirmed. A broker that registers in its place proves that it is gone."""
         key = BrokerAddrInfo(self.key.cluster, holder_addr)
-        self.tables.remove_live_entry(key)
-        self.tables.put_filter_servers(key, [])
+        self.tables.remove_live_entry(key, Cause.CONFLICT)
         gap_ms, broker_id = holder.gap_ms(self.now_ms), self.asked.broker_id
         down = BrokerDown(key.cluster, self.name, holder_addr, broker_id, True, gap_ms, Cause.CONFLICT)
         self.result.events.append(down)
@@ -178,15 +178,16 @@ class _Registration:
     def note_conflict(self, holder_addr: str) -> None:
         asked, events = self.asked, self.result.events
         events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, holder_addr, self.key.addr))
-        entry = self.tables.remove_live_entry(self.key)
+        entry = self.tables.remove_live_entry(self.key, Cause.CONFLICT)
         if entry is not None:
             gap_ms = entry.gap_ms(self.now_ms)
             down = BrokerDown(self.key.cluster, self.name, self.key.addr, asked.broker_id, True, gap_ms, Cause.CONFLICT)
             events.append(down)
 
-    def is_refused(self, group: BrokerData) -> bool:
+    def is_refused(self) -> bool:
         """Whether a single topic comes from an unregistered id: an increment, too early. A null table is ignored."""
-        if self.asked.broker_id in group.broker_addrs:
+        group = self.tables.broker_addr_table.get(self.name)
+        if group is not None and self.asked.broker_id in group.broker_addrs:
             return False
         table = None if self.asked.wrapper is None else self.asked.wrapper.topic_config_table
         if table is not None and table.topics == 1:
@@ -240,7 +241,8 @@ class _Registration:
     def put_live_entry(self, wrapper: TopicConfigWrapper | None) -> None:
         asked = self.asked
         version = DataVersion(0, asked.epoch_ms, 0) if wrapper is None else wrapper.data_version
-        timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
+        given_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if asked.timeout_ms is None else asked.timeout_ms
+        timeout_ms = min(given_ms, HEARTBEAT_TIMEOUT_MS_MAX)
         previous = self.tables.broker_live_table.get(self.key)
         if self.is_part:  # the other topics may be older than this version
             version = None if previous is None else previous.data_version

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rocketns._fast.routes.queue_table import change_queues, put_queues, remove_queues, routes_of
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo, TopicTable
 from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.doubt import Doubt, Unheard
-from rocketns.routeinfo.events import BrokerHeartbeat, Event, TopicChange
+from rocketns.routeinfo.events import BrokerHeartbeat, Cause, Event, TopicChange
 from rocketns.routeinfo.held.broker_topics import BrokerTopics
 from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
+# A day. A longer heartbeat timeout of a registration counts as this one: what a peer registers has an end.
+HEARTBEAT_TIMEOUT_MS_MAX = 86_400_000
 
 
 class BrokerAddrInfo(NamedTuple):
@@ -71,10 +73,16 @@ class RouteTables:
     queue mapping. Both accumulate until the publisher takes them. ``unheard`` has the groups whose topics were known at
     the start and not registered since.
 
-    Two indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
+    Indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
     entries of each connection. ``memberships`` has, for each cluster and address, the groups of that cluster which
-    list the address, with its id. A third, ``unconfirmed``, has the live entries with a doubt. `put_live_entry`,
-    `remove_live_entry`, `refresh`, `put_member` and `remove_member` keep them.
+    list the address, with its id. ``registrants`` has the cluster that each member of a group registered with, and
+    ``held`` the members of each live entry: a member leaves when the entry of the registration that made it ends.
+    ``orphans`` are the addresses whose entry ended while they were members, and why it ended.
+    ``unconfirmed`` has the live entries with a doubt. `put_live_entry`, `remove_live_entry`, `refresh`, `add_group`,
+    `put_member`, `remove_member` and `remove_group` keep them.
+
+    A group has a member. A cluster lists the groups whose own cluster it is, and those of which a member registered
+    with it.
 
     ``broker_topics`` has the topics of each broker name. ``routes`` and ``members`` count what the limits bound: routes
     as `held.sizes` does, and the ids of all groups. What adds or removes queues, mappings or filter servers keeps them.
@@ -92,6 +100,9 @@ class RouteTables:
     static_topics: set[str] = field(default_factory=set, compare=False)
     owned: dict[Connection, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)
     memberships: dict[tuple[str | None, str], dict[str, int]] = field(default_factory=dict, compare=False)
+    registrants: dict[str, dict[int, str]] = field(default_factory=dict, compare=False)
+    held: dict[BrokerAddrInfo, dict[str, int]] = field(default_factory=dict, compare=False)
+    orphans: dict[BrokerAddrInfo, Cause] = field(default_factory=dict, compare=False)
     unconfirmed: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict, compare=False)
     unheard: dict[str, Unheard] = field(default_factory=dict, compare=False)
     broker_topics: dict[str, BrokerTopics] = field(default_factory=dict, compare=False, repr=False)
@@ -117,6 +128,7 @@ class RouteTables:
         if previous is not None and previous.channel is not entry.channel:
             self._disown(key, previous)
         self.broker_live_table[key] = entry
+        self.orphans.pop(key, None)
         self.note_doubt(key, entry)
         if entry.channel is not None:
             self.owned.setdefault(entry.channel, {})[key] = None
@@ -128,9 +140,15 @@ class RouteTables:
         elif self.unconfirmed:
             self.unconfirmed.pop(key, None)
 
-    def remove_live_entry(self, key: BrokerAddrInfo) -> BrokerLiveInfo | None:
-        """Remove the live entry of an address, if it has one, and return it."""
+    def remove_live_entry(self, key: BrokerAddrInfo, cause: Cause) -> BrokerLiveInfo | None:
+        """Remove the live entry of an address, if it has one, and its filter servers. Return the entry.
+
+        Its members must leave: until they did it is an orphan.
+        """
         entry = self.broker_live_table.pop(key, None)
+        if key in self.held:
+            self.orphans[key] = cause
+        self.put_filter_servers(key, [])
         if entry is not None:
             self._disown(key, entry)
             self.unconfirmed.pop(key, None)
@@ -143,26 +161,55 @@ class RouteTables:
             if not keys:
                 del self.owned[entry.channel]
 
-    def put_member(self, group: BrokerData, broker_id: int, addr: str) -> None:
-        """Give an id of a group to an address. A former holder loses the id."""
-        former = group.broker_addrs.get(broker_id)
-        if former is not None and former != addr:
-            self._end_membership(group, broker_id, former)
-        self.members += former is None
+    def add_group(self, cluster: str, broker_name: str) -> BrokerData:
+        """A new group. The caller gives it a member at once."""
+        group = self.broker_addr_table[broker_name] = BrokerData(cluster, broker_name, {})
+        self.registrants[broker_name] = {}
+        self._list(cluster, broker_name)
+        return group
+
+    def put_member(self, group: BrokerData, broker_id: int, addr: str, cluster: str) -> None:
+        """Give an id of a group to an address that registered with ``cluster``. A former holder loses the id."""
+        name, former = group.broker_name, group.broker_addrs.get(broker_id)
+        is_same = former == addr and self.registrants[name][broker_id] == cluster
+        if former is not None and not is_same:
+            self.remove_member(group, broker_id)
+        self.members += broker_id not in group.broker_addrs
         group.broker_addrs[broker_id] = addr
-        self.memberships.setdefault((group.cluster, addr), {})[group.broker_name] = broker_id
+        self.memberships.setdefault((group.cluster, addr), {})[name] = broker_id
+        self.held.setdefault(BrokerAddrInfo(cluster, addr), {})[name] = broker_id
+        self.registrants[name][broker_id] = cluster
+        self._list(cluster, name)
 
     def remove_member(self, group: BrokerData, broker_id: int) -> None:
         """Free an id of a group."""
         self.members -= 1
-        self._end_membership(group, broker_id, group.broker_addrs.pop(broker_id))
+        name, addr = group.broker_name, group.broker_addrs.pop(broker_id)
+        cluster = self.registrants[name].pop(broker_id)
+        _drop(self.memberships, (group.cluster, addr), name, broker_id)
+        key = BrokerAddrInfo(cluster, addr)
+        _drop(self.held, key, name, broker_id)
+        if key not in self.held:
+            self.orphans.pop(key, None)
+        if cluster != group.cluster and cluster not in self.registrants[name].values():
+            self._unlist(cluster, name)
 
-    def _end_membership(self, group: BrokerData, broker_id: int, addr: str) -> None:
-        names = self.memberships.get((group.cluster, addr), {})
-        if names.get(group.broker_name) == broker_id:
-            del names[group.broker_name]
-            if not names:
-                del self.memberships[group.cluster, addr]
+    def remove_group(self, group: BrokerData) -> None:
+        """The group has no member left. Its topics are for the caller to delete."""
+        name = group.broker_name
+        del self.broker_addr_table[name], self.registrants[name]
+        self.unheard.pop(name, None)
+        assert group.cluster is not None
+        self._unlist(group.cluster, name)
+
+    def _list(self, cluster: str, broker_name: str) -> None:
+        self.cluster_addr_table.setdefault(cluster, set()).add(broker_name)
+
+    def _unlist(self, cluster: str, broker_name: str) -> None:
+        names = self.cluster_addr_table[cluster]
+        names.discard(broker_name)
+        if not names:
+            del self.cluster_addr_table[cluster]
 
     def refresh(self, cluster: str, addr: str, now_ms: int, channel: Connection | None = None) -> list[Event]:
         """updateBrokerInfoUpdateTimestamp: a heartbeat of an unknown address changes nothing.
@@ -273,3 +320,12 @@ class RouteTables:
         if not held.routes:
             del self.broker_topics[broker_name]
         return True
+
+
+def _drop(index: dict[Any, dict[str, int]], key: object, name: str, broker_id: int) -> None:
+    """Remove the membership from an index, unless the address has another id of the group by now."""
+    names = index.get(key, {})
+    if names.get(name) == broker_id:
+        del names[name]
+        if not names:
+            del index[key]

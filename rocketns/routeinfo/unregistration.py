@@ -2,7 +2,8 @@
 
 Deliberately different: Java applies a batch in one try block, so a null in one request drops the other requests and the
 topic clean-up. Here each request is applied by itself. A request made for a live entry (close, expiry) has no effect if
-the broker has registered again (apache/rocketmq issue 11043).
+the broker has registered again (apache/rocketmq issue 11043). Java leaves the address in groups that the request does
+not name, and a removed group in clusters that the request does not name. Here nothing stays without a live entry.
 """
 
 from __future__ import annotations
@@ -64,14 +65,14 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
         return
     outcome.events.append(_remove_live_entry(tables, request, BrokerAddrInfo(request.cluster, request.addr), now_ms))
     group = None if request.broker_name is None else tables.broker_addr_table.get(request.broker_name)
-    if group is None or (request.broker_id is None and group.broker_addrs):
+    if group is None:
         return
     name = group.broker_name
     tables.changed_groups.add(name)
     is_min = request.broker_id == min(group.broker_addrs, default=None)
     _leave_group(tables, group, request.addr)
     if not group.broker_addrs:
-        _remove_group(tables, name, request.cluster)
+        tables.remove_group(group)
         outcome.removed[name] = request.cause
         return
     outcome.reduced[name] = request.cause
@@ -84,8 +85,7 @@ def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
 
 
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
-    entry = tables.remove_live_entry(key)
-    tables.put_filter_servers(key, [])
+    entry = tables.remove_live_entry(key, request.cause)
     gap_ms = None if entry is None else entry.gap_ms(now_ms)
     return BrokerDown(
         key.cluster, request.broker_name, key.addr, request.broker_id, entry is not None, gap_ms, request.cause
@@ -95,17 +95,6 @@ def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: Bro
 def _leave_group(tables: RouteTables, group: BrokerData, addr: str) -> None:
     for broker_id in [i for i, member in group.broker_addrs.items() if member == addr]:
         tables.remove_member(group, broker_id)
-
-
-def _remove_group(tables: RouteTables, broker_name: str, cluster: str) -> None:
-    """The name goes from the request's cluster only, as in Java: a wrong cluster leaves it in the right one."""
-    del tables.broker_addr_table[broker_name]
-    tables.unheard.pop(broker_name, None)
-    names = tables.cluster_addr_table.get(cluster)
-    if names is not None:
-        names.discard(broker_name)
-        if not names:
-            del tables.cluster_addr_table[cluster]
 
 
 def _delete_topics(tables: RouteTables, removed: dict[str, Cause]) -> list[Event]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocketns._fast.routes.queue_table import add_changes
-from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.doubt import Doubt, Reason, Unheard
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsPut
 from rocketns.routeinfo.tables import (
     DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
+    HEARTBEAT_TIMEOUT_MS_MAX,
     BrokerAddrInfo,
     BrokerLiveInfo,
     RouteTables,
@@ -24,12 +24,12 @@ def fill(tables: RouteTables, known: KnownRoutes, reason: Reason, now_ms: int, c
     """Put known routes into empty tables. Each broker has ``confirm_ms`` for its first sign of life.
 
     An address of a group without a live entry gets one, without a data version: it would stay for ever otherwise.
+    Groups without members and names of clusters without a group, which Java and older journals have, are left out.
     """
     for name, group in known.groups.items():
-        _put_group(tables, name, group)
-        tables.unheard[name] = Unheard({broker_id: broker.cluster for broker_id, broker in group.brokers.items()})
-    for cluster, names in known.clusters.items():
-        tables.cluster_addr_table.setdefault(cluster, set()).update(names)
+        if group.brokers:
+            _put_group(tables, name, group)
+            tables.unheard[name] = Unheard()
     for (cluster, addr), live in known.lives.items():
         key = BrokerAddrInfo(cluster, addr)
         if live.timeout_ms is not None or live.members:
@@ -45,17 +45,18 @@ def fill(tables: RouteTables, known: KnownRoutes, reason: Reason, now_ms: int, c
 
 
 def _put_group(tables: RouteTables, name: str, group: KnownGroup) -> None:
-    data = BrokerData(group.cluster, name, {}, group.zone_name, group.enable_acting_master)
-    tables.broker_addr_table[name] = data
+    data = tables.add_group(group.cluster, name)
+    data.zone_name, data.enable_acting_master = group.zone_name, group.enable_acting_master
     tables.changed_groups.add(name)
     for broker_id, broker in group.brokers.items():
         for other in [i for i, addr in data.broker_addrs.items() if addr == broker.addr]:
             tables.remove_member(data, other)  # lost records: an address has one id in a group
-        tables.put_member(data, broker_id, broker.addr)
+        tables.put_member(data, broker_id, broker.addr, broker.cluster)
 
 
 def _live_entry(live: KnownLive, doubt: Doubt, now_ms: int) -> BrokerLiveInfo:
-    timeout_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if live.timeout_ms is None else live.timeout_ms
+    given_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if live.timeout_ms is None else live.timeout_ms
+    timeout_ms = min(given_ms, HEARTBEAT_TIMEOUT_MS_MAX)
     return BrokerLiveInfo(now_ms, timeout_ms, live.data_version, None, live.ha_server_addr, doubt=doubt,
                           has_registered=False, announced_by=live.announced_by)  # fmt: skip
 

@@ -140,7 +140,7 @@ class Control:
         self._housekeeping.connection_closed(connection, cause)
         self._want_turn()
 
-    def unregister(self, request: UnregisterRequest | None) -> None:
+    def unregister(self, request: UnregisterRequest) -> None:
         """Queue an unregistration, which is applied after the next turn."""
         self._housekeeping.submit(request)
         self._want_turn()

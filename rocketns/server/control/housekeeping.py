@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 
 from rocketns.processor.context import NamesrvContext
 from rocketns.routeinfo import liveness
@@ -32,11 +35,12 @@ class BrokerHousekeeping:
         self._delivery = delivery
         self._stalls = stalls
         self._silence = silence
+        self._closed: deque[Iterator[UnregisterRequest]] = deque()
 
     @property
     def has_waiting(self) -> bool:
         """Whether unregistrations wait for `apply`."""
-        return len(self._context.unregister_queue) > 0
+        return bool(len(self._context.unregister_queue) or self._closed or self._context.tables.orphans)
 
     def is_known(self, connection: Connection) -> bool:
         """Whether a broker registered from the connection, and did not leave it since."""
@@ -45,9 +49,20 @@ class BrokerHousekeeping:
     def apply(self) -> None:
         """Apply the first waiting unregistrations as one batch, after the turn in which they were answered."""
         batch = self._context.unregister_queue.take(UNREGISTERED_AT_ONCE_MAX)
+        batch += self._take_closed(UNREGISTERED_AT_ONCE_MAX - len(batch))
+        batch += liveness.orphaned(self._context.tables, UNREGISTERED_AT_ONCE_MAX - len(batch))
         if batch:
             now = self._clock.now()
             self._delivery.deliver(unregister_brokers(self._context.tables, batch, now.ms), now)
+
+    def _take_closed(self, most: int) -> list[UnregisterRequest]:
+        """Of the other brokers of closed connections."""
+        if not self._closed or not most:
+            return []
+        taken = list(islice(self._closed[0], most))
+        if len(taken) < most:
+            self._closed.popleft()
+        return taken
 
     def connection_closed(self, connection: Connection, cause: Cause) -> None:
         """Unregister the broker of a connection that ended, unless a stall of this server may be the reason.
@@ -70,12 +85,14 @@ class BrokerHousekeeping:
                 self._delivery.deliver(liveness.doubt_broker(tables, key, doubt, now.ms), now)
 
     def _lose(self, connection: Connection, cause: Cause) -> None:
-        self.submit(liveness.closed_connection(self._context.tables, connection, cause))
+        """Its first broker is queued, as in Java. A connection may have many more: some go in each turn."""
+        leaving = liveness.closed_connection(self._context.tables, connection, cause)
+        for request in islice(leaving, 1):
+            self.submit(request)
+            self._closed.append(leaving)
 
-    def submit(self, request: UnregisterRequest | None) -> None:
+    def submit(self, request: UnregisterRequest) -> None:
         """Queue an unregistration that the name server itself wants. Java drops it when the queue is full."""
-        if request is None:
-            return
         queue = self._context.unregister_queue
         accepted = queue.submit(request)
         if not accepted:

@@ -1,0 +1,137 @@
+"""Entries of the route tables end, whatever a peer registered and however it left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import data_version
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, eventually
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import heartbeat, query_version, register, registered, settle, settle_closes, unregister
+from tests.behaviour.views import addrs, cluster_info, filter_servers, members, route, topic_list
+
+EMPTY = {"brokerAddrTable": {}, "clusterAddrTable": {}}
+
+
+@pytest.fixture
+def asking(server: NameServer) -> Iterator[Client]:
+    """A peer that registers nothing."""
+    with server.connect() as connection:
+        yield connection
+
+
+@pytest.fixture
+def names() -> Names:
+    return Names()
+
+
+def assert_all_ends(client: Client) -> None:
+    """No group, no cluster and no topic is left."""
+    eventually(lambda: cluster_info(client) == EMPTY)
+    assert topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER) == []
+
+
+def test_a_closed_connection_ends_each_group_of_its_address(
+    server: NameServer, asking: Client, names: Names
+) -> None:
+    with server.connect() as client:
+        for number in range(40):
+            registered(client, names, brokerName=f"{names.broker}-{number}")
+    assert_all_ends(asking)
+
+
+def test_a_closed_connection_ends_each_broker_on_it(server: NameServer, asking: Client) -> None:
+    with server.connect() as client:
+        for _ in range(40):
+            registered(client, Names())
+    assert_all_ends(asking)
+
+
+def test_a_closed_connection_ends_what_it_registered_under_other_clusters(
+    server: NameServer, asking: Client, names: Names
+) -> None:
+    with server.connect() as client:
+        registered(client, names)
+        for number in range(40):
+            registered(client, names, host=2, broker_id=1, clusterName=f"{names.cluster}-{number}")
+        assert members(asking, f"{names.cluster}-39") == [names.broker]
+        assert len(cluster_info(asking)["clusterAddrTable"]) == 2
+    assert_all_ends(asking)
+
+
+def test_a_broker_that_another_one_replaced_ends_with_its_connection(
+    server: NameServer, asking: Client, names: Names
+) -> None:
+    with server.connect() as old:
+        registered(old, names, filters=["f:1"])
+        registered(asking, names, host=2)
+    settle_closes(server)
+    eventually(lambda: query_version(asking, names, data_version()).body is None)
+    assert addrs(asking, names.broker) == {"0": names.addr(2)}
+
+
+def test_a_refused_registration_leaves_nothing(asking: Client) -> None:
+    """A single topic from an id that is not registered."""
+    for number in range(200):
+        answer = register(asking, Names(), ["T"], brokerName=f"{number}" + "b" * 1_000)
+        assert (answer.code, answer.remark) == (1, "register broker failed")
+    assert cluster_info(asking) == EMPTY
+
+
+def test_a_registration_without_topics_that_is_not_taken_leaves_nothing(asking: Client, names: Names) -> None:
+    """An explicit null instead of its table, from an id that is not registered."""
+    body = b'{"topicConfigSerializeWrapper":{"topicConfigTable":null},"filterServerList":[]}'
+    fields = {"brokerName": names.broker, "brokerAddr": names.addr(), "clusterName": names.cluster, "brokerId": "0"}
+    assert asking.request(codes.REGISTER_BROKER, fields, body).code == 0
+    assert cluster_info(asking) == EMPTY
+
+
+def test_a_refused_registration_changes_nothing_of_a_group(asking: Client, names: Names) -> None:
+    """Neither its addresses nor which clusters list it."""
+    registered(asking, names)
+    before = cluster_info(asking)
+    for number in range(20):
+        refused = register(asking, names, ["T"], broker_id=5, clusterName=f"{names.cluster}-{number}")
+        assert refused.code == 1
+    assert cluster_info(asking) == before
+    assert route(asking, names.topic("T"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"clusterName": "other"}, {"brokerId": None}, {"brokerName": "other"}, {"brokerName": None}],
+    ids=["wrong-cluster", "no-id", "wrong-name", "no-name"],
+)
+def test_an_odd_unregistration_leaves_nothing_without_end(
+    server: NameServer, asking: Client, names: Names, changes: dict[str, str | None]
+) -> None:
+    with server.connect() as client:
+        registered(client, names)
+        assert unregister(client, names, **changes).code == 0
+        settle(client)
+    assert_all_ends(asking)
+
+
+def test_filter_servers_end_with_a_broker_that_lost_its_id(server: NameServer, asking: Client, names: Names) -> None:
+    """It registers an id whose holder has a higher stateVersion, and is not live from then on."""
+    registered(asking, names, version=data_version(1, state=2))
+    with server.connect() as client:
+        registered(client, names, host=2, broker_id=1, filters=["f:1"], version=data_version(1, state=1))
+        registered(client, names, host=2, version=data_version(1, state=1))
+    registered(asking, names, host=2, broker_id=1, filters=None)
+    assert names.addr(2) not in filter_servers(asking, names.topic("T"))
+
+
+def test_a_heartbeat_of_an_ended_address_brings_nothing_back(
+    server: NameServer, asking: Client, names: Names
+) -> None:
+    with server.connect() as client:
+        registered(client, names)
+        assert unregister(client, names, clusterName="other").code == 0
+        settle(client)
+        assert heartbeat(client, names).code == 0
+    assert_all_ends(asking)
