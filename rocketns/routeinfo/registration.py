@@ -2,8 +2,8 @@
 
 If Java's lock block ends in a NullPointerException (explicit nulls in the body), the steps before it remain and the
 answer is a success. The same holds here. Deliberately different: a registration without broker name or address, and a
-topic without a name, is ignored. In Java it leaves a null that breaks the clean-up of other brokers. A registration
-that is refused changes nothing. In Java it leaves groups and clusters that never end.
+topic without a name, is ignored. In Java it leaves a null that breaks the clean-up of other brokers. A refused
+registration makes no group, leaves none empty, and no cluster lists its name. In Java they stay for ever.
 """
 
 from __future__ import annotations
@@ -105,14 +105,15 @@ class _Registration:
     result: RegisterBrokerResult = field(default_factory=RegisterBrokerResult)
 
     def apply(self) -> RegisterBrokerResult:
-        if self.is_refused():
+        is_refused = self.is_refused()
+        if is_refused and self.is_alone():
             return self.result
         self.tables.changed_groups.add(self.name)
         group, first, is_changed = self.join_group()
         previous_min = min(group.broker_addrs, default=MASTER_ID)
         self.leave_other_ids(group)
         wrapper = self.asked.wrapper
-        if self.loses_against_holder(group):
+        if is_refused or self.loses_against_holder(group):
             if is_changed:
                 self.result.events.append(GroupChanged(self.key.cluster, self.name))
             return self.result
@@ -126,6 +127,11 @@ class _Registration:
         if self.asked.broker_id < previous_min:
             self.note_min_broker_id(group)
         return self.result
+
+    def is_alone(self) -> bool:
+        """Whether the group has no other member than this address."""
+        group = self.tables.broker_addr_table.get(self.name)
+        return group is None or [*group.broker_addrs.values()] == [self.key.addr]
 
     def join_group(self) -> tuple[BrokerData, bool, bool]:
         """The broker's group with its latest switches, whether it is new, and whether it is new or changed."""
@@ -178,7 +184,7 @@ class _Registration:
     def note_conflict(self, holder_addr: str) -> None:
         asked, events = self.asked, self.result.events
         events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, holder_addr, self.key.addr))
-        entry = self.tables.remove_live_entry(self.key, Cause.CONFLICT)
+        entry = None if self.key in self.tables.held else self.tables.remove_live_entry(self.key, Cause.CONFLICT)
         if entry is not None:
             gap_ms = entry.gap_ms(self.now_ms)
             down = BrokerDown(self.key.cluster, self.name, self.key.addr, asked.broker_id, True, gap_ms, Cause.CONFLICT)

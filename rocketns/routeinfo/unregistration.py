@@ -2,8 +2,9 @@
 
 Deliberately different: Java applies a batch in one try block, so a null in one request drops the other requests and the
 topic clean-up. Here each request is applied by itself. A request made for a live entry (close, expiry) has no effect if
-the broker has registered again (apache/rocketmq issue 11043). Java leaves the address in groups that the request does
-not name, and a removed group in clusters that the request does not name. Here nothing stays without a live entry.
+the broker has registered again (apache/rocketmq issue 11043). Where an address is in
+other groups too, Java removes its live entry, and it stays in them for ever. Here the entry stays as well, and they end
+with it. Java leaves a removed group in clusters that the request does not name.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
     if request.cluster is None or request.addr is None or _is_outdated(tables, request):
         return
     outcome.events.append(_remove_live_entry(tables, request, BrokerAddrInfo(request.cluster, request.addr), now_ms))
-    group = None if request.broker_name is None else tables.broker_addr_table.get(request.broker_name)
+    group = _group_to_leave(tables, request)
     if group is None:
         return
     name = group.broker_name
@@ -80,12 +81,21 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
         outcome.left_as_min[name] = request.addr
 
 
+def _group_to_leave(tables: RouteTables, request: UnregisterRequest) -> BrokerData | None:
+    """As in Java the id need not match, but there must be one."""
+    is_named = request.broker_name is not None and request.broker_id is not None
+    return tables.broker_addr_table.get(request.broker_name or "") if is_named else None
+
+
 def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
     return request.entry is not None and tables.live(request.cluster, request.addr) is not request.entry
 
 
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
-    entry = tables.remove_live_entry(key, request.cause)
+    """Unless the address asks itself, and is in other groups than the one that it leaves."""
+    left = request.broker_id is not None and request.broker_name in tables.held.get(key, ())
+    stays = request.entry is None and len(tables.held.get(key, ())) > left
+    entry = None if stays else tables.remove_live_entry(key, request.cause)
     gap_ms = None if entry is None else entry.gap_ms(now_ms)
     return BrokerDown(
         key.cluster, request.broker_name, key.addr, request.broker_id, entry is not None, gap_ms, request.cause

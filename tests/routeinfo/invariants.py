@@ -1,8 +1,7 @@
 """Rules that the tables keep after every mutation, and a replay of the events to compare with them.
 
-These are not rules: that a live broker has an address in a group (a replaced one keeps its entry, a request
-with a wrong cluster leaves it), that an address in a group is live (a request without id removes only the entry),
-and that every name of a cluster has a group (an unregistration names one cluster of several).
+This is not a rule: that a live broker has an address in a group. A replaced one keeps its entry until its end, and a
+request with a wrong cluster leaves it.
 """
 
 from __future__ import annotations
@@ -43,6 +42,20 @@ def _check_indexes(tables: RouteTables) -> None:
         for broker_id, addr in group.broker_addrs.items():
             members.setdefault((group.cluster, addr), {})[group.broker_name] = broker_id
     assert tables.memberships == members
+    held: dict[BrokerAddrInfo, dict[str, int]] = {}
+    listed: dict[str, set[str]] = {}
+    for name, group in tables.broker_addr_table.items():
+        assert tables.registrants[name].keys() == group.broker_addrs.keys()
+        for cluster in (group.cluster, *tables.registrants[name].values()):
+            assert cluster is not None
+            listed.setdefault(cluster, set()).add(name)
+        for broker_id, cluster in tables.registrants[name].items():
+            held.setdefault(BrokerAddrInfo(cluster, group.broker_addrs[broker_id]), {})[name] = broker_id
+    assert tables.registrants.keys() == tables.broker_addr_table.keys()
+    assert tables.held == held
+    assert tables.cluster_addr_table == listed
+    assert tables.orphans.keys() == held.keys() - tables.broker_live_table.keys(), "a member without a live entry stays"
+    assert tables.filter_server_table.keys() <= tables.broker_live_table.keys()
     doubted = {key: entry for key, entry in tables.broker_live_table.items() if entry.doubt is not None}
     assert tables.unconfirmed == doubted
     assert tables.unheard.keys() <= tables.broker_addr_table.keys()
@@ -89,6 +102,7 @@ def _check_groups(tables: RouteTables) -> None:
         addrs = list(group.broker_addrs.values())
         assert len(addrs) == len(set(addrs)), f"{name} has one address under two ids: {group.broker_addrs}"
         assert all(addrs), f"{name} has an id without an address: {group.broker_addrs}"
+        assert addrs, f"{name} has no member"
 
 
 def check_views(tables: RouteTables, config: NamesrvConfig) -> None:

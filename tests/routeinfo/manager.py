@@ -106,16 +106,18 @@ class Manager:
 
     def unregister(self, *leaving: Broker | UnregisterRequest) -> list[Event]:
         batch = [one.leaving() if isinstance(one, Broker) else one for one in leaving]
-        return self.note(unregister_brokers(self.tables, batch, self.now_ms))
+        events = self.note(unregister_brokers(self.tables, batch, self.now_ms))
+        while orphaned := liveness.orphaned(self.tables, 2):
+            events += self.note(unregister_brokers(self.tables, orphaned, self.now_ms))
+        return events
 
     def close(self, channel: Connection, cause: Cause = Cause.CHANNEL_CLOSE) -> list[Event]:
-        request = liveness.closed_connection(self.tables, channel, cause)
-        return self.unregister(*([] if request is None else [request]))
+        return self.unregister(*liveness.closed_connection(self.tables, channel, cause))
 
     def scan(self) -> list[Connection | None]:
         """Expire what is overdue; the connections that are to be closed."""
         expired = liveness.expired_brokers(self.tables, self.now_ms)
-        self.unregister(*(one.request for one in expired if one.request is not None))
+        self.unregister(*(one.request for one in expired))
         return [one.entry.channel for one in expired]
 
     def register_topic(self, topic: str | None, *queue_datas: tuple[str | None, QueueData]) -> list[Event]:

@@ -109,10 +109,8 @@ def test_other_groups_are_shown_as_they_are(manager: Manager, broker: Broker) ->
 def test_every_group_is_judged_by_its_own_queue_data(manager: Manager) -> None:
     manager.register(SLAVE, {})
     manager.register(SLAVE.but(name="another"), {})
-    manager.register(SLAVE.but(name="third", cluster="C3"), table_of("T9"))
-    manager.register_topic("T1", (BROKER, READ_ONLY), ("another", NORMAL), ("third", READ_ONLY))
+    manager.register_topic("T1", (BROKER, READ_ONLY), ("another", NORMAL))
     assert (manager.addrs("T1"), manager.addrs("T1", "another")) == ({0: SLAVE_ADDR}, {1: SLAVE_ADDR})
-    assert manager.addrs("T1", "third") == {}  # a group without addresses has no acting master
 
 
 def zoned_route() -> TopicRouteData:
@@ -149,10 +147,8 @@ def test_an_unknown_zone_leaves_what_has_no_master() -> None:
 
 
 def test_system_topics_name_an_address_that_can_be_asked(manager: Manager) -> None:
-    """B232: groups without addresses are passed over."""
+    """B232."""
     assert view.system_topics(manager.tables) == (set(), None)
-    manager.register(SLAVE.but(name="a-first"), table_of("T1"))
-    assert view.system_topics(manager.tables) == ({CLUSTER, "a-first"}, None)
     manager.register(SLAVE, TWO)
     manager.register(MASTER, TWO)
-    assert view.system_topics(manager.tables) == ({CLUSTER, "a-first", BROKER}, ADDR)
+    assert view.system_topics(manager.tables) == ({CLUSTER, BROKER}, ADDR)

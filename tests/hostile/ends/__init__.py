@@ -1,1 +1,1 @@
-"""Everything that a peer puts into the route tables ends: with its connection, its heartbeats, its broker or its topic."""
+"""What a peer puts into the route tables ends with its connection, its heartbeats, its broker or its topic."""

@@ -143,9 +143,10 @@ class World:
 
     def apply(self) -> None:
         """Apply the waiting unregistrations as one batch."""
-        batch = self.context.unregister_queue.take_all()
-        if batch:
+        batch = self.context.unregister_queue.take_all() or liveness.orphaned(self.tables, 2)
+        while batch:
             self.deliver(unregister_brokers(self.tables, batch, self.now.ms))
+            batch = liveness.orphaned(self.tables, 2)
 
     def play(self, step: Step) -> None:
         """Any step but a restart."""
@@ -155,7 +156,8 @@ class World:
             case Close(connection, True):
                 self.keep(self.peers[connection])
             case Close(connection):
-                self.submit(liveness.closed_connection(self.tables, self.peers[connection], Cause.CHANNEL_CLOSE))
+                for request in liveness.closed_connection(self.tables, self.peers[connection], Cause.CHANNEL_CLOSE):
+                    self.submit(request)
                 self.apply()
             case Pass(ms):
                 self.pass_time(ms)
@@ -176,9 +178,8 @@ class World:
                 )
                 self.deliver(liveness.doubt_broker(self.tables, key, doubt, self.now.ms))
 
-    def submit(self, request: UnregisterRequest | None) -> None:
-        if request is not None:
-            assert self.context.unregister_queue.submit(request)
+    def submit(self, request: UnregisterRequest) -> None:
+        assert self.context.unregister_queue.submit(request)
 
     def pass_time(self, ms: int) -> None:
         self.now = Now(self.now.ms + ms, self.now.epoch_ms + ms)

@@ -59,29 +59,43 @@ def test_the_address_counts_and_the_id_need_not_match(manager: Manager) -> None:
     assert manager.tables == RouteTables()
 
 
-def test_a_wrong_cluster_leaves_the_name_and_the_live_entry(manager: Manager) -> None:
-    """B181."""
+def test_a_wrong_cluster_leaves_the_live_entry(manager: Manager) -> None:
+    """B181: until its end. Java also leaves the name in the right cluster, for ever."""
     manager.register(MASTER, TWO)
     manager.unregister(leaving(cluster="C2"))
-    assert manager.tables.cluster_addr_table == {CLUSTER: {BROKER}}
+    assert manager.tables.cluster_addr_table == {}
     assert manager.tables.broker_addr_table == manager.tables.topic_queue_table == {}
     assert manager.live(MASTER) is not None
 
 
-def test_without_an_id_only_the_live_entry_goes(manager: Manager) -> None:
-    """B182."""
+def test_without_an_id_the_broker_stays_live(manager: Manager) -> None:
+    """B182: Java removes the live entry alone, so the address stays for ever."""
     manager.register(MASTER, TWO)
     manager.unregister(leaving(broker_id=None))
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: ADDR}
     assert manager.tables.topic_queue_table.keys() == {"T1", "T2"}
-    assert manager.live(MASTER) is None
+    assert manager.live(MASTER) is not None
+    manager.close(MASTER.channel)
+    assert manager.tables == RouteTables()
+
+
+def test_an_address_that_leaves_one_of_its_groups_stays_live(manager: Manager) -> None:
+    """The other group ends with its live entry."""
+    manager.register(MASTER, TWO)
+    manager.register(MASTER.but(name="other"), TWO)
+    manager.unregister(MASTER)
+    assert manager.tables.broker_addr_table.keys() == {"other"}
+    assert manager.live(MASTER) is not None
+    manager.unregister(MASTER.but(name="other"))
+    assert manager.tables == RouteTables()
 
 
 @pytest.mark.parametrize("changes", [{"broker_name": "nobody"}, {"broker_name": None}], ids=str)
-def test_without_a_group_only_the_live_entry_goes(manager: Manager, changes: dict[str, object]) -> None:
+def test_without_a_group_nothing_goes(manager: Manager, changes: dict[str, object]) -> None:
     manager.register(MASTER, TWO, filters=["f:1"])
     manager.unregister(leaving(**changes))
-    assert (manager.live(MASTER), manager.tables.filter_server_table) == (None, {})
+    assert manager.live(MASTER) is not None
+    assert manager.tables.filter_server_table
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: ADDR}
 
 
@@ -99,13 +113,6 @@ def test_a_request_without_identity_does_not_spoil_its_batch(manager: Manager, c
     """In Java it drops the rest of the batch and the clean-up of topics."""
     manager.register(MASTER, TWO)
     manager.unregister(leaving(**changes), leaving(broker_name=None, addr="x"), MASTER)
-    assert manager.tables == RouteTables()
-
-
-def test_a_group_without_addresses_goes_with_any_request_for_it(manager: Manager) -> None:
-    """A refused registration of a single topic created the group."""
-    manager.register(MASTER, table_of("T1"))
-    manager.unregister(leaving(broker_id=None))
     assert manager.tables == RouteTables()
 
 

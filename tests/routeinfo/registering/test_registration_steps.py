@@ -129,14 +129,25 @@ def test_6_without_a_version_nothing_can_be_compared(
 
 
 def test_7_a_single_topic_of_an_unknown_broker_is_refused(manager: Manager) -> None:
-    """B110: the group is there, without the address."""
+    """B110: nothing is left. Java keeps the group without the address, for ever."""
     result = manager.register(MASTER, table_of("T1"))
     assert result.refused
-    assert result.events == [BrokerRefused(BROKER, 0, ADDR), GroupChanged(CLUSTER, BROKER)]
-    assert manager.register(MASTER, table_of("T1")).events == [BrokerRefused(BROKER, 0, ADDR)]
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {}
+    assert result.events == [BrokerRefused(BROKER, 0, ADDR)]
+    assert manager.tables == RouteTables()
+
+
+def test_7_a_refused_broker_of_another_cluster_is_not_listed(manager: Manager) -> None:
+    manager.register(MASTER, TWO)
+    result = manager.register(SLAVE.but(cluster="C2", zone="z"), table_of("T1"))
+    assert result.events == [BrokerRefused(BROKER, 1, SLAVE_ADDR), GroupChanged("C2", BROKER)]
     assert manager.tables.cluster_addr_table == {CLUSTER: {BROKER}}
-    assert manager.tables.broker_live_table == manager.tables.topic_queue_table == {}
+
+
+def test_7_a_refused_broker_that_is_alone_keeps_its_id(manager: Manager) -> None:
+    """In Java it gives up its id, and the group stays without an address."""
+    manager.register(SLAVE, TWO)
+    assert manager.register(SLAVE.but(id=0), table_of("T1")).refused
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR}
 
 
 def test_7_a_single_topic_of_a_known_broker_is_added(manager: Manager) -> None:
@@ -154,11 +165,10 @@ def test_7_no_topic_at_all_is_accepted(manager: Manager) -> None:
 
 
 def test_7_a_null_table_keeps_a_new_broker_out(manager: Manager) -> None:
-    """B139: a success, and a group without an address."""
+    """B139: a success, and nothing is left. Java keeps a group without an address."""
     for register in (lambda: manager.register(MASTER, None), lambda: manager.register_wrapper(MASTER, None)):
         assert not register().refused
-        assert manager.tables.broker_addr_table[BROKER].broker_addrs == {}
-        assert manager.live(MASTER) is None
+        assert manager.tables == RouteTables()
 
 
 def test_7_a_null_table_refreshes_a_known_broker(manager: Manager) -> None:
