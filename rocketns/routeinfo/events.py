@@ -118,7 +118,7 @@ class BrokerRefused:
 
 @dataclass(slots=True, frozen=True)
 class BrokerDown:
-    """A broker was unregistered. ``live``: whether it had a live entry.
+    """A broker was unregistered. ``live``: whether it had a live entry, which is gone.
 
     ``gap_ms``: since the entry's last refresh, None without one, or if this process never heard the broker.
     """

@@ -96,8 +96,9 @@ class Recent:
         match event:
             case BrokerRegistered() | BrokerHeartbeat():
                 self._beat(event, at)
-            case BrokerDown(cluster, name, addr, number, _, gap_ms, cause):
-                self.since.pop((cluster, addr), None)
+            case BrokerDown(cluster, name, addr, number, live, gap_ms, cause):
+                if live:
+                    self.since.pop((cluster, addr), None)
                 self._add(at, "down", cluster, name, number, addr, cause, amount=gap_ms)
             case BrokerDoubted(cluster, name, addr, number, doubt, gap_ms):
                 self._add(at, "doubt", cluster, name, number, addr, doubt.reason, amount=gap_ms)

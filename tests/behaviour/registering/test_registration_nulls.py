@@ -49,15 +49,16 @@ def test_null_wrapper_brings_a_version_of_now(client: Client, names: Names) -> N
 
 
 @pytest.mark.parametrize("body", NO_TABLE.values(), ids=NO_TABLE)
-def test_null_table_of_a_new_id_leaves_a_ghost_group(
-    start_server: Callable[..., NameServer], names: Names, body: bytes
+def test_null_table_of_a_new_id_is_not_taken(
+    start_server: Callable[..., NameServer], server_class: type[NameServer], names: Names, body: bytes
 ) -> None:
-    """B139: topicConfigTable:null, new id: success, but a group without address that is not live."""
+    """B139: topicConfigTable:null, new id: success, but nothing is kept. Java keeps a group without address."""
+    is_java = server_class.kind == "java"
     with start_server().connect() as client:
         answer = register_with(client, names, body)
         assert (answer.code, answer.ext) == (0, {})
-        assert addrs(client, names.broker) == {}
-        assert members(client, names.cluster) == [names.broker]
+        assert addrs(client, names.broker) == ({} if is_java else None)
+        assert members(client, names.cluster) == ([names.broker] if is_java else None)
         assert query_version(client, names, data_version()).ext == {"changed": "true"}
         registered(client, names)
         assert addrs(client, names.broker) == {"0": names.addr()}
