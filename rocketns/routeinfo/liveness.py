@@ -87,7 +87,8 @@ def forgive(tables: RouteTables, missed_ms: int) -> int:
 def closed_connection(tables: RouteTables, connection: Connection, cause: Cause) -> Iterator[UnregisterRequest]:
     """The unregistrations that a closed connection causes, one for each live entry. Each is made when it is taken.
 
-    An entry that another connection owns by then has none.
+    An entry that another connection owns by then has none. As in Java, neither has an address in no group: its entry
+    expires.
     """
     return _requests(tables, tables.owned.pop(connection, {}), connection, cause)
 
@@ -97,7 +98,7 @@ def _requests(
 ) -> Iterator[UnregisterRequest]:
     for key in keys:
         entry = tables.broker_live_table.get(key)
-        if entry is not None and entry.channel is connection:
+        if entry is not None and entry.channel is connection and key in tables.held:
             yield _request(tables, key, entry, cause)
 
 

@@ -53,7 +53,7 @@ FIELDS = (
 BODIES = (
     *(b"", b"{}", b"null", b"[]", b"x", b'""', b"0", b"\xff\xfe", b'{"counter":"1"}', dumps(data_version())),
     *(dumps({"queueDatas": [queue("a")]}), dumps({"queueDatas": [queue("a", perm="6 ")]})),
-    *(register_body(configs(("T", "U"))), register_body(configs(("T",)))),
+    *(register_body(configs(("T", "U"))), register_body(configs(("U", "V")))),
 )  # fmt: skip
 # None of them ends before a sequence does.
 TIMEOUTS = ("abc", "", "60000", "+70000")
@@ -74,8 +74,12 @@ def make(seed: str, number: int) -> tuple[Step, ...]:
 
 
 def _somebody(chance: random.Random, code: int) -> dict[str, str]:
-    """Fields that name what is there: brokers of one cluster, topics."""
-    fields = broker(chance.choice("ab"), chance.choice((1, 2)))
+    """Fields that name what is there: brokers of one cluster, topics.
+
+    No address is in two groups, and no single topic is refused: Java keeps such entries for ever.
+    """
+    name = chance.choice("ab")
+    fields = broker(name, chance.choice((1, 2)) + 2 * (name == "b"))
     broker_id = chance.choice(("0", "1", "7") if code == UNREGISTER else ("0", "1", "2", *VALUES))
     timeout = {"heartbeatTimeoutMillis": chance.choice(TIMEOUTS)}
     return fields | {"brokerId": broker_id, "topic": own(chance.choice("TU")), "cluster": own("C")} | timeout

@@ -63,17 +63,6 @@ def test_a_closed_connection_ends_what_it_registered_under_other_clusters(
     assert_all_ends(asking)
 
 
-def test_a_broker_that_another_one_replaced_ends_with_its_connection(
-    server: NameServer, asking: Client, names: Names
-) -> None:
-    with server.connect() as old:
-        registered(old, names, filters=["f:1"])
-        registered(asking, names, host=2)
-    settle_closes(server)
-    eventually(lambda: query_version(asking, names, data_version()).body is None)
-    assert addrs(asking, names.broker) == {"0": names.addr(2)}
-
-
 def test_a_refused_registration_leaves_nothing(asking: Client) -> None:
     """A single topic from an id that is not registered."""
     for number in range(200):
