@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import selectors
 import socket
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -11,13 +13,14 @@ from http import HTTPStatus
 import pytest
 
 from rocketns.addressserver import http
-from rocketns.addressserver.http import CONNECTIONS_MAX, Accepting, make_protocols
+from rocketns.addressserver.http import ACCEPTED_PER_S_MAX, CONNECTIONS_MAX, LATE_S_MAX, Accepting, make_protocols
 from rocketns.addressserver.listing import Listed
 from rocketns.server.http.heads import HEAD_BYTES_MAX
 from rocketns.server.listening import bind
 
 GET = b"GET /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\n\r\n"
 WAIT_S = 50.0
+WAITING, TIMER_LATE_S = 500, 0.003
 LISTED = Listed(("ns-1:9876",))
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -118,6 +121,58 @@ def test_odd_requests_get_one_answer_and_no_log_line(
 
     run(test)
     assert [record.message for record in caplog.records if record.name != "asyncio"] == []
+
+
+class LateLoop(asyncio.SelectorEventLoop):
+    """Its clock stands while anything is ready, and each of its timers is late by TIMER_LATE_S."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        selector = selectors.DefaultSelector()
+        self._select = selector.select
+        selector.select = self._select_late  # type: ignore[method-assign]
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self.now_s
+
+    def _select_late(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        found = self._select(0)
+        if not found and timeout:
+            self.now_s += timeout + TIMER_LATE_S
+        return found
+
+
+def test_late_timers_do_not_make_the_queue_in_the_kernel_longer() -> None:
+    """Who comes behind WAITING others waits as long as the stated rate says, also where nobody came for an hour."""
+    listening = bind("127.0.0.1", 0)
+    listening.listen()
+    listening.socket.setblocking(False)
+    answered_s: list[float] = []
+    loop = LateLoop()
+
+    are_answered = asyncio.Event()
+
+    def listed() -> Listed:
+        answered_s.append(loop.now_s)
+        if len(answered_s) == WAITING:
+            are_answered.set()
+        return LISTED
+
+    async def serve() -> None:
+        accepting = asyncio.ensure_future(Accepting(listening.socket, make_protocols(listed)).run())
+        await asyncio.sleep(3_600)
+        with contextlib.ExitStack() as stack:
+            for _ in range(WAITING):
+                stack.enter_context(socket.create_connection(listening.address)).sendall(GET)
+            await are_answered.wait()
+        accepting.cancel()
+
+    loop.run_until_complete(serve())
+    loop.close()
+    listening.socket.close()
+    stated_s = WAITING / ACCEPTED_PER_S_MAX
+    assert stated_s - 2 * LATE_S_MAX <= answered_s[-1] - answered_s[0] <= stated_s + 2 * LATE_S_MAX
 
 
 def test_a_list_that_is_kept_says_so() -> None:
