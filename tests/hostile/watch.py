@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -68,6 +70,20 @@ def waited_for_a_core(pid: int) -> float:
     with suppress(OSError, IndexError):  # it has ended
         return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
     return 0.0
+
+
+def delays_s(pid: int) -> dict[str, float]:
+    """Of each thread of a process: seconds in which it was ready to run and had no core."""
+    found = {}
+    for thread in (Path("/proc") / str(pid) / "task").iterdir():
+        with suppress(OSError, IndexError):  # it has ended
+            found[thread.name] = int((thread / "schedstat").read_text("ascii").split()[1]) / 1e9
+    return found
+
+
+def own_delay_s() -> float:
+    """Of the thread that calls."""
+    return delays_s(os.getpid()).get(str(threading.get_native_id()), 0.0)
 
 
 @contextmanager

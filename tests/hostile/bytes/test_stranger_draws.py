@@ -15,7 +15,9 @@ from tests.hostile.stranger import attacks, listeners
 from tests.hostile.stranger.grammar import bodies, http, names
 from tests.hostile.stranger.grammar.acts import STEPS, act_of, size
 from tests.hostile.stranger.honest import LISTED, REGISTRATION, Failure, Wait
-from tests.hostile.stranger.judging import GROWTH_MAX, LEFT_MAX, Outcome
+from tests.hostile.stranger.judging.bounds import GAUGES, GROWTH_MAX, LEFT_MAX
+from tests.hostile.stranger.judging.gauges import Gauges
+from tests.hostile.stranger.judging.outcome import Outcome
 from tests.hostile.stranger.steps import BYTES_MAX, DOORS, KNOWN, step_of
 from tests.hostile.stranger.strangers import Played
 
@@ -75,6 +77,17 @@ def test_every_behaviour_of_a_listener_is_drawn() -> None:
     assert drawn == set(listeners.BEHAVIOURS)
 
 
+LATE = Wait(10.2, 11.4, 1.5)
+TOLD = "rocketns_journal_waiting_bytes"
+
+
+def _gauges(more: int = 0) -> Gauges:
+    gauges = Gauges()
+    told = {name: most + more * (name == TOLD) for name, most in GAUGES.items()}
+    gauges.note("".join(f"# TYPE x\n{name} {number}\n" for name, number in told.items()).encode(), 11.0)
+    return gauges
+
+
 def _played() -> list[Played]:
     return [Played(17, "step 17: plain: 103", 10.0, 11.0), Played(40, "step 40: tls: 105", 30.0, 31.0)]
 
@@ -82,23 +95,27 @@ def _played() -> list[Played]:
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (Outcome(1, "asyncio", waits={REGISTRATION: [Wait(1.2, 10.2, 11.4)]}), f"{REGISTRATION} waited 1.20 s"),
-        (Outcome(1, "asyncio", waits={LISTED: [Wait(3.2, 10.2, 13.4)]}), f"{LISTED} waited 3.20 s"),
+        (Outcome(1, "asyncio", waits={REGISTRATION: [LATE]}), f"{REGISTRATION} waited 1200.0 ms"),
+        (Outcome(1, "asyncio", waits={LISTED: [Wait(10.2, 13.4, 9.0)]}), f"{LISTED} waited 3200.0 ms"),
+        (Outcome(1, "asyncio", waits={REGISTRATION: [Wait(10.0, 16.0, 0.1)]}), f"{REGISTRATION} waited 100.0 ms (6000.0"),
+        (Outcome(1, "asyncio", gauges=_gauges(1)), "waiting_bytes was"),
         (Outcome(1, "asyncio", failures=[Failure("who stays: closed by the server", 12.0)]), "closed by the server"),
         (Outcome(1, "asyncio", growth=GROWTH_MAX + 1, grew_at_s=11.0), "MB at the peak"),
         (Outcome(1, "asyncio", left=LEFT_MAX + 1), "MB kept"),
-        (Outcome(1, "asyncio", journal=1 << 30, totals={"sent": {"plain: 103": 1 << 20}}), "the journal grew"),
-        (Outcome(1, "asyncio", log=1 << 30, totals={"sent": {"plain: 103": 1 << 20}}), "the log grew"),
+        (Outcome(1, "asyncio", journal=1 << 30, seconds=1.0), "the journal grew"),
+        (Outcome(1, "asyncio", log=1 << 30, totals={"frames": {"plain": 10}}), "the log grew"),
         (Outcome(1, "asyncio", wrong=["exit status 1"]), "exit status 1"),
     ],
-    ids=["wait", "list", "closed", "peak", "kept", "journal", "log", "remains"],
+    ids=["wait", "list", "sleep", "gauge", "closed", "peak", "kept", "journal", "log", "remains"],
 )
 def test_each_bound_is_judged(outcome: Outcome, said: str) -> None:
+    if not outcome.gauges.most:
+        outcome.gauges = _gauges()
     assert [said in fault for fault in outcome.faults()] == [True]
 
 
 def test_a_fault_says_which_steps_to_play_again() -> None:
-    outcome = Outcome(9, ReactorServer.mode, waits={REGISTRATION: [Wait(1.2, 10.2, 11.4)]}, played=_played())
+    outcome = Outcome(9, ReactorServer.mode, waits={REGISTRATION: [LATE]}, played=_played(), gauges=_gauges())
     (fault,) = outcome.faults()
     assert "--seed 9 --mode reactors --steps 16-17" in fault
     assert "step 17: plain: 103" in fault

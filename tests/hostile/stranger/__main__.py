@@ -13,7 +13,7 @@ from pathlib import Path
 
 from interop.harness.servers import MODES, RocketnsServer
 from tests.hostile.conftest import spare_the_machine
-from tests.hostile.stranger.judging import Outcome
+from tests.hostile.stranger.judging.outcome import Outcome
 from tests.hostile.stranger.run import Stage, run
 from tests.hostile.stranger.strangers import STEPS_MAX
 

@@ -8,23 +8,29 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
+from time import monotonic as now_s
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, frame, json_header
+from rocketns.config import Limits
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route
+from tests.hostile.stranger.fleet import Fleet
 from tests.hostile.stranger.playing import Ports
-from tests.hostile.watch import cpu_seconds
+from tests.hostile.watch import cpu_seconds, delays_s, own_delay_s
 
 PAUSE_S = 0.1
+LOOK_S, SCRAPE_S = 1.0, 0.3
 ANSWER_S_MAX = 60
+JSON_FACTOR = 6  # of a control character in a name
+NAME_BYTES_MAX = Limits().name_bytes_max
+CHANGE = "six to nine changes of a known group"
 LARGE_TOPICS, PADDING = 1_600, "x" * 750  # 1.6 MB
 REGISTRATION, LOOKUP = "a known broker's registration", "a lookup"
 IN_PARTS = "a known broker's registration of 1.6 MB in three parts"
@@ -34,11 +40,30 @@ ALIVE, LISTED = "/livez", "the list of the address server"
 
 @dataclass(frozen=True)
 class Wait:
-    """Seconds, and from when to when by the monotonic clock."""
+    """From when to when by the monotonic clock, the server's CPU seconds meanwhile, and what the machine took.
 
-    seconds: float
+    ``lost_s``: a thread on the way of the request was ready to run and had no core.
+    """
+
     began_s: float
     ended_s: float
+    cpu_s: float
+    lost_s: float = 0.0
+
+    @property
+    def slept_s(self) -> float:
+        """Neither the server nor other programs worked."""
+        return self.ended_s - self.began_s - self.cpu_s - self.lost_s
+
+    @property
+    def seconds(self) -> float:
+        """By the clock without what the machine took, or of the server's CPU time, whichever is less."""
+        return max(0.0, min(self.cpu_s, self.ended_s - self.began_s - self.lost_s))
+
+    def __str__(self) -> str:
+        clock_s = self.ended_s - self.began_s
+        return (f"{self.seconds * 1000:.1f} ms ({clock_s * 1000:.1f} ms by the clock, the machine took "
+                f"{self.lost_s * 1000:.1f} ms, the server worked {self.cpu_s * 1000:.1f} ms)")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,17 +76,18 @@ class Failure:
 
 @dataclass
 class Waits:
-    """Seconds, by the clock or by the server's CPU time, whichever is less: other programs' work is not counted."""
+    """How long requests wait, by what is asked."""
 
     server: NameServer
     of: dict[str, list[Wait]] = field(default_factory=dict)
 
     def measure(self, what: str, ask: Callable[[], object]) -> None:
-        cpu_s, clock_s = cpu_seconds(self.server), time.monotonic()
+        cpu_s, delays, own_s, began_s = cpu_seconds(self.server), delays_s(self.server.pid), own_delay_s(), now_s()
         ask()
-        ended_s = time.monotonic()
-        waited = min(cpu_seconds(self.server) - cpu_s, ended_s - clock_s)
-        self.of.setdefault(what, []).append(Wait(waited, clock_s, ended_s))
+        ended_s = now_s()
+        later = delays_s(self.server.pid)
+        lost_s = own_delay_s() - own_s + max((later[one] - delays.get(one, 0.0) for one in later), default=0.0)
+        self.of.setdefault(what, []).append(Wait(began_s, ended_s, cpu_seconds(self.server) - cpu_s, lost_s))
 
 
 class HonestNames(Names):
@@ -82,20 +108,28 @@ class HonestNames(Names):
 class Honest:
     """While it is entered: known brokers and clients that stay connected, new ones, and askers of the other ports."""
 
-    def __init__(self, server: NameServer, ports: Ports, port: int) -> None:
-        """``port`` is that of honest brokers."""
+    def __init__(
+        self, server: NameServer, ports: Ports, port: int, note_scrape: Callable[[bytes, float], None]
+    ) -> None:
+        """``port`` is that of honest brokers. ``note_scrape`` gets each answer of /metrics, and the time."""
         self.waits = Waits(server)
         self.failures: list[Failure] = []
         self._ports, self._port, self._server = ports, port, server
         self.small, self.large = HonestNames(port), HonestNames(port)
+        self._fleet = Fleet(lambda: HonestNames(port))
+        self.note_scrape = note_scrape
         self._listening = [socket.create_server((f"127.0.0.{host}", port), backlog=256) for host in (61, 62)]
         self._over = threading.Event()
         self._threads = [threading.Thread(target=self._go_on, args=(peer,)) for peer in (
-            self._stays, self._sends_parts, self._comes, self._manages, self._discovers)]  # fmt: skip
+            self._stays, self._sends_parts, self._comes, self._changes, self._looks, self._manages, self._scrapes,
+            self._discovers)]  # fmt: skip
         self.known = contextlib.ExitStack()  # the connections of known brokers, which outlast the others
         self._clients: dict[str, Client] = {}
 
     def __enter__(self) -> Honest:
+        """Known brokers have registered, before any stranger comes."""
+        self._stays()
+        self._sends_parts()
         for thread in self._threads:
             thread.start()
         return self
@@ -117,7 +151,7 @@ class Honest:
                 peer()
             except (AssertionError, OSError, HTTPException) as error:
                 name = peer.__name__.strip("_").replace("_", " ")
-                self.failures.append(Failure(f"who {name}: {error or type(error).__name__}", time.monotonic()))
+                self.failures.append(Failure(f"who {name}: {error or type(error).__name__}", now_s()))
                 self._clients.pop(peer.__name__, None)
 
     def client(self, whose: str) -> Client:
@@ -149,6 +183,26 @@ class Honest:
         with Client(self._ports.server, timeout_s=ANSWER_S_MAX) as client:
             self.waits.measure(FIRST_REGISTRATION, lambda: registered(client, names))
             self.waits.measure(FIRST_LOOKUP, lambda: found(ask_route(client, names.topic("T")).code))
+
+    def _changes(self) -> None:
+        client = self.client("_changes")
+        self.waits.measure(CHANGE, lambda: self._fleet.change(client))
+
+    def _looks(self) -> None:
+        """No stranger makes a table hold a longer name than is stated, or an answer too large to be given."""
+        client = self.client("_looks")
+        for code in (codes.GET_BROKER_CLUSTER_INFO, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER):
+            answer = client.request(code)
+            found(answer.code)
+            longest = max(map(len, (answer.body or b"").split(b'"')))
+            assert longest <= JSON_FACTOR * NAME_BYTES_MAX, f"the answer to {code} has a name of {longest} bytes"
+        self._over.wait(LOOK_S)
+
+    def _scrapes(self) -> None:
+        status, body = http(self._ports.management, "/metrics")
+        ok(status, body)
+        self.note_scrape(body, now_s())
+        self._over.wait(SCRAPE_S)
 
     def _manages(self) -> None:
         self.waits.measure(ALIVE, lambda: ok(*http(self._ports.management, "/livez")))

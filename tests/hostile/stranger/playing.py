@@ -77,11 +77,12 @@ def end_connection(connection: socket.socket, how: str) -> None:
 
 @dataclass
 class Player:
-    """``sent`` is bytes by kind of step. Many threads may play at once."""
+    """``sent`` is bytes by kind of step, ``frames`` are those of whole steps. Many threads may play at once."""
 
     ports: Ports
     held: Held = field(default_factory=Held)
     sent: Counter[str] = field(default_factory=Counter)
+    frames: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     _tls: ssl.SSLContext = field(default_factory=any_server)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -92,7 +93,6 @@ class Player:
         if step.attack is not None:
             with contextlib.suppress(OSError):
                 step.attack(self.ports.server)
-            self._count(step, 0)
             return
         data = step.data
         for number in range(step.connections):
@@ -131,6 +131,7 @@ class Player:
     def _count(self, step: Step, size: int, refused: int = 0) -> None:
         with self._lock:
             self.sent[step.kinds] += size
+            self.frames[step.door] += len(step.frames) if size else 0
             self.refused[step.door] += refused
 
 

@@ -16,15 +16,15 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 from tests.hostile.stranger import tables
 from tests.hostile.stranger.honest import Honest
-from tests.hostile.stranger.judging import (
+from tests.hostile.stranger.judging.bounds import (
     BEGINNING,
     INCOMING_BYTES_MAX,
     JOURNAL_BUFFER_BYTES,
     KV_BYTES_MAX,
     LEFT_MAX,
     OUTGOING_BYTES_MAX,
-    Outcome,
 )
+from tests.hostile.stranger.judging.outcome import Outcome
 from tests.hostile.stranger.playing import Ports
 from tests.hostile.stranger.strangers import STEPS_MAX, Plan, Played
 from tests.hostile.watch import Watch
@@ -64,9 +64,9 @@ class Stage:
 
     @contextlib.contextmanager
     def strangers(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Their process, once they listen. They begin when the server does."""
+        """Their process, once they listen. They begin when they read a line."""
         command = [sys.executable, "-m", "tests.hostile.stranger.strangers", self._plan.write()]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             try:
                 assert process.stdout is not None
                 assert process.stdout.readline() == b"listening\n"
@@ -110,12 +110,14 @@ def run(server: NameServer, stage: Stage, process: subprocess.Popen[bytes]) -> O
     """Play all steps, then look at what remains. The server ends."""
     outcome, watch = Outcome(stage.seed, server.mode), Watch(server)
     watch.rss_before = min(watch.rss_before, BEGINNING)  # seeds may have answered already
-    honest = Honest(server, stage.ports, stage.honest_port)
+    honest = Honest(server, stage.ports, stage.honest_port, outcome.gauges.note)
+    began_s = time.monotonic()
     try:
         with Sampling(watch) as sampling, honest:
-            status = process.wait(stage.seconds + OVERTIME_S)
-        assert status == 0, f"the strangers ended with {status}"
+            process.communicate(b"begin\n", stage.seconds + OVERTIME_S)
+        assert process.returncode == 0, f"the strangers ended with {process.returncode}"
         stage.read_steps(outcome)
+        outcome.seconds = time.monotonic() - began_s
         outcome.growth, outcome.grew_at_s = max(sampling.growth, watch.peak_growth()), sampling.at_s
         outcome.waits, outcome.failures = honest.waits.of, honest.failures
         outcome.journal, outcome.log = stage.journal_bytes(), server.process.output.stat().st_size
@@ -148,6 +150,7 @@ def _compare_after_a_kill(server: NameServer, outcome: Outcome) -> None:
     server.start()
     with server.connect() as client:
         differing = tables.differences(before, tables.read(client))
+    outcome.answers = len(before)
     outcome.wrong += [f"after a kill and a restart: {one}" for one in differing]
     status = server.stop()
     outcome.wrong += [f"exit status {status}"] if status else []

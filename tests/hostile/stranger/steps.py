@@ -25,6 +25,7 @@ from tests.support.tlsclient import TlsPeer
 PLAIN, TLS, HELLO, PROXIED, BROKERS = "plain", "tls", "hello", "proxied", "brokers"
 MANAGEMENT, ADDRESS, KNOWN = "management", "address server", "known"
 DOORS = (PLAIN, PLAIN, BROKERS, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS, KNOWN)
+ADDRESS_PORT, MANAGEMENT_PORT, SERVER_PORT = "the address server", "the management port", "the name server"
 HOLD_S_MAX = 20.0
 OF_NOBODY = ("127.0.0.15:1", "127.0.0.15:2")
 CONNECTIONS_MAX = 400
@@ -67,6 +68,11 @@ class Step:
         return (f"step {self.number}: {self.kinds}; {sizes} bytes x {self.repeats} x {self.connections} connections, "
                 f"{self.share:.0%} in {self.parts} parts, {'read' if self.reads else 'unread'}, {self.end} after "
                 f"{self.hold_s:.1f} s")  # fmt: skip
+
+
+def port_of(door: str) -> str:
+    """The name of the port that the door leads to."""
+    return {MANAGEMENT: MANAGEMENT_PORT, ADDRESS: ADDRESS_PORT}.get(door, SERVER_PORT)
 
 
 def step_of(seed: int, number: int, addresses: tuple[str, ...] = ()) -> Step:

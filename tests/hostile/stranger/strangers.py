@@ -1,6 +1,6 @@
 """The process of the strangers: ``python -m tests.hostile.stranger.strangers`` with a `Plan` as JSON.
 
-Its steps go on until its time is over or the last one is played. It writes a line for each step, and its totals, to a
+It listens at once, and begins when it reads a line. Its steps go on until its time is over or the last one is played. It writes a line for each step, and its totals, to a
 file.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import resource
-import socket
 import sys
 import threading
 import time
@@ -19,18 +18,16 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from interop.harness.wire import eventually
 from tests.hostile.stranger.attacks import wide_topics
 from tests.hostile.stranger.grammar.acts import act_of
 from tests.hostile.stranger.listeners import Listeners
+from tests.hostile.stranger.opening import step_of
 from tests.hostile.stranger.playing import Player, Ports
-from tests.hostile.stranger.steps import step_of
 
 STEPS_MAX = 100_000
 WORKERS = 6
 PAUSE_S = 0.02
 FILES = 8_192
-START_WITHIN_S = 60
 
 
 @dataclass(frozen=True)
@@ -67,12 +64,13 @@ class Played:
 def play(plan: Plan, out: TextIO) -> None:
     with Listeners(plan.opened, act_of(plan.seed, plan.first)) as listeners:
         print("listening", flush=True)
-        eventually(lambda: is_open(plan.ports.server), START_WITHIN_S)
+        sys.stdin.readline()
         player = Player(plan.ports)
         with wide_topics(plan.ports.server):
             _play_all(plan, player, listeners, out)
         player.held.end(all_of_them=True)
-    totals = {"sent": player.sent, "refused": player.refused, "accepted": listeners.accepted, "gave": listeners.sent}
+    totals = {"sent": player.sent, "frames": player.frames, "refused": player.refused, "accepted": listeners.accepted,
+              "gave": listeners.sent}  # fmt: skip
     out.write(json.dumps(totals) + "\n")
 
 
@@ -105,12 +103,6 @@ def _work(
             out.write(json.dumps(asdict(Played(number, str(step), began_s, time.monotonic()))) + "\n")
             out.flush()
         time.sleep(PAUSE_S)
-
-
-def is_open(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False
 
 
 def main(text: str) -> None:
