@@ -20,7 +20,7 @@ UNFINISHED = Frame("unfinished", struct.pack(">i", 15 * MB) + bytes(2 * MB))
 # 4 MB in each answer to 206.
 WIDE = registration(register_body([topic_config(f"{n}" + "w" * 3_900) for n in range(1_000)]), "opening")
 LISTING = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER))
-UNREAD_CONNECTIONS = 64
+UNREAD_CONNECTIONS = 96
 
 
 def unread_lists(port: int) -> None:
@@ -31,7 +31,7 @@ def unread_lists(port: int) -> None:
         broker.recv(MB)
         for number in range(1, UNREAD_CONNECTIONS + 1):
             reader = stack.enter_context(socket.socket())
-            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, number << 15)
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, number << 14)
             reader.settimeout(HOLD_S)
             reader.bind((STRANGERS_HOST, 0))
             reader.connect(("127.0.0.1", port))
@@ -45,10 +45,10 @@ def _long_names(number: int) -> Frame:
 
 OPENING: tuple[Step, ...] = (
     Step(0, KNOWN, attack=unread_lists),
-    Step(1, PLAIN, (UNFINISHED,), connections=48, reads=False, hold_s=HOLD_S),
-    Step(2, TLS, (UNFINISHED,), connections=24, reads=False, hold_s=HOLD_S),
-    Step(3, PLAIN, tuple(_long_names(number) for number in range(8)), hold_s=2 * HOLD_S),
-    Step(4, PLAIN, (Frame("103", registration(PADDED, "padded")),), connections=48, repeats=2, reads=False,
+    Step(1, PLAIN, (UNFINISHED,), connections=64, reads=False, hold_s=HOLD_S),
+    Step(2, TLS, (UNFINISHED,), connections=48, reads=False, hold_s=HOLD_S),
+    Step(3, PLAIN, tuple(_long_names(number) for number in range(8)), hold_s=HOLD_S),
+    Step(4, PLAIN, (Frame("103", registration(PADDED, "padded")),), connections=96, repeats=2, reads=False,
          hold_s=HOLD_S),
 )  # fmt: skip
 

@@ -56,12 +56,13 @@ class Held:
                 _, _, over, how = heapq.heappop(self._held)
                 end_connection(over, how)
 
-    def end(self, all_of_them: bool = False) -> None:
-        """End those whose time is over."""
+    def end(self, all_of_them: bool = False) -> bool:
+        """End those whose time is over. Whether none is left."""
         with self._lock:
             while self._held and (all_of_them or self._held[0][0] <= time.monotonic()):
                 _, _, over, how = heapq.heappop(self._held)
                 end_connection(over, how)
+            return not self._held
 
 
 def end_connection(connection: socket.socket, how: str) -> None:

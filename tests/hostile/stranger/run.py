@@ -18,6 +18,7 @@ from tests.hostile.stranger import tables
 from tests.hostile.stranger.honest import Honest
 from tests.hostile.stranger.judging.bounds import (
     BEGINNING,
+    CONNECTIONS_MAX,
     INCOMING_BYTES_MAX,
     JOURNAL_BUFFER_BYTES,
     KV_BYTES_MAX,
@@ -55,7 +56,7 @@ class Stage:
             "rocketns.adminPort": self.ports.management, "rocketns.addressServer": f"127.0.0.1:{self.ports.address}",
             "rocketns.peers": ";".join([f"127.0.0.1:{self.ports.server}", *peers]),
             "rocketns.seedServers": f"127.0.0.16:{self._opened['seeds']}", "rocketns.seedSeconds": 3,
-            "rocketns.incomingBytesMax": INCOMING_BYTES_MAX, "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
+            "rocketns.connectionsMax": CONNECTIONS_MAX, "rocketns.incomingBytesMax": INCOMING_BYTES_MAX, "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
             "rocketns.outgoingBytesMax": OUTGOING_BYTES_MAX, "rocketns.kvBytesMax": KV_BYTES_MAX,
             "rocketns.kvValueBytesMax": KV_BYTES_MAX // 2, "journalBufferBytes": JOURNAL_BUFFER_BYTES,
             "notifyMinBrokerIdChanged": "true", "scanNotActiveBrokerInterval": 1_000,

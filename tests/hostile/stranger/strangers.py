@@ -13,16 +13,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from interop.harness.wire import eventually
 from tests.hostile.stranger.attacks import wide_topics
 from tests.hostile.stranger.grammar.acts import act_of
 from tests.hostile.stranger.listeners import Listeners
-from tests.hostile.stranger.opening import step_of
-from tests.hostile.stranger.playing import Player, Ports
+from tests.hostile.stranger.opening import OPENING, step_of
+from tests.hostile.stranger.playing import STEP_S_MAX, Player, Ports
 
 STEPS_MAX = 100_000
 WORKERS = 6
@@ -66,6 +67,10 @@ def play(plan: Plan, out: TextIO) -> None:
         print("listening", flush=True)
         sys.stdin.readline()
         player = Player(plan.ports)
+        for number in range(plan.first, min(plan.last, len(OPENING))):
+            played = _play_one(number, plan, player, listeners)
+            eventually(player.held.end, STEP_S_MAX)
+            out.write(json.dumps(asdict(replace(played, ended_s=time.monotonic()))) + "\n")
         with wide_topics(plan.ports.server):
             _play_all(plan, player, listeners, out)
         player.held.end(all_of_them=True)
@@ -76,7 +81,7 @@ def play(plan: Plan, out: TextIO) -> None:
 
 def _play_all(plan: Plan, player: Player, listeners: Listeners, out: TextIO) -> None:
     """Also the held connections stay no longer than the plan's time."""
-    numbers = iter(range(plan.first, min(plan.last, STEPS_MAX)))
+    numbers = iter(range(max(plan.first, len(OPENING)), min(plan.last, STEPS_MAX)))
     lock, ends_s = threading.Lock(), time.monotonic() + plan.seconds
 
     def next_number() -> int | None:
@@ -96,13 +101,18 @@ def _work(
     plan: Plan, player: Player, listeners: Listeners, numbers: Iterator[int], out: TextIO, lock: threading.Lock
 ) -> None:
     for number in numbers:
-        listeners.act = act_of(plan.seed, number)
-        step, began_s = step_of(plan.seed, number, listeners.addresses), time.monotonic()
-        player.play(step)
+        played = _play_one(number, plan, player, listeners)
         with lock:
-            out.write(json.dumps(asdict(Played(number, str(step), began_s, time.monotonic()))) + "\n")
+            out.write(json.dumps(asdict(played)) + "\n")
             out.flush()
         time.sleep(PAUSE_S)
+
+
+def _play_one(number: int, plan: Plan, player: Player, listeners: Listeners) -> Played:
+    listeners.act = act_of(plan.seed, number)
+    step, began_s = step_of(plan.seed, number, listeners.addresses), time.monotonic()
+    player.play(step)
+    return Played(number, str(step), began_s, time.monotonic())
 
 
 def main(text: str) -> None:
