@@ -97,7 +97,10 @@ def _played() -> list[Played]:
     [
         (Outcome(1, "asyncio", waits={REGISTRATION: [LATE]}), f"{REGISTRATION} waited 1200.0 ms"),
         (Outcome(1, "asyncio", waits={LISTED: [Wait(10.2, 13.4, 9.0)]}), f"{LISTED} waited 3200.0 ms"),
-        (Outcome(1, "asyncio", waits={REGISTRATION: [Wait(10.0, 16.0, 0.1)]}), f"{REGISTRATION} waited 100.0 ms (6000.0"),
+        (
+            Outcome(1, "asyncio", waits={REGISTRATION: [Wait(10.0, 16.0, 0.1)]}),
+            f"{REGISTRATION} waited 100.0 ms (6000.0",
+        ),
         (Outcome(1, "asyncio", gauges=_gauges(1)), "waiting_bytes was"),
         (Outcome(1, "asyncio", failures=[Failure("who stays: closed by the server", 12.0)]), "closed by the server"),
         (Outcome(1, "asyncio", growth=GROWTH_MAX + 1, grew_at_s=11.0), "MB at the peak"),

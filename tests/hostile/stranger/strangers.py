@@ -1,12 +1,11 @@
 """The process of the strangers: ``python -m tests.hostile.stranger.strangers`` with a `Plan` as JSON.
 
-It listens at once, and begins when it reads a line. Its steps go on until its time is over or the last one is played. It writes a line for each step, and its totals, to a
-file.
+It listens at once, and begins when it reads a line. Its steps go on until its time is over or the last one is played.
+It writes a line for each step, and its totals, to a file.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import resource
 import sys
