@@ -214,13 +214,19 @@ class _Registration:
             self.result.events += replace_topics(self.tables, self.name, table, self.now_ms)
         changed = first or unheard or self.is_changed(wrapper.data_version)
         wipe = self.asked.sender.is_prime_slave(group) and group.enable_acting_master
+        lacking = mappings if changed else self.of_lacking_topics(mappings)
         self.put_topics(table, changed, ~PERM_WRITE if wipe else -1)
-        if changed and mappings:
-            self.put_mappings(mappings)
+        if lacking:
+            self.put_mappings(lacking)
+
+    def of_lacking_topics(self, mappings: dict[str, TopicQueueMappingInfo]) -> dict[str, TopicQueueMappingInfo]:
+        """A mapping ended with its topic on the broker, and returns with it."""
+        known = self.tables.topic_queue_table
+        return {topic: info for topic, info in mappings.items() if self.name not in known.get(topic, ())}
 
     def put_mappings(self, mappings: dict[str, TopicQueueMappingInfo]) -> None:
-        changes = [(topic, info) for topic, info in mappings.items() if self.tables.put_mapping(topic, info) != info]
-        self.tables.static_topics.update(mappings)
+        changes = [(topic, info) for topic, info in mappings.items() if self.tables.put_mapping(topic, info)]
+        self.tables.static_topics.update(topic for topic, _ in changes)
         if changes:
             self.result.events.append(MappingsPut(self.name, changes))
 

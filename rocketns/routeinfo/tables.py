@@ -240,13 +240,24 @@ class RouteTables:
             del self.filter_server_table[key]
         self.changed_groups.update(self.memberships.get((key.cluster, key.addr), ()))
 
-    def put_mapping(self, topic: str, info: TopicQueueMappingInfo) -> TopicQueueMappingInfo | None:
-        """A broker's mapping of a static topic. Returns the one before."""
+    def put_mapping(self, topic: str, info: TopicQueueMappingInfo) -> bool:
+        """A broker's mapping of a static topic; none is kept of a broker without the topic. Whether it is another."""
+        if info.bname not in self.topic_queue_table.get(topic, ()):
+            return False
         infos = self.topic_queue_mapping_info_table.setdefault(topic, {})
         former = infos.get(info.bname)
         self.routes += routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
         infos[info.bname] = info
-        return former
+        return former != info
+
+    def _remove_mapping(self, topic: str, broker_name: str) -> None:
+        """The broker has no such topic any more."""
+        infos = self.topic_queue_mapping_info_table.get(topic, {})
+        info = infos.pop(broker_name, None)
+        if info is not None:
+            self.routes -= routes_of_mapping(topic, info)
+            if not infos:
+                del self.topic_queue_mapping_info_table[topic]
 
     def take_changed_groups(self) -> set[str]:
         """Return and clear ``changed_groups``."""
@@ -300,6 +311,8 @@ class RouteTables:
         """Drop all queue data of a broker, and the topics with their last one. Returns the topics of the broker."""
         topics = self.topics_of_broker(broker_name)
         remove_queues(self.topic_queue_table, broker_name, topics)
+        for topic in topics if self.topic_queue_mapping_info_table else ():
+            self._remove_mapping(topic, broker_name)
         self.removals += len(topics)
         held = self.broker_topics.pop(broker_name, None)
         self.routes -= 0 if held is None else held.routes
@@ -319,6 +332,7 @@ class RouteTables:
         held.lose(broker_name, routes, self.topic_queue_table)
         if not held.routes:
             del self.broker_topics[broker_name]
+        self._remove_mapping(topic, broker_name)
         return True
 
 

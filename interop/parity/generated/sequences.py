@@ -12,7 +12,7 @@ from typing import Any
 
 from interop.harness.payloads import data_version
 from interop.parity.generated import odd
-from interop.parity.language import EVERY_FORM, ONE_FORM, Compare, Expired, HangUp, Scenario, Settle, Step
+from interop.parity.language import EVERY_FORM, ONE_FORM, Compare, Expired, Form, HangUp, Scenario, Settle, Step
 from interop.parity.phrases import (
     add,
     address,
@@ -73,7 +73,7 @@ class Maker:
         return kind(self)
 
     def who(self) -> dict[str, Any]:
-        """A broker: its name, address, connection and cluster. Of a group in two clusters Java keeps entries for ever."""
+        """A broker: its name, address, connection and cluster. Java keeps entries of a group in two clusters."""
         name, cluster = self.random.choice(list(GROUPS.items()))
         host = list(GROUPS).index(name) * HOSTS + self.random.randrange(HOSTS)
         return {"name": name, "host": host, "cluster": cluster, "broker_id": self.random.choice(IDS)}
@@ -93,12 +93,14 @@ class Maker:
     def registration(self, who: dict[str, Any], count: int, **more: Any) -> Step:
         acting = self.random.choice(ACTING)
         zone = self.random.choice((None, None, "z1", "z2"))
-        deflated = self.form.version >= 37 and self.random.random() < 0.1
-        # Of an address that lost its id Java keeps the filter servers, so each registration names its own.
+        # Of an address that lost its id Java keeps the filter servers, so each registration names its own. Older
+        # versions cannot.
+        form = self.form if self.form.version >= 37 else Form(self.form.binary, 37)
+        deflated = self.random.random() < 0.1
         filters = self.random.choice(((), (), ("f:1",))) if not deflated else ("g:1",)
         # A deflated body does not carry flags.
         topics = self.topics(count, [name for name in TOPICS if not FLAGS[name]] if deflated else TOPICS)
-        return register(topics, self.version(), **who, filters=filters, deflated=deflated, form=self.form,
+        return register(topics, self.version(), **who, filters=filters, deflated=deflated, form=form,
                         on=self.on(who), enableActingMaster=acting, __ZONE_NAME=zone, **more)  # fmt: skip
 
 

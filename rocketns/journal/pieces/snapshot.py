@@ -14,7 +14,7 @@ from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Address, Member, Members
 from rocketns.journal.record import TOPICS_IN_RECORD_MAX
-from rocketns.journal.settling import group_columns, live_columns, member_columns
+from rocketns.journal.settling import live_columns, member_columns
 from rocketns.routeinfo.tables import RouteTables
 
 # Queue data of one block: a small part of 3 million, but enough for full records.
@@ -69,14 +69,8 @@ class Snapshot:
 
     def _write_beside_members(self) -> Iterator[int]:
         """What the records of members do not give. After them: until then a reader does not know all members."""
-        yield from _in_pieces(map(self._write_group, list(self._members.groups)))
         yield from _in_pieces(self._write_names())
         yield from _in_pieces(map(self._write_address, list(self._members.lives)))
-
-    def _write_group(self, name: str) -> None:
-        group = self._members.groups.get(name)
-        if group is not None and not group.members:
-            self._put(group_columns(name, group))
 
     def _write_names(self) -> Iterator[None]:
         for name, clusters in list(self._members.clusters_of.items()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from rocketns._fast.routes.queue_table import put_known
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
@@ -163,12 +164,9 @@ class KnownRoutes:
         put_known(self.topics, broker_name, queues)
 
     def delete_topic(self, broker_name: str, topic: str) -> None:
-        """The topic has no queues on the broker."""
-        brokers = self.topics.get(topic)
-        if brokers is not None:
-            brokers.pop(broker_name, None)
-            if not brokers:
-                del self.topics[topic]
+        """The topic has no queues on the broker, and no mapping."""
+        _drop(self.topics, topic, broker_name)
+        _drop(self.mappings, topic, broker_name)
 
     def forget_brokers(self, before_epoch_ms: int) -> None:
         """Leave out the brokers whose last sign of life is older, and the groups and topics that only they had."""
@@ -192,3 +190,11 @@ class KnownRoutes:
         elif broker_name in self.groups:
             for broker in self.groups[broker_name].brokers.values():
                 broker.live.data_version = None
+
+
+def _drop(table: dict[str, dict[Any, Any]], topic: str, broker_name: str) -> None:
+    of_brokers = table.get(topic)
+    if of_brokers is not None:
+        of_brokers.pop(broker_name, None)
+        if not of_brokers:
+            del table[topic]

@@ -64,9 +64,7 @@ def test_close_after_unregistration_does_nothing(server: NameServer, client: Cli
     assert addrs(client, names.broker) == {"0": names.addr()}
 
 
-def test_brokers_that_share_a_connection(
-    server: NameServer, server_class: type[NameServer], client: Client
-) -> None:
+def test_brokers_that_share_a_connection(server: NameServer, server_class: type[NameServer], client: Client) -> None:
     """B188: socket shared by several brokers closes: all go. Of Java only one goes, and which one is free."""
     brokers = [Names() for _ in range(3)]
     with server.connect() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,10 @@ from interop.harness.payloads import data_version
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import heartbeat, query_version, register, registered, settle, settle_closes, unregister
-from tests.behaviour.views import addrs, cluster_info, filter_servers, members, route, topic_list
+from tests.behaviour.steps import heartbeat, register, registered, settle, unregister
+from tests.behaviour.views import cluster_info, filter_servers, members, route, topic_list
 
-EMPTY = {"brokerAddrTable": {}, "clusterAddrTable": {}}
+EMPTY: dict[str, dict[str, str]] = {"brokerAddrTable": {}, "clusterAddrTable": {}}
 
 
 @pytest.fixture
@@ -35,9 +36,7 @@ def assert_all_ends(client: Client) -> None:
     assert topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER) == []
 
 
-def test_a_closed_connection_ends_each_group_of_its_address(
-    server: NameServer, asking: Client, names: Names
-) -> None:
+def test_a_closed_connection_ends_each_group_of_its_address(server: NameServer, asking: Client, names: Names) -> None:
     with server.connect() as client:
         for number in range(40):
             registered(client, names, brokerName=f"{names.broker}-{number}")
@@ -96,7 +95,7 @@ def test_a_refused_registration_changes_nothing_of_a_group(asking: Client, names
     ids=["wrong-cluster", "no-id", "wrong-name", "no-name"],
 )
 def test_an_odd_unregistration_leaves_nothing_without_end(
-    server: NameServer, asking: Client, names: Names, changes: dict[str, str | None]
+    server: NameServer, asking: Client, names: Names, changes: dict[str, Any]
 ) -> None:
     with server.connect() as client:
         registered(client, names)
@@ -115,9 +114,7 @@ def test_filter_servers_end_with_a_broker_that_lost_its_id(server: NameServer, a
     assert names.addr(2) not in filter_servers(asking, names.topic("T"))
 
 
-def test_a_heartbeat_of_an_ended_address_brings_nothing_back(
-    server: NameServer, asking: Client, names: Names
-) -> None:
+def test_a_heartbeat_of_an_ended_address_brings_nothing_back(server: NameServer, asking: Client, names: Names) -> None:
     with server.connect() as client:
         registered(client, names)
         assert unregister(client, names, clusterName="other").code == 0

@@ -1,4 +1,4 @@
-"""Mappings of static topics end with their topic and their broker, and a broker has a bounded number of them."""
+"""Mappings of static topics end with their topic and their broker."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, register_body, topic_config
+from interop.harness.payloads import data_version
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
-from rocketns.protocol.bounds import MAPPINGS_MAX
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import register_with, registered, unregister
+from tests.behaviour.steps import registered, unregister
 from tests.behaviour.views import perms, route
 
 IDS = {"0": 0, "1": 1}
-PART = 4_000
 
 
 @pytest.fixture
@@ -74,18 +72,3 @@ def test_a_mapping_of_a_broker_without_the_topic_is_not_kept(client: Client, nam
     topic = names.topic("T")
     registered(client, names, mapping={topic: mapping("another", topic), "none": mapping(names.broker, "none")})
     assert shown(client, topic) == set()
-
-
-def test_what_is_kept_of_one_broker_is_bounded(client: Client, names: Names) -> None:
-    """Each registration has other topics, and the earlier topics stay. The mappings that came first go."""
-    registered(client, names)
-    parts = -(-MAPPINGS_MAX // PART) + 1
-    for part in range(parts):
-        topics = [names.topic(f"{part}-{index}") for index in range(PART)]
-        mappings = {topic: mapping(names.broker, topic) for topic in topics}
-        body = register_body([topic_config(topic) for topic in topics], data_version(part + 2), mapping=mappings)
-        assert register_with(client, names, body).code == 0
-    left = PART * parts - MAPPINGS_MAX
-    with_mapping = [bool(shown(client, names.topic(f"{at // PART}-{at % PART}"))) for at in (0, left - 1, left)]
-    assert with_mapping == [False, False, True]
-    assert perms(client, names.topic("0-0")) == {names.broker: 6}

@@ -127,14 +127,13 @@ def test_10a_static_topics_keep_everything(manager: Manager) -> None:
 
 
 def test_13_mappings_are_stored_by_key_and_by_the_name_they_carry(manager: Manager) -> None:
-    """B162."""
-    named = TopicQueueMappingInfo("x", "elsewhere", {0: 0})
+    """B162: where the broker of that name has the topic."""
+    named = TopicQueueMappingInfo("x", "other", {0: 0})
     manager.register(MASTER, TWO, {"T1": MAPPING, "T2": named})
+    assert manager.tables.topic_queue_mapping_info_table == {"T1": {BROKER: MAPPING}}
+    manager.register(MASTER.but(name="other", addr="10.0.0.9:10911"), TWO)
     manager.register(MASTER.next_version(), TWO, {"T1": named})
-    assert manager.tables.topic_queue_mapping_info_table == {
-        "T1": {BROKER: MAPPING, "elsewhere": named},
-        "T2": {"elsewhere": named},
-    }
+    assert manager.tables.topic_queue_mapping_info_table == {"T1": {BROKER: MAPPING, "other": named}}
 
 
 def test_13_mappings_of_the_same_version_are_ignored(manager: Manager) -> None:
@@ -147,13 +146,13 @@ def test_13_mappings_of_the_same_version_are_ignored(manager: Manager) -> None:
     assert manager.tables.topic_queue_mapping_info_table == {"T1": {BROKER: MAPPING}}
 
 
-def test_13_nothing_removes_a_mapping(manager: Manager) -> None:
-    """B164: another broker's route shows it."""
+def test_13_a_mapping_ends_with_its_broker(manager: Manager) -> None:
+    """B164: in Java nothing removes it, and another broker's route shows it."""
     manager.register(MASTER, TWO, {"T1": MAPPING})
     manager.unregister(MASTER)
     manager.register(MASTER.but(name="other"), TWO)
-    assert manager.route("T1").topic_queue_mapping_by_broker == {BROKER: MAPPING}
-    assert manager.route("T2").topic_queue_mapping_by_broker is None
+    assert manager.route("T1").topic_queue_mapping_by_broker is None
+    assert manager.tables.topic_queue_mapping_info_table == {}
 
 
 def test_13_a_slave_that_registers_no_topics_registers_no_mappings(manager: Manager) -> None:
