@@ -27,6 +27,7 @@ STOP_S = 3.0
 PIPE_BYTES = 65_536
 # Of each registration, within the bound of names.
 TOPICS, TOPIC_CHARACTERS = 5, 4_000
+REGISTRATIONS_OF_ONE = 1_000
 WAITING_CHARACTERS_MAX = 16 * MB  # log records that wait for their reader
 
 
@@ -104,12 +105,13 @@ class Piped:
             return False
 
     def make_it_log(self, characters: int) -> None:
-        """New topics are logged by name, up to 20,000 characters of a registration."""
+        """New topics are logged by name, up to 20,000 characters of a registration. No broker has more than it may."""
         with Client(self.port) as client:
             for number in range(-(-characters // (TOPICS * TOPIC_CHARACTERS))):
                 topics = [topic_config(f"{number}-{n}-{'t' * TOPIC_CHARACTERS}") for n in range(TOPICS)]
                 body = register_body(topics, data_version(number + 1))
-                ext = register_ext("C", "b", "10.0.0.1:10911", 0) | {"bodyCrc32": "0"}
+                broker = number // REGISTRATIONS_OF_ONE
+                ext = register_ext("C", f"b{broker}", f"10.0.0.{broker + 1}:10911", 0) | {"bodyCrc32": "0"}
                 assert client.request(codes.REGISTER_BROKER, ext, body).code == codes.SUCCESS
 
     def make_it_log_a_line(self) -> None:
