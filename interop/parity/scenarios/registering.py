@@ -108,7 +108,8 @@ def _plain() -> Iterator[Scenario]:
             route(),
             route("U"),
         )
-        yield Scenario(f"body-{name}", rows, fresh + known, forms=ONE_FORM)
+        # Java keeps the group of a broker that registers without a table: see leaving.py.
+        yield Scenario(f"body-{name}", rows, known if "B139" in rows else fresh + known, forms=ONE_FORM)
 
 
 # Bodies that Java's decoder refuses, where its answer names the class of what it threw.

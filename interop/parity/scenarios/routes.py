@@ -7,7 +7,7 @@ from typing import Any
 
 from interop.golden.scenarios.basics import AWKWARD
 from interop.harness.payloads import data_version
-from interop.parity.language import NAME, Form, Scenario, Settle, Step
+from interop.parity.language import NAME, Form, Scenario, Settle
 from interop.parity.phrases import (
     ask,
     cluster_info,
@@ -144,10 +144,7 @@ def _without_group() -> Iterator[Scenario]:
             unregister(), Settle(), *routes("N"), unregister("b", 2), Settle(), *routes("N"), *lists(), members(),
         ),
     )  # fmt: skip
-    ghost: tuple[Step, ...] = (register(("T",)), *routes("T"), cluster_info(), register_topic("N", queue("a")))
-    yield Scenario("route-of-an-empty-group", "B110 B201 B225", (*ghost, *routes("N"), route("N", _zone("true", "z"))))
     supported = configure("supportActingMaster=true")
-    yield Scenario("route-of-an-empty-group-acting", "B110 B208", (supported, *ghost, *routes("N")))
     form = Form(False, 513)
     negative = register(broker_id=-1, enableActingMaster="true", form=form)
     yield Scenario("acting-master-of-a-negative-id", "B145 B207", (supported, negative, *routes("T")))
