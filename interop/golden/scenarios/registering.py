@@ -109,7 +109,6 @@ def refused() -> Scenario:
     s.ask("nothing is stored", "B121, B134", codes.GET_BROKER_CLUSTER_INFO)
     one = register_body(TOPICS[:1])
     s.register("one topic of an unknown broker", "B110", one)
-    s.ask("its group is empty", "B110", codes.GET_BROKER_CLUSTER_INFO)
     s.route("its topic is unknown", "B110", "T1")
     s.register("no topic", "B112", register_body([]))
     s.register("one topic of a known broker", "B111", one)

@@ -83,10 +83,6 @@ def static_topics() -> Scenario:
     second = {"T1": mapping_info(5, {"0": 0}, bname="broker-2")}
     s.register("a second broker", "B162", register_body(TOPICS, mapping=second), header=broker(2))
     s.both_dialects("two brokers", "B162", "T1", lists=LISTS, maps=("body.topicQueueMappingByBroker",))
-    s.ask("the first goes", "B178", codes.UNREGISTER_BROKER, {"brokerName": "broker-1", "clusterName": "C1",
-          "brokerAddr": "10.0.1.1:10911", "brokerId": "0"})  # fmt: skip
-    gone = b'"queueDatas":[{"brokerName":"broker-2","perm":7,"readQueueNums":8,"topicSysFlag":0,"writeQueueNums":8}]'
-    s.route("its mapping stays", "B164", "T1", until=gone)
     old = dumps(wrapper(TOPICS, mapping={"T2": mapping_info(5, {"0": 0}, bname="broker-3", topic="T2")}))
     s.register("a mapping in a bare body of an old broker", "B122", old, header=broker(3), version=36)
     s.route("is not read", "B122", "T2", unordered=LISTS)
