@@ -36,7 +36,7 @@ def _slaves() -> Iterator[Scenario]:
         "B113 B114 B115",
         (
             register(host=2, broker_id=1), register(), register(host=2, broker_id=1),
-            register(haServerAddr=None), register(host=2, broker_id=1), register(host=2, broker_id=1, cluster="D"),
+            register(haServerAddr=None), register(host=2, broker_id=1),
             register(host=3, broker_id=2), *leave(), register(host=2, broker_id=1), members(),
         ),
     )  # fmt: skip
@@ -105,8 +105,8 @@ def _ids() -> Iterator[Scenario]:
         "B157",
         (
             register(__ZONE_NAME="z1"), cluster_info(), register(), cluster_info(), register(__ZONE_NAME="z2"),
-            register(host=2, broker_id=1, __ZONE_NAME="z3"), *routes("T"), register(("N",), name="b", __ZONE_NAME="z"),
-            cluster_info(),
+            register(host=2, broker_id=1, __ZONE_NAME="z3"), *routes("T"),
+            register(("N", "M"), name="b", host=3, __ZONE_NAME="z"), cluster_info(),
         ),
     )  # fmt: skip
     yield Scenario(

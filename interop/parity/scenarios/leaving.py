@@ -88,7 +88,7 @@ def _unregistration() -> Iterator[Scenario]:
         register(name="b", host=2),
         register(("N", "M"), name="c", host=3, cluster="D"),
     )
-    batch = tuple(unregistration(name, host) for name, host in (("a", 1), ("c", 3), ("x", 9)))
+    batch = (unregistration("a", 1), unregistration("c", 3, cluster="D"), unregistration("x", 9))
     yield Scenario("unregister-several", "B179", (*two, Together(batch), *after, *routes("N")))
     yield Scenario("filters-go-with-their-broker", "B179 B202",
                    (register(filters=("f:1",)), register(name="b", host=2), unregister(), *after))  # fmt: skip
