@@ -87,7 +87,8 @@ tput, tdel: queue data of one broker, ``broker``, which has no cluster in the ta
 map: queue mappings of static topics
     ``maps``: these topics have these mappings now: ``t`` the key of the mapping, and the fields of Java's
     TopicQueueMappingInfo: ``n`` topic, ``b`` bname, ``ids`` pairs of currIdMap, ``e`` epoch, ``q`` totalQueues,
-    ``d`` dirty, ``sc`` scope. A topic has one mapping for each ``b``. None is ever removed. ``broker`` registered them.
+    ``d`` dirty, ``sc`` scope. A topic has one mapping for each ``b``. The ``tdel`` of the topic of that
+    broker removes it. ``broker`` registered them.
     A record has at most `MAPPINGS_IN_RECORD_MAX`, and `TOPIC_CHARS_IN_RECORD_MAX` characters unless it has only one.
 
 kv

@@ -7,7 +7,7 @@ from typing import Any
 
 from interop.golden.scenarios.basics import AWKWARD
 from interop.harness.payloads import data_version
-from interop.parity.language import NAME, Form, Scenario, Settle
+from interop.parity.language import NAME, ONE_FORM, Differs, Form, HowMany, Scenario, Settle, Step
 from interop.parity.phrases import (
     ask,
     cluster_info,
@@ -20,6 +20,7 @@ from interop.parity.phrases import (
     register,
     register_topic,
     route,
+    route_of,
     routes,
     topic,
     unregister,
@@ -113,7 +114,6 @@ def _static() -> Iterator[Scenario]:
         "null-scope": {own("T"): {"bname": own("a"), "scope": None}},
         "null-queues": {own("T"): {"bname": own("a"), "currIdMap": None}},
         "no-queues": mapping_of("T", queues={}),
-        "other-name": mapping_of("T", "other"),
         "unknown-topic": mapping_of("X"),
         "numbers-in-quotes": mapping_of("T", epoch="8", totalQueues="9"),  # type: ignore[arg-type]
     }
@@ -126,12 +126,23 @@ def _static() -> Iterator[Scenario]:
         (
             register(mapping=mapping_of("T")), *routes("T"), register(mapping=late), *routes("T"),
             register(version=2, mapping=late), *routes("T"), register(name="b", host=2, mapping=mapping_of("T", "b")),
-            *routes("T"), unregister(), Settle(), *routes("T"), delete_topic(), register(name="c", host=3),
-            *routes("T"),
+            *routes("T"), unregister("b", 2), unregister(), Settle(), *routes("T"), register(name="c", host=3),
             register(("T", "U"), data_version(9), deflated=True, mapping=mapping_of("T", "c"), name="c", host=3),
-            *routes("T"),
         ),
+        state=False,
     )  # fmt: skip
+    again: tuple[Step, ...] = (register(mapping=mapping_of("T")), delete_topic(), register(mapping=mapping_of("T")))
+    yield Scenario("mapping-of-a-topic-that-returns", "B162 B163", (*again, *routes("T")))
+    shown = HowMany(route_of(), '"epoch"', differs=Differs("mappings-without-end", "^[1-9]", "^0$"))
+    outlived = (register(mapping=mapping_of("T")), register(name="b", host=2), unregister(), Settle())
+    deleted = (register(mapping=mapping_of("T")), delete_topic(), register(version=2))
+    kept: dict[str, tuple[Step, ...]] = {
+        "of-a-broker-that-left": outlived,
+        "of-a-deleted-topic": deleted,
+        "of-another-broker": (register(mapping=mapping_of("T", "other")),),
+    }
+    for name, steps in kept.items():
+        yield Scenario(f"mapping-{name}", "B164", (*steps, shown), setup="differences", forms=ONE_FORM, state=False)
 
 
 def _without_group() -> Iterator[Scenario]:
