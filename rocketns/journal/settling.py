@@ -1,4 +1,4 @@
-"""Records of what `reg`, `hb` and `down` do not give: groups without members, names in clusters, odd live entries."""
+"""Records of what `reg`, `hb` and `down` do not give: switches of groups, names in clusters, odd live entries."""
 
 from __future__ import annotations
 
@@ -52,10 +52,7 @@ class Settling:
 
     def _settle_group(self, name: str) -> None:
         data, group = self._tables.broker_addr_table.get(name), self._members.groups.get(name)
-        if data is None and group is not None:
-            del self._members.groups[name]
-            self._put("group", {"broker": name})
-        elif data is not None and (group is None or not group.is_as(data)):
+        if data is not None and group is not None and not group.is_as(data):
             self._put("group", group_columns(name, self._members.put_group(name, data)))
 
     def _settle_name(self, cluster: str, name: str) -> None:

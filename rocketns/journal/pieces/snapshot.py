@@ -69,17 +69,7 @@ class Snapshot:
 
     def _write_beside_members(self) -> Iterator[int]:
         """What the records of members do not give. After them: until then a reader does not know all members."""
-        yield from _in_pieces(self._write_names())
         yield from _in_pieces(map(self._write_address, list(self._members.lives)))
-
-    def _write_names(self) -> Iterator[None]:
-        for name, clusters in list(self._members.clusters_of.items()):
-            group = self._members.groups.get(name)
-            given = set() if group is None else {group.cluster, *(member.cluster for member in group.members.values())}
-            for cluster in clusters - given:
-                if self._members.lists(cluster, name):
-                    self._put({"cluster": cluster, "broker": name, "listed": True})
-                yield
 
     def _write_address(self, address: Address) -> None:
         live = self._members.lives.get(address)

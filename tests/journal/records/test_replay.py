@@ -40,7 +40,7 @@ def test_the_journal_tells_what_the_tables_hold(tmp_path: Path) -> None:
     [
         *((Effects, name) for name in ("_topics_deleted", "_join", "_down", "_topics_put", "_settle")),
         *((Settling, name) for name in ("_settle_group", "_settle_name", "_settle_live")),
-        *((Snapshot, name) for name in ("_write_names", "_write_address")),
+        (Snapshot, "_write_address"),
     ],
 )
 def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: type, handler: str) -> None:

@@ -6,13 +6,15 @@ A failure prints the shortest history that was found. `python -m tests.journal.w
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unconfirmed import filling
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.routeinfo.unconfirmed.known import KnownGroup
 from tests.journal.records.test_replay import SEED, found
-from tests.journal.wild import histories, sockets
+from tests.journal.wild import histories, sockets, world
 
 HISTORIES = 150
 OVER_SOCKETS = 12
@@ -30,14 +32,19 @@ def test_all_answers_of_a_killed_process_are_as_before(tmp_path: Path, reactors:
 
 
 def test_a_name_that_is_not_restored_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(KnownRoutes, "put_name", lambda *_: None)
-    assert found(1, 20, tmp_path / "home", histories.play)
+    """The name in the cluster of a member, where the group has another."""
+    put = RouteTables.put_member
+    fault = lambda tables, group, broker_id, addr, _: put(tables, group, broker_id, addr, group.cluster)  # noqa: E731
+
+    def fill(*given: Any) -> None:
+        with pytest.MonkeyPatch.context() as planted:
+            planted.setattr(RouteTables, "put_member", fault)
+            filling.fill(*given)
+
+    monkeypatch.setattr(world, "fill", fill)
+    assert found(1, 40, tmp_path / "home", histories.play)
 
 
 def test_a_switch_that_is_not_restored_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class BrokerData(filling.BrokerData):
-        def __init__(self, cluster: str, name: str, addrs: dict[int, str], zone: str | None, acting: bool) -> None:
-            super().__init__(cluster, name, addrs, zone, not acting)
-
-    monkeypatch.setattr(filling, "BrokerData", BrokerData)
+    monkeypatch.setattr(KnownGroup, "note_switches", lambda *_: None)
     assert found(1, 20, tmp_path / "home", histories.play)

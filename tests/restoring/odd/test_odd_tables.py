@@ -10,7 +10,11 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, topic_config
+from rocketns.journal import encoding
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo
+from rocketns.routeinfo.unregistration import unregister_brokers
 from tests.journal.wild.histories import restarted
 from tests.journal.wild.steps import Ask, Pass, Restart, Work
 from tests.journal.wild.world import DAY_S, World, small_pieces
@@ -54,6 +58,12 @@ def play(world: World, *steps: Ask | Pass | Work) -> None:
         world.play(step)
 
 
+def groups_and_names(world: World) -> tuple[dict[str, dict[int, str]], dict[str, set[str]]]:
+    """The addresses of each group by id, and the names that each cluster lists."""
+    groups = {name: group.broker_addrs for name, group in world.tables.broker_addr_table.items()}
+    return groups, world.tables.cluster_addr_table
+
+
 def check(world: World, restarts: tuple[Restart, ...]) -> None:
     """All answers are as before after each restart."""
     for restart in restarts:
@@ -61,21 +71,26 @@ def check(world: World, restarts: tuple[Restart, ...]) -> None:
         world.play(Work(3))
 
 
-@every_restart
-def test_a_group_without_a_broker(world: World, restarts: tuple[Restart, ...]) -> None:
-    play(world, refused("a:1", enableActingMaster="true", __ZONE_NAME="z"))
-    assert world.tables.broker_addr_table["b"].broker_addrs == {}
-    check(world, restarts)
-    assert world.tables.broker_addr_table["b"].zone_name == "z"
+NOTHING = ({}, {})
+A_1 = ({"b": {0: "a:1"}}, {"C": {"b"}})
+WHAT_JAVA_KEEPS = {
+    "a group without a broker": ([refused("a:1", enableActingMaster="true")], NOTHING),
+    "a group whose only id left": ([register("a:1", "T", "U"), refused("a:1", broker_id=1)], A_1),
+    "a name that a cluster lists": ([register("a:1", "T", "U"), unregister("a:1", cluster="D")], NOTHING),
+    "the cluster of a refused one": ([register("a:1", "T", "U"), refused("a:2", broker_id=1, cluster="D")], A_1),
+}
 
 
 @every_restart
-def test_a_group_whose_only_id_left(world: World, restarts: tuple[Restart, ...]) -> None:
-    play(world, register("a:1", "T", "U"), refused("a:1", broker_id=1))
-    assert world.tables.broker_addr_table["b"].broker_addrs == {}
-    assert world.tables.topic_queue_table
+@pytest.mark.parametrize(("steps", "expected"), WHAT_JAVA_KEEPS.values(), ids=WHAT_JAVA_KEEPS)
+def test_what_no_broker_stands_for_is_not_there(
+    world: World, steps: list[Ask], expected: tuple[dict, dict], restarts: tuple[Restart, ...]
+) -> None:
+    """Neither before the restarts nor after them."""
+    play(world, *steps)
+    assert groups_and_names(world) == expected
     check(world, restarts)
-    assert world.tables.topic_queue_table
+    assert groups_and_names(world) == expected
 
 
 @every_restart
@@ -107,22 +122,16 @@ def test_switches_that_a_member_changed_while_a_snapshot_was_written(world: Worl
 
 
 @every_restart
-def test_a_name_that_a_cluster_lists_without_a_broker(world: World, restarts: tuple[Restart, ...]) -> None:
-    play(world, register("a:1", "T", "U"), unregister("a:1", cluster="D"))
-    assert (world.tables.cluster_addr_table, world.tables.broker_addr_table) == ({"C": {"b"}}, {})
-    check(world, restarts)
-    assert world.tables.cluster_addr_table == {"C": {"b"}}
-
-
-@every_restart
 def test_a_name_that_two_clusters_list(world: World, restarts: tuple[Restart, ...]) -> None:
-    play(world, register("a:1", "T", "U"), refused("a:2", broker_id=1, cluster="D"))
-    assert world.tables.cluster_addr_table == {"C": {"b"}, "D": {"b"}}
+    """The cluster of its group, and that of its other member, until the last member leaves."""
+    play(world, register("a:1", "T", "U"), register("a:2", "T", "U", broker_id=1, cluster="D"))
+    for leaving in (unregister("a:1"), unregister("a:2", broker_id="1", cluster="D")):
+        assert world.tables.cluster_addr_table == {"C": {"b"}, "D": {"b"}}
+        check(world, restarts)
+        play(world, leaving)
+    assert groups_and_names(world) == NOTHING
     check(world, restarts)
-    play(world, unregister("a:1"))
-    assert world.tables.cluster_addr_table == {"D": {"b"}}
-    check(world, restarts)
-    assert world.tables.cluster_addr_table == {"D": {"b"}}
+    assert groups_and_names(world) == NOTHING
 
 
 @every_restart
@@ -144,28 +153,35 @@ def test_the_live_entry_of_an_address_in_no_group(world: World, restarts: tuple[
 
 def test_an_address_in_no_group_that_is_heard_is_restored_like_others(world: World) -> None:
     """Its heartbeats have records: the last of them is no older than those of the other broker."""
-    long = {"heartbeatTimeoutMillis": str(DAY_S * 9_000)}
-    play(world, register("a:1", "T", "U"), register("a:2", "T", "U", state=5, **long))
+    long = {"heartbeatTimeoutMillis": str(DAY_S * 1_000)}
+    play(world, register("a:1", "T", "U", **long), register("a:2", "T", "U", state=5, **long))
     for _ in range(3):
         play(world, Pass(DAY_S * 400), heartbeat("a:1"), heartbeat("a:2"))
     check(world, HOWS[0])
     assert BrokerAddrInfo("C", "a:1") in world.tables.broker_live_table
 
 
-def test_an_address_without_a_live_entry_leaves_its_group_after_a_restart(world: World) -> None:
-    """Unregistered without its id it would stay in the group for ever, as in Java."""
-    play(world, register("a:1", "T", "U"), Ask(0, codes.UNREGISTER_BROKER, {"brokerAddr": "a:1", "clusterName": "C"}))
-    assert (world.tables.broker_live_table, list(world.tables.broker_addr_table)) == ({}, ["b"])
-    check(world, HOWS[2])
+@every_restart
+def test_an_address_that_was_leaving_several_groups(world: World, restarts: tuple[Restart, ...]) -> None:
+    """It left one when the server ended, and is restored in the other, which it leaves if it is not heard."""
+    play(world, register("a:1", "T", "U"), register("a:1", "T", "U", name="c"))
+    requests = liveness.closed_connection(world.tables, world.peers[0], Cause.CHANNEL_CLOSE)
+    world.deliver(unregister_brokers(world.tables, requests, world.now.ms))
+    assert (world.tables.broker_live_table, list(world.tables.broker_addr_table)) == ({}, ["c"])
+    check(world, restarts)
     assert world.tables.live("C", "a:1")
     play(world, Pass(91_000))
-    assert world.tables.broker_addr_table == {}
+    assert groups_and_names(world) == NOTHING
 
 
-def test_an_address_without_a_live_entry_in_a_snapshot_that_was_not_whole(world: World) -> None:
+def test_an_address_that_was_leaving_in_a_snapshot_that_was_not_whole(world: World) -> None:
     play(world, register("a:1", "T", "U"), register("a:1", "T", "U", name="c"))
     assert restarted(world, Restart()) is None
-    play(world, unregister("a:1"), Work(2), register("a:9", "T", "U", name="d"))  # its answer waits for all records
+    key = BrokerAddrInfo("C", "a:1")
+    overdue = liveness.given_up(world.tables, key, world.tables.broker_live_table[key], Cause.UNCONFIRMED)
+    world.deliver(unregister_brokers(world.tables, [overdue.request], world.now.ms))
+    world.play(Work(2))
+    play(world, register("a:9", "T", "U", name="d"))  # its answer waits for all records
     assert world.tables.live("C", "a:1") is None
     check(world, HOWS[0])
 
@@ -180,11 +196,15 @@ def test_names_that_are_no_valid_unicode(world: World, restarts: tuple[Restart, 
     assert {"\ud800", "\\ud800"} == world.tables.topic_queue_table.keys()
 
 
-def test_what_no_broker_stands_for_goes_with_an_old_journal(world: World) -> None:
-    """A server that was down for restoreMaxSeconds starts empty."""
-    play(world, refused("a:1"))
+def test_what_older_journals_have_without_a_broker_is_left_out(world: World) -> None:
+    """Nothing of it stays, and where the server was down for restoreMaxSeconds it does not count as known routes."""
+    world.journal.buffer.put(encoding.columns("group", {"broker": "b", "gcluster": "C", "acting": False}))
+    world.journal.buffer.put(encoding.columns("list", {"cluster": "D", "broker": "b", "listed": True}))
+    check(world, HOWS[0])
+    assert groups_and_names(world) == NOTHING
+    world.journal.buffer.put(encoding.columns("group", {"broker": "b", "gcluster": "C", "acting": False}))
     world.journal.buffer.flush(world.now.epoch_ms)
     world.now = world.now._replace(epoch_ms=world.now.epoch_ms + DAY_S * 1_000 + 2_000)
     world.restart(Restart())
-    assert world.tables.broker_addr_table == {}
-    assert world.tables.cluster_addr_table == {}
+    assert groups_and_names(world) == NOTHING
+    assert world.restored is None or world.restored.routes.is_empty
