@@ -161,7 +161,6 @@ class RouteMachine(RuleBasedStateMachine):
             manager.close(channel)
         manager.now_ms += HEARTBEAT_TIMEOUT_MS_MAX + 1
         manager.scan()
-        manager.tables.topic_queue_mapping_info_table.clear()
         assert manager.tables == RouteTables(), "something stays without end"
         assert manager.tables.held == manager.tables.registrants == manager.tables.orphans == {}
 
