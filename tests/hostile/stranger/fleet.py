@@ -10,12 +10,16 @@ from interop.harness.wire import Answer, Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs, heartbeat, registered, unregister
 
-GROUPS = 5
+# Each of the four phases is that of two groups, whenever the strangers end.
+GROUPS = 8
 TOPICS = ("T", "U", "V")
 
 
 class Fleet:
-    """Groups of a master and a slave. `change` goes on with the next group; each time it leaves another state."""
+    """Groups of a master and a slave. `change` goes on with the next group; each time it leaves another state.
+
+    Acting master, filter servers and timeout of a group change one at a time, so that each has a record of its own.
+    """
 
     def __init__(self, make_names: Callable[[], Names]) -> None:
         self._groups = [make_names() for _ in range(GROUPS)]
@@ -24,14 +28,17 @@ class Fleet:
     def change(self, client: Client) -> None:
         """Everything that a record tells, for one group. AssertionError for an answer that is not a success."""
         self._round += 1
-        names, number = self._groups[self._round % GROUPS], self._round // GROUPS
+        number, group = divmod(self._round, GROUPS)
+        names, number = self._groups[group], number + group
+        acting, filters, timeout_s = (((number + phase) // 4) % 2 for phase in (3, 2, 1))
+        switches = {"enableActingMaster": "true" if acting else "false"}
         mapping = {"T": {"topic": names.topic("T"), "bname": names.broker, "scope": "__global__", "epoch": number,
                          "totalQueues": 8, "currIdMap": {"0": number % 8}}}  # fmt: skip
         registered(client, names, configs(names, TOPICS, read=1 + number % 16), version=data_version(number),
-                   filters=[f"127.0.0.61:{number % 9 + 1}"] if number % 2 else [],
-                   mapping=mapping if number % 3 else None, heartbeatTimeoutMillis=100_000 + number % 50,
-                   enableActingMaster="true" if number % 4 else "false")  # fmt: skip
-        registered(client, names, ("T", "U"), host=2, broker_id=1, version=data_version(number))
+                   filters=["127.0.0.61:1"] if filters else [], mapping=mapping if number % 3 else None,
+                   heartbeatTimeoutMillis=100_000 + 1_000 * timeout_s, **switches)  # fmt: skip
+        registered(client, names, ("T", "U"), host=2, broker_id=1, version=data_version(number),
+                   **switches)  # fmt: skip
         expect(client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": names.topic("W")}, _queues(names, number)))
         expect(heartbeat(client, names))
         self._operate(client, names, number)

@@ -39,6 +39,11 @@ def unread_lists(port: int) -> None:
         time.sleep(HOLD_S)
 
 
+def _kv(number: int) -> Frame:
+    fields = {"namespace": "opening", "key": str(number), "value": "v" * MB}
+    return Frame("100", frame(json_header(codes.PUT_KV_CONFIG, fields)))
+
+
 def _long_names(number: int) -> Frame:
     return Frame("103", registration(b"{}", f"{number}" + "l" * 3 * MB))
 
@@ -50,6 +55,7 @@ OPENING: tuple[Step, ...] = (
     Step(3, PLAIN, tuple(_long_names(number) for number in range(8)), hold_s=HOLD_S),
     Step(4, PLAIN, (Frame("103", registration(PADDED, "padded")),), connections=96, repeats=2, reads=False,
          hold_s=HOLD_S),
+    Step(5, PLAIN, tuple(_kv(number) for number in range(8))),
 )  # fmt: skip
 
 
