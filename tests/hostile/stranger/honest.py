@@ -19,9 +19,9 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Client, frame, json_header
 from rocketns.config import Limits
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import registered
+from tests.behaviour.steps import register, registered
 from tests.behaviour.views import ask_route
-from tests.hostile.stranger.fleet import Fleet
+from tests.hostile.stranger.fleet import Fleet, TablesFull, expect
 from tests.hostile.stranger.playing import Ports
 from tests.hostile.watch import cpu_seconds, delays_s, own_delay_s
 
@@ -114,6 +114,7 @@ class Honest:
         """``port`` is that of honest brokers. ``note_scrape`` gets each answer of /metrics, and the time."""
         self.waits = Waits(server)
         self.failures: list[Failure] = []
+        self.refused = 0
         self._ports, self._port, self._server = ports, port, server
         self.small, self.large = HonestNames(port), HonestNames(port)
         self._fleet = Fleet(lambda: HonestNames(port))
@@ -149,6 +150,8 @@ class Honest:
         while not self._over.wait(PAUSE_S):
             try:
                 peer()
+            except TablesFull:
+                self.refused += 1
             except (AssertionError, OSError, HTTPException) as error:
                 name = peer.__name__.strip("_").replace("_", " ")
                 self.failures.append(Failure(f"who {name}: {error or type(error).__name__}", now_s()))
@@ -181,7 +184,7 @@ class Honest:
     def _comes(self) -> None:
         names = HonestNames(self._port)
         with Client(self._ports.server, timeout_s=ANSWER_S_MAX) as client:
-            self.waits.measure(FIRST_REGISTRATION, lambda: registered(client, names))
+            self.waits.measure(FIRST_REGISTRATION, lambda: expect(register(client, names)))
             self.waits.measure(FIRST_LOOKUP, lambda: found(ask_route(client, names.topic("T")).code))
 
     def _changes(self) -> None:

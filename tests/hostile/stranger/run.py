@@ -24,6 +24,7 @@ from tests.hostile.stranger.judging.bounds import (
     KV_BYTES_MAX,
     LEFT_MAX,
     OUTGOING_BYTES_MAX,
+    ROUTES_MAX,
 )
 from tests.hostile.stranger.judging.outcome import Outcome
 from tests.hostile.stranger.playing import Ports
@@ -56,7 +57,7 @@ class Stage:
             "rocketns.adminPort": self.ports.management, "rocketns.addressServer": f"127.0.0.1:{self.ports.address}",
             "rocketns.peers": ";".join([f"127.0.0.1:{self.ports.server}", *peers]),
             "rocketns.seedServers": f"127.0.0.16:{self._opened['seeds']}", "rocketns.seedSeconds": 3,
-            "rocketns.connectionsMax": CONNECTIONS_MAX, "rocketns.incomingBytesMax": INCOMING_BYTES_MAX,
+            "rocketns.connectionsMax": CONNECTIONS_MAX, "rocketns.routesMax": ROUTES_MAX, "rocketns.incomingBytesMax": INCOMING_BYTES_MAX,
             "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
             "rocketns.outgoingBytesMax": OUTGOING_BYTES_MAX, "rocketns.kvBytesMax": KV_BYTES_MAX,
             "rocketns.kvValueBytesMax": KV_BYTES_MAX // 2, "journalBufferBytes": JOURNAL_BUFFER_BYTES,
@@ -121,7 +122,7 @@ def run(server: NameServer, stage: Stage, process: subprocess.Popen[bytes]) -> O
         stage.read_steps(outcome)
         outcome.seconds = time.monotonic() - began_s
         outcome.growth, outcome.grew_at_s = max(sampling.growth, watch.peak_growth()), sampling.at_s
-        outcome.waits, outcome.failures = honest.waits.of, honest.failures
+        outcome.waits, outcome.failures, outcome.refused = honest.waits.of, honest.failures, honest.refused
         outcome.journal, outcome.log = stage.journal_bytes(), server.process.output.stat().st_size
         with server.connect() as client:
             outcome.behind = tables.of_strangers(tables.settled(client))

@@ -25,8 +25,8 @@ UNFINISHED = INCOMING_BYTES_MAX + INCOMING_BYTES_MAX // EXCESS_PARTS + TURN_BYTE
 UNSENT = OUTGOING_BYTES_MAX + OUTGOING_BYTES_MAX // EXCESS_PARTS + TURN_BYTES
 PARKED = INCOMING_BYTES_MAX // 4
 JOURNAL_WAITING = 2 * JOURNAL_BUFFER_BYTES
-# For the tables of the brokers that strangers keep registered at a time: no limit bounds them.
-TABLES = 100 * MB
+ROUTES_MAX = 100_000
+TABLES = ROUTES_MAX * (950 + 255)  # if all numbers differ, and the characters of names
 MEMORY = {
     "unfinished frames": UNFINISHED,
     "unsent answers": UNSENT,
@@ -43,7 +43,8 @@ MEMORY = {
 }
 GROWTH_MAX = sum(MEMORY.values())
 BEGINNING = 64 * MB  # a server without peers has less
-LEFT_MAX = TABLES
+# Strangers leave nothing in the tables. The allocator keeps some of what was freed.
+LEFT_MAX = 100 * MB
 
 WAIT_S_MAX = 1.0
 # Without reactors one thread accepts, reads and serves, so a new connection also waits behind the others that the
@@ -66,6 +67,7 @@ GAUGES: dict[str, float] = {
     'rocketns_queue_length{queue="files"}': 10_000,
     'rocketns_queue_length{queue="log"}': 20_000,
     "rocketns_kv_bytes": KV_BYTES_MAX,
+    "rocketns_routes_held": ROUTES_MAX,
     "rocketns_journal_waiting_bytes": JOURNAL_WAITING,
     "rocketns_journal_dropped_records_total": 0,
     "rocketns_journal_write_failures_total": 0,

@@ -45,6 +45,7 @@ class Outcome:
     totals: dict[str, dict[str, int]] = field(default_factory=dict)
     gauges: Gauges = field(default_factory=Gauges)
     answers: int = 0
+    refused: int = 0
 
     @property
     def frames(self) -> int:
@@ -60,6 +61,7 @@ class Outcome:
                 f"{self.left / MB:.0f} MB afterwards",
                 f"disk: journal {self.journal / MB:.1f} MB, log {self.log / MB:.1f} MB",
                 *self.gauges.lines(),
+                f"honest requests refused with full tables: {self.refused}",
                 f"strangers left behind: {self.behind}",
                 *(_line(what, waits) for what, waits in sorted(self.waits.items())),
                 f"lost: {lost}; {self.answers} answers compared after a kill and a restart"]  # fmt: skip
