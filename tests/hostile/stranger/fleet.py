@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, dumps
+from interop.harness.servers import NameServer
 from interop.harness.wire import Answer, Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs, heartbeat, register, unregister
@@ -13,6 +15,8 @@ from tests.behaviour.steps import configs, heartbeat, register, unregister
 # Each of the four phases is that of two groups, whenever the strangers end.
 GROUPS = 8
 TOPICS = ("T", "U", "V")
+# Of a configuration file; None: it is absent.
+DAMAGES = (b"\xff\0\n=\n\\u12", b"rocketns.progressSeconds=x\nlistenPort=70000\n", None, b"x=" + b"y" * (1 << 20))
 
 
 class TablesFull(Exception):
@@ -55,6 +59,28 @@ class Fleet:
             expect(client.request(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": names.topic("V")}))
         if number % 5 == 4:
             expect(unregister(client, names, 2, 1))
+
+
+class Operator:
+    """Has the server read its configuration file again. Every second time the file is damaged or absent."""
+
+    def __init__(self, server: NameServer) -> None:
+        self._server, self._whole = server, server.config_path.read_bytes()
+        self._round = 0
+
+    def reload(self) -> None:
+        """The next state of the file, and SIGHUP."""
+        self._round += 1
+        damaged = DAMAGES[self._round // 2 % len(DAMAGES)] if self._round % 2 else b""
+        if damaged is None:
+            self._server.config_path.unlink()
+        else:
+            self._server.config_path.write_bytes(damaged or self._whole)
+        self._server.process.signal(signal.SIGHUP)
+
+    def restore(self) -> None:
+        """The file is whole again."""
+        self._server.config_path.write_bytes(self._whole)
 
 
 def expect(answer: Answer) -> None:

@@ -21,12 +21,12 @@ from rocketns.config import Limits
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import register, registered
 from tests.behaviour.views import ask_route
-from tests.hostile.stranger.fleet import Fleet, TablesFull, expect
+from tests.hostile.stranger.fleet import Fleet, Operator, TablesFull, expect
 from tests.hostile.stranger.playing import Ports
 from tests.hostile.watch import cpu_seconds, delays_s, own_delay_s
 
 PAUSE_S = 0.1
-LOOK_S, SCRAPE_S = 1.0, 0.3
+LOOK_S, SCRAPE_S, RELOAD_S = 1.0, 0.3, 2.0
 ANSWER_S_MAX = 60
 JSON_FACTOR = 6  # of a control character in a name
 NAME_BYTES_MAX = Limits().name_bytes_max
@@ -117,13 +117,13 @@ class Honest:
         self.refused = 0
         self._ports, self._port, self._server = ports, port, server
         self.small, self.large = HonestNames(port), HonestNames(port)
-        self._fleet = Fleet(lambda: HonestNames(port))
+        self._fleet, self._operator = Fleet(lambda: HonestNames(port)), Operator(server)
         self.note_scrape = note_scrape
         self._listening = [socket.create_server((f"127.0.0.{host}", port), backlog=256) for host in (61, 62)]
         self._over = threading.Event()
         self._threads = [threading.Thread(target=self._go_on, args=(peer,)) for peer in (
-            self._stays, self._sends_parts, self._comes, self._changes, self._looks, self._manages, self._scrapes,
-            self._discovers)]  # fmt: skip
+            self._stays, self._sends_parts, self._comes, self._changes, self._reloads, self._looks, self._manages,
+            self._scrapes, self._discovers)]  # fmt: skip
         self.known = contextlib.ExitStack()  # the connections of known brokers, which outlast the others
         self._clients: dict[str, Client] = {}
 
@@ -139,6 +139,7 @@ class Honest:
         self._over.set()
         for thread in self._threads:
             thread.join()
+        self._operator.restore()
 
     def end(self) -> None:
         """The known brokers leave, too."""
@@ -190,6 +191,10 @@ class Honest:
     def _changes(self) -> None:
         client = self.client("_changes")
         self.waits.measure(CHANGE, lambda: self._fleet.change(client))
+
+    def _reloads(self) -> None:
+        self._operator.reload()
+        self._over.wait(RELOAD_S)
 
     def _looks(self) -> None:
         """No stranger makes a table hold a longer name than is stated, or an answer too large to be given."""
