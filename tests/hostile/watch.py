@@ -72,18 +72,19 @@ def waited_for_a_core(pid: int) -> float:
     return 0.0
 
 
-def delays_s(pid: int) -> dict[str, float]:
-    """Of each thread of a process: seconds in which it was ready to run and had no core."""
+def threads_s(pid: int) -> dict[str, tuple[float, float]]:
+    """Of each thread of a process: seconds in which it ran, and in which it was ready to run and had no core."""
     found = {}
     for thread in (Path("/proc") / str(pid) / "task").iterdir():
         with suppress(OSError, IndexError):  # it has ended
-            found[thread.name] = int((thread / "schedstat").read_text("ascii").split()[1]) / 1e9
+            ran, waited, _ = (thread / "schedstat").read_text("ascii").split()
+            found[thread.name] = (int(ran) / 1e9, int(waited) / 1e9)
     return found
 
 
 def own_delay_s() -> float:
-    """Of the thread that calls."""
-    return delays_s(os.getpid()).get(str(threading.get_native_id()), 0.0)
+    """Seconds in which the calling thread was ready to run and had no core."""
+    return threads_s(os.getpid()).get(str(threading.get_native_id()), (0.0, 0.0))[1]
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from interop.harness.ports import free_port
@@ -27,6 +28,7 @@ from tests.hostile.stranger.judging.bounds import (
     ROUTES_MAX,
 )
 from tests.hostile.stranger.judging.outcome import Outcome
+from tests.hostile.stranger.opening import OPENING
 from tests.hostile.stranger.playing import Ports
 from tests.hostile.stranger.strangers import STEPS_MAX, Plan, Played
 from tests.hostile.watch import Watch
@@ -34,6 +36,7 @@ from tests.hostile.watch import Watch
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE_S = 0.1
 OVERTIME_S = 120
+FLOOD_S = 6.0
 
 
 class Stage:
@@ -57,7 +60,8 @@ class Stage:
             "rocketns.adminPort": self.ports.management, "rocketns.addressServer": f"127.0.0.1:{self.ports.address}",
             "rocketns.peers": ";".join([f"127.0.0.1:{self.ports.server}", *peers]),
             "rocketns.seedServers": f"127.0.0.16:{self._opened['seeds']}", "rocketns.seedSeconds": 3,
-            "rocketns.connectionsMax": CONNECTIONS_MAX, "rocketns.routesMax": ROUTES_MAX, "rocketns.incomingBytesMax": INCOMING_BYTES_MAX,
+            "rocketns.connectionsMax": CONNECTIONS_MAX, "rocketns.routesMax": ROUTES_MAX,
+            "rocketns.incomingBytesMax": INCOMING_BYTES_MAX,
             "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
             "rocketns.outgoingBytesMax": OUTGOING_BYTES_MAX, "rocketns.kvBytesMax": KV_BYTES_MAX,
             "rocketns.kvValueBytesMax": KV_BYTES_MAX // 2, "journalBufferBytes": JOURNAL_BUFFER_BYTES,
@@ -66,9 +70,9 @@ class Stage:
         }  # fmt: skip
 
     @contextlib.contextmanager
-    def strangers(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Their process, once they listen. They begin when they read a line."""
-        command = [sys.executable, "-m", "tests.hostile.stranger.strangers", self._plan.write()]
+    def strangers(self, **other: object) -> Iterator[subprocess.Popen[bytes]]:
+        """Their process, once they listen. They begin when they read a line. ``other`` fields of their plan."""
+        command = [sys.executable, "-m", "tests.hostile.stranger.strangers", replace(self._plan, **other).write()]
         with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             try:
                 assert process.stdout is not None
@@ -128,6 +132,8 @@ def run(server: NameServer, stage: Stage, process: subprocess.Popen[bytes]) -> O
             outcome.behind = tables.of_strangers(tables.settled(client))
         _look_at_what_remains(watch, outcome)
         _compare_after_a_kill(server, outcome)
+        _compare_after_a_kill_in_a_flood(server, stage, outcome)
+        _look_at_the_end(server, outcome)
     finally:
         honest.end()
     return outcome
@@ -155,6 +161,26 @@ def _compare_after_a_kill(server: NameServer, outcome: Outcome) -> None:
         differing = tables.differences(before, tables.read(client))
     outcome.answers = len(before)
     outcome.wrong += [f"after a kill and a restart: {one}" for one in differing]
+
+
+def _compare_after_a_kill_in_a_flood(server: NameServer, stage: Stage, outcome: Outcome) -> None:
+    """Strangers go on, the server is killed and started. What honest peers registered is there at once."""
+    first = max(len(OPENING), min(played.number for played in outcome.played))
+    with stage.strangers(seconds=FLOOD_S, first=first, lines=str(stage.home / "flood")) as process:
+        with server.connect() as client:
+            before = tables.honest(tables.read(client))
+        assert process.stdin is not None
+        process.stdin.write(b"begin\n")
+        process.stdin.flush()
+        time.sleep(FLOOD_S / 2)
+        server.kill()
+        server.start()
+        with server.connect() as client:
+            differing = tables.differences(before, tables.honest(tables.read(client)))
+    outcome.wrong += [f"after a kill and a restart in a flood: {one}" for one in differing]
+
+
+def _look_at_the_end(server: NameServer, outcome: Outcome) -> None:
     status = server.stop()
     outcome.wrong += [f"exit status {status}"] if status else []
     log = server.process.output.read_text("utf-8", "replace")

@@ -42,6 +42,11 @@ def settled(client: Client) -> dict[str, bytes]:
     return before
 
 
+def honest(answers: dict[str, bytes]) -> dict[str, bytes]:
+    """Those about names of honest peers."""
+    return {key: answer for key, answer in answers.items() if "honest-" in key}
+
+
 def of_strangers(answers: dict[str, bytes]) -> str:
     """What the tables have of strangers that left. Nothing removes it, as in Java."""
     kinds = Counter(key.split()[0] for key in answers if "honest-" not in key and "whole" not in key)
