@@ -35,6 +35,9 @@ from rocketns.routeinfo.events import (
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 HEARTBEAT = "heartbeat"
+# A heartbeat's record repeats names that its request does not have. A larger one is written once in this time.
+LARGE_BEAT_BYTES = 1_024
+LARGE_BEAT_EVERY_MS = 10_000
 # Of a record of topics, beside its topics and its broker's name.
 AROUND_BYTES = 128
 # The event of a registration comes after the events of its topics, but its record before theirs. If an address gave up
@@ -156,10 +159,22 @@ class Effects:
 
     def _heartbeat(self, event: BrokerHeartbeat) -> None:
         live = self.members.lives.get((event.cluster, event.addr))
-        if live is not None and live.last is not None:
+        if live is None or (event.doubt is None and self._was_recorded(live)):
+            return
+        if live.last is not None:
             self._beat(live.last, event.gap_ms)
-        elif live is not None:
+        else:
             self._settling.write_live((event.cluster, event.addr), live)
+
+    def _was_recorded(self, live: Live) -> bool:
+        """Whether its last large record is so young that this one is left out. Otherwise this is the last one."""
+        size = sum(map(len, filter(None, live.filter_servers))) if live.last is None else len(live.last.heartbeat)
+        if size <= LARGE_BEAT_BYTES:
+            return False
+        is_young = live.large_beat_ms is not None and self._now_ms - live.large_beat_ms < LARGE_BEAT_EVERY_MS
+        if not is_young:
+            live.note_large_beat(self._now_ms)
+        return is_young
 
     def _doubted(self, event: BrokerDoubted) -> None:
         live = self.members.lives.get((event.cluster, event.addr))

@@ -17,7 +17,7 @@ class Live:
 
     ``announced_by``: the host that registered it. ``is_there``: there is an entry. ``members``: those with this
     address, ``last`` the one that registered last. ``tail`` is the part of an ``hb`` record behind its gap: it rarely
-    changes.
+    changes. ``large_beat_ms``: when a heartbeat with a large record was recorded last.
     """
 
     timeout_ms: int
@@ -30,6 +30,7 @@ class Live:
     last: Member | None = None
     owes: bool = False
     tail: bytes = b"}"
+    large_beat_ms: int | None = None
 
     def note(self, timeout_ms: int, ha_addr: str | None, version: DataVersion | None, announced_by: str | None) -> None:
         self.timeout_ms, self.ha_addr, self.announced_by, self.is_there = timeout_ms, ha_addr, announced_by, True
@@ -38,6 +39,9 @@ class Live:
     def note_end(self) -> None:
         self.is_there = False
         self.note_version(None)
+
+    def note_large_beat(self, now_ms: int) -> None:
+        self.large_beat_ms = now_ms
 
     def note_last(self, member: Member) -> None:
         """It registered last."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from interop.harness import codes
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 from rocketns.journal.buffer import LARGE_SHARE
@@ -13,7 +14,7 @@ from tests.behaviour.calls import route_body
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.hostile.conftest import StartServer
-from tests.hostile.outputs.stranger import LONG, Stranger
+from tests.hostile.outputs.stranger import CONTROL, LONG, Stranger
 from tests.hostile.outputs.stranger import names as many
 from tests.hostile.outputs.table import JOURNAL_FACTOR
 from tests.hostile.witness import Witness
@@ -37,8 +38,12 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "j"
 
 
+def files(journal: Path) -> list[Path]:
+    return [path for path in journal.rglob("*") if path.is_file()]
+
+
 def journal_bytes(journal: Path) -> int:
-    return sum(path.stat().st_size for path in journal.rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in files(journal))
 
 
 def topics_in(journal: Path) -> int:
@@ -64,6 +69,20 @@ def test_a_byte_of_a_registration_becomes_few_bytes_of_the_journal(
         eventually(lambda: topics_in(journal) >= len(topics))
         assert journal_bytes(journal) - before <= JOURNAL_FACTOR * stranger.sent
     assert "records are lost" not in server.process.text()
+
+
+def test_heartbeats_do_not_repeat_long_names(start_server: StartServer, journal: Path) -> None:
+    """A frame of 60 bytes is the sign of life of a broker whose name has 4,000 control characters."""
+    server = start_server({"journalPath": journal, "journalFsyncMs": 50})
+    with server.connect() as client, server.connect() as other:
+        registered(client, Names(), brokerName=CONTROL * LONG, clusterName="C", brokerAddr="10.9.9.9:1")
+        for _ in range(300):
+            sign = {"brokerName": "", "clusterName": "C", "brokerAddr": "10.9.9.9:1", "brokerId": "0"}
+            assert client.request(codes.BROKER_HEARTBEAT, sign).code == codes.SUCCESS
+        last = Names()
+        registered(other, last)
+        eventually(lambda: any(last.broker.encode() in path.read_bytes() for path in files(journal)))
+        assert journal_bytes(journal) < 40 * 6 * LONG
 
 
 def test_small_frames_that_change_many_topics_write_a_bounded_number_of_bytes_between_flushes(

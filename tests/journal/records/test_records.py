@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rocketns.journal import encoding, record
+from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, Reason
@@ -131,6 +132,27 @@ def test_a_heartbeat_without_registration(told: Told) -> None:
     refreshed = told.manager.tables.refresh(CLUSTER, ADDR, told.manager.now_ms + 1_000)
     assert told.events(*refreshed) == [{"ev": "hb", "gap": 1_000} | KEY | TOLD]
     assert told.events(*told.manager.tables.refresh(CLUSTER, "nobody:1", 0)) == []
+
+
+def test_large_heartbeats_are_recorded_once_in_ten_seconds(told: Told) -> None:
+    manager, broker = told.manager, MASTER.but(name="b" * LARGE_BEAT_BYTES)
+    manager.register(broker, table_of("a", "b"))
+    told.of()
+    written = []
+    for _ in range(5):
+        manager.now_ms += LARGE_BEAT_EVERY_MS // 2
+        written += [one["gap"] for one in told.events(*manager.tables.refresh(CLUSTER, ADDR, manager.now_ms))]
+    assert written == [LARGE_BEAT_EVERY_MS // 2] * 3
+
+
+def test_a_large_heartbeat_that_ends_a_doubt_is_recorded(told: Told) -> None:
+    manager, broker = told.manager, MASTER.but(name="b" * LARGE_BEAT_BYTES)
+    manager.register(broker, table_of("a", "b"))
+    manager.note(manager.tables.refresh(CLUSTER, ADDR, manager.now_ms))
+    doubt = Doubt(Reason.SILENT_TOGETHER, manager.now_ms, manager.now_ms + 600_000, BOOT_MS)
+    manager.note(liveness.doubt_broker(manager.tables, manager.key(broker), doubt, manager.now_ms))
+    told.of()
+    assert [one["ev"] for one in told.events(*manager.tables.refresh(CLUSTER, ADDR, manager.now_ms))] == ["hb"]
 
 
 def test_a_doubt_its_reason_and_what_ends_it(told: Told) -> None:
