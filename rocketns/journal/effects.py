@@ -98,14 +98,12 @@ class Effects:
                 self._doubted(event)
             case TopicsPut() | TopicsDeleted() | MappingsPut():
                 self._topics_changed(event)
-            case BrokerDown() | GroupChanged():
+            case BrokerDown() | BrokerIdsLeft() | GroupChanged():
                 self._group_changed(event)
             case KvChanged() | ConfigChanged() | Stalled():
                 self._beside_tables(event)
             case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
                 pass  # they change no member and no topic
-            case BrokerIdsLeft():
-                pass  # the registration, or the end of the broker, says so
             case FleetDiffers():
                 pass  # the audit compares the journals themselves
             case _:
@@ -220,12 +218,18 @@ class Effects:
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause}
         self._buffer.put(encoding.columns("down", columns))
 
-    def _group_changed(self, event: BrokerDown | GroupChanged) -> None:
+    def _group_changed(self, event: BrokerDown | BrokerIdsLeft | GroupChanged) -> None:
         match event:
             case BrokerDown():
                 self._down(event)
+            case BrokerIdsLeft():
+                self._ids_left(event)
             case GroupChanged():
                 self._settling.note_name(event.cluster, event.broker_name)
+
+    def _ids_left(self, event: BrokerIdsLeft) -> None:
+        """Record the lost ids, in case the registration that caused it was not accepted."""
+        self._leave_missing(event.broker_name)
 
     def _leave_missing(self, name: str) -> None:
         for member in self._missing(name):
