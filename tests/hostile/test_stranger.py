@@ -10,7 +10,7 @@ import pytest
 from interop.harness.servers import RocketnsServer
 from tests.hostile.stranger.__main__ import attack
 
-SEED, SHARE_S = 293, 25
+SEED, SHARE_S = 293, 20
 
 
 @pytest.mark.timeout(280)
