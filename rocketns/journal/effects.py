@@ -98,7 +98,7 @@ class Effects:
                 self._doubted(event)
             case TopicsPut() | TopicsDeleted() | MappingsPut():
                 self._topics_changed(event)
-            case BrokerDown() | BrokerIdsLeft() | GroupChanged():
+            case BrokerDown() | GroupChanged() | BrokerIdsLeft():
                 self._group_changed(event)
             case KvChanged() | ConfigChanged() | Stalled():
                 self._beside_tables(event)
@@ -218,18 +218,14 @@ class Effects:
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause}
         self._buffer.put(encoding.columns("down", columns))
 
-    def _group_changed(self, event: BrokerDown | BrokerIdsLeft | GroupChanged) -> None:
+    def _group_changed(self, event: BrokerDown | GroupChanged | BrokerIdsLeft) -> None:
         match event:
             case BrokerDown():
                 self._down(event)
-            case BrokerIdsLeft():
-                self._ids_left(event)
             case GroupChanged():
                 self._settling.note_name(event.cluster, event.broker_name)
-
-    def _ids_left(self, event: BrokerIdsLeft) -> None:
-        """Record the lost ids, in case the registration that caused it was not accepted."""
-        self._leave_missing(event.broker_name)
+            case BrokerIdsLeft():
+                self._leave_missing(event.broker_name)  # the registration that caused it may not be accepted
 
     def _leave_missing(self, name: str) -> None:
         for member in self._missing(name):

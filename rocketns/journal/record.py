@@ -57,12 +57,13 @@ group, list, live: what the records of members do not give of the tables
     The ``down`` of the last member removes the group, and its name from the list of the ``down``'s ``cluster``. A
     member's ``reg``, ``hb`` and ``down`` make, change and remove the live entry of its ``cluster`` and ``addr``, with
     its filter servers; of several members with the same two, the last one removes it. Where the tables differ from
-    that, these records follow within the same request. ``group``: the group of ``broker`` exists, without a member or
-    not, and has now ``gcluster``, the cluster of its own, which lists it, ``zone`` and ``acting``; only ``broker``:
-    there is none. Registrations that were not accepted leave such groups, and change these values. ``list``: whether
-    ``cluster`` lists ``broker`` now, by ``listed``. ``live``: the live entry of ``cluster`` and the address ``live``
-    has ``dvt``, ``dvc``, ``dvs``, ``timeout_ms``, ``ha`` and ``from_host`` now, and the filter servers ``fs``; without
-    ``timeout_ms`` there is no entry. Each sign of life of an address that is no member repeats its ``live``.
+    that, these records follow within the same request. ``group``: the group of ``broker`` has now ``gcluster``, the
+    cluster of its own, which lists it, ``zone`` and ``acting``: a registration that was not accepted changes them.
+    Older versions also record groups without members, and with only ``broker`` that there is none, and their ``snap``
+    records have ``group`` and ``list``. ``list``: whether ``cluster`` lists ``broker`` now, by ``listed``. ``live``:
+    the live entry of ``cluster`` and the address ``live`` has ``dvt``, ``dvc``, ``dvs``, ``timeout_ms``, ``ha`` and
+    ``from_host`` now, and the filter servers ``fs``; without ``timeout_ms`` there is no entry. Each sign of life of an
+    address that is no member repeats its ``live``.
 
 doubt: a member is kept without a sign of life
     From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was
@@ -107,12 +108,12 @@ many records
     Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right before
     it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A record is one of:
     a member, with the columns of ``reg`` (without ``timeout_ms`` if the address has no live entry), and of ``doubt`` if
-    it is unconfirmed; what ``group``, ``list`` and ``live``
-    say (with ``seen`` if it is unconfirmed), after the members; up to `TOPICS_IN_RECORD_MAX` ``topics`` of one
-    ``broker``; ``maps``; a KV item (``ns_key``, ``key``, ``val``); the end. Other records may come
-    between, as the server goes on meanwhile: each ``snap`` record is true at its own ``seq``. A reader that starts with
-    an empty state at part 0, sets what each ``snap`` names, and applies all other records, has exactly the state of the
-    server at ``end``. It ignores a ``down`` or ``tdel`` of something unknown. A reader that already has the state may
+    it is unconfirmed; what ``live`` says (with ``seen`` if it is unconfirmed), after the members; up to
+    `TOPICS_IN_RECORD_MAX` ``topics`` of one ``broker``; ``maps``; a KV item (``ns_key``, ``key``, ``val``); the end.
+    Other records may come between, as the server goes on meanwhile: each ``snap`` record is true at its own
+    ``seq``. A reader that starts with an empty state at part 0, sets what each ``snap`` names, and applies all
+    other records, has exactly the state of the server at ``end``. It ignores a ``down`` or ``tdel`` of something
+    unknown. A reader that already has the state may
     skip ``snap``, or check it. A snapshot without ``end``, or with a gap in its ``seq``, is not complete. Each hour has
     one, even of an empty table. The one after a ``drop`` comes at least a minute after the snapshot before it.
     Another one comes when the other records since the last one have ``journalSnapshotBytes``, and as many bytes as it.

@@ -7,7 +7,7 @@ broker, and their values only when they are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rocketns.journal import encoding
@@ -69,7 +69,9 @@ class Snapshot:
 
     def _write_beside_members(self) -> Iterator[int]:
         """What the records of members do not give. After them: until then a reader does not know all members."""
-        yield from _in_pieces(map(self._write_address, list(self._members.lives)))
+        for address in list(self._members.lives):
+            self._write_address(address)
+            yield 1
 
     def _write_address(self, address: Address) -> None:
         live = self._members.lives.get(address)
@@ -121,8 +123,3 @@ class Snapshot:
             if value is not None:
                 self._put({"ns_key": name, "key": key, "val": encoding.value(value)})
             yield 1
-
-
-def _in_pieces(work: Iterable[None]) -> Iterator[int]:
-    for _ in work:
-        yield 1

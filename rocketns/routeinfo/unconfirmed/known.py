@@ -57,7 +57,7 @@ class KnownBroker:
 
 @dataclass(slots=True)
 class KnownGroup:
-    """The brokers of one name by id. ``cluster`` is the group's own. A group may have lost all its brokers."""
+    """The brokers of one name by id. ``cluster`` is the group's own. Older journals have groups without brokers."""
 
     cluster: str
     zone_name: str | None = None

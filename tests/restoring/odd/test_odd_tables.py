@@ -103,6 +103,16 @@ def test_the_switches_of_a_registration_that_was_not_accepted(world: World, rest
 
 
 @every_restart
+def test_an_id_that_was_given_up_for_one_that_another_has(world: World, restarts: tuple[Restart, ...]) -> None:
+    """The registration is not accepted, and changes nothing else."""
+    play(world, register("a:1", "T", "U"), register("a:2", "T", "U", broker_id=1, state=5))
+    play(world, register("a:1", "T", "U", name="c"), register("a:1", "T", "U", broker_id=1))
+    assert world.tables.broker_addr_table["b"].broker_addrs == {1: "a:2"}
+    check(world, restarts)
+    assert world.tables.broker_addr_table["b"].broker_addrs == {1: "a:2"}
+
+
+@every_restart
 def test_the_switches_of_a_member_that_left(world: World, restarts: tuple[Restart, ...]) -> None:
     play(world, register("a:1", "T", "U"), register("a:2", broker_id=1, enableActingMaster="true"))
     play(world, unregister("a:2", broker_id="1"))
