@@ -147,7 +147,7 @@ DOWN_CAUSES = (
     "unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle",
     "conflict", "admin", "register",
 )  # fmt: skip
-TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:7])
+TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:8])
 TDEL_CAUSES = DOWN_CAUSES
 
 # Types are Spark's names. `topics` is an array of structs of `TOPIC_FIELDS`.
