@@ -135,6 +135,15 @@ def test_a_closed_connection_ends_a_member_of_a_group_of_another_cluster(manager
     assert manager.tables.broker_addr_table == manager.tables.cluster_addr_table == {}
 
 
+def test_a_closed_connection_leaves_the_same_address_of_another_cluster(manager: Manager) -> None:
+    """Two clusters behind two networks may have the same addresses."""
+    manager.register(MASTER, TWO)
+    second = MASTER.but(cluster="C2", name="other", channel=object())
+    manager.register(second, TWO)
+    manager.close(second.channel)
+    assert manager.tables.broker_addr_table.keys() == {BROKER}
+
+
 def test_all_brokers_on_one_connection_go(manager: Manager) -> None:
     """B188: of Java only one goes."""
     manager.register(MASTER, TWO)
