@@ -102,16 +102,19 @@ def test_a_long_name_counts_as_several(start_server: StartServer) -> None:
 
 
 def test_filter_servers_and_static_topics_count(start_server: StartServer) -> None:
+    """Ten routes: four topics, a mapping of each, and two filter servers. A mapping of 64 queues is nine."""
     server = start_server({"rocketns.routesMax": 10})
     names = Names()
-    mapping = {f"M{number}": {"topic": f"M{number}", "bname": names.broker, "currIdMap": {}} for number in range(7)}
-    ids = {"M": {"topic": "M", "bname": names.broker, "currIdMap": {str(number): 1 for number in range(64)}}}
+    topics = topics_of(names, 4)
+    named = [topic["topicName"] for topic in topics]
+    mapping = {topic: {"topic": topic, "bname": names.broker, "currIdMap": {}} for topic in named}
+    ids = {named[0]: mapping[named[0]] | {"currIdMap": {str(number): 1 for number in range(64)}}}
     with server.connect() as client:
-        for refused in ({"mapping": mapping, "filters": ["f"] * 2}, {"filters": ["f"] * 9}, {"mapping": ids}):
-            assert is_full(register(client, names, topics_of(names, 2), **refused), "rocketns.routesMax=10")  # type: ignore[arg-type]
-        registered(client, names, topics_of(names, 2), mapping=mapping, filters=["f"])
-        registered(client, names, topics_of(names, 2), mapping=mapping, filters=["g"])
-        assert is_full(register(client, names, topics_of(names, 2), filters=["f", "g"]), "rocketns.routesMax=10")
+        for refused in ({"mapping": mapping, "filters": ["f"] * 3}, {"filters": ["f"] * 7}, {"mapping": ids}):
+            assert is_full(register(client, names, topics, **refused), "rocketns.routesMax=10")
+        registered(client, names, topics, mapping=mapping, filters=["f"] * 2)
+        registered(client, names, topics, mapping=mapping, filters=["g"] * 2)
+        assert is_full(register(client, names, topics, filters=["f"] * 3), "rocketns.routesMax=10")
 
 
 def test_a_topic_that_a_tool_registers(start_server: StartServer) -> None:
