@@ -12,7 +12,7 @@ from rocketns.journal import record
 from rocketns.journal.restore.replay import Replay
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.unconfirmed.known import KnownBroker
+from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
 
 Record = dict[str, Any]
 TYPES = {"long": int, "int": int, "string": str, "boolean": bool}
@@ -120,8 +120,17 @@ class State:
         lives = {key: (live.data_version, live.ha_server_addr, live.timeout_ms)
                  for key, live in routes.lives.items() if live.timeout_ms is not None}  # fmt: skip
         filters = {key: live.filter_servers for key, live in routes.lives.items() if live.filter_servers}
-        return {"topics": routes.topics, "mappings": routes.mappings, "groups": groups, "clusters": routes.clusters,
+        return {"topics": routes.topics, "mappings": routes.mappings, "groups": groups, "clusters": clusters(routes),
                 "lives": lives, "filters": filters}  # fmt: skip
+
+
+def clusters(routes: KnownRoutes) -> dict[str, set[str]]:
+    """Which names a cluster lists after a start: those of its groups and of its members, as `filling.fill` does."""
+    listed: dict[str, set[str]] = {}
+    for name, group in routes.groups.items():
+        for cluster in (group.cluster, *(broker.cluster for broker in group.brokers.values())):
+            listed.setdefault(cluster, set()).add(name)
+    return listed
 
 
 def shown_tables(tables: RouteTables) -> dict[str, Any]:

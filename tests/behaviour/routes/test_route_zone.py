@@ -76,7 +76,7 @@ def test_group_without_master_is_kept(client: Client, names: Names, topic: str) 
 
 def test_static_mapping_stays(client: Client, names: Names, topic: str) -> None:
     """B211: mappings are not filtered; a large epoch is not quoted in this dialect."""
-    mapping = {topic: {"bname": "gone", "currIdMap": {"0": 1}, "epoch": 2**53, "topic": topic}}
+    mapping = {topic: {"bname": names.broker, "currIdMap": {"0": 1}, "epoch": 2**53, "topic": topic}}
     registered(client, names, version=data_version(2), mapping=mapping, __ZONE_NAME="Z1")
     for zone in ("z2", "elsewhere"):
         body = ask_route(client, topic, __ZONE_MODE="true", __ZONE_NAME=zone).body or b""

@@ -54,10 +54,10 @@ def test_requests_behind_answers_that_nobody_takes(start_server: StartServer, ad
     request = requests(LIST, 1, bytes(50_000), namespace="small")
     watch = Watch(server)
     with ExitStack() as stack:
-        strangers = [narrow(server.port, stack, addresses[number % len(addresses)]) for number in range(35)]
+        strangers = [narrow(server.port, stack, addresses[number % len(addresses)]) for number in range(28)]
         for client in strangers[:20]:
             client.send(request * 4)
-        eventually(lambda: watch.peak_growth() > 12 * MB)
+        eventually(lambda: watch.peak_growth() > 19 * MB)  # so nearly all of them came before the honest peer
         honest = narrow(server.port, stack)
         honest.send(request * 10)
         for client in strangers[20:]:
