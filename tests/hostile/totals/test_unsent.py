@@ -49,12 +49,13 @@ def test_a_client_that_takes_its_answer_gets_it(start_server: StartServer, addre
 def test_requests_behind_answers_that_nobody_takes(start_server: StartServer, addresses: list[str]) -> None:
     """Strangers' requests fill the room for waiting ones. A peer with more of them reads late, and gets its answers."""
     incoming = 16 * MB  # a quarter of it is for requests that wait for their peer
-    server = start_server({"rocketns.incomingBytesMax": incoming, "serverSocketSndBufSize": SMALL_BUFFER})
+    properties = {"rocketns.incomingBytesMax": incoming, "serverSocketSndBufSize": SMALL_BUFFER}
+    server = start_server(properties | {"rocketns.progressSeconds": 0})  # nothing else closes who does not read
     put_values(server)
     request = requests(LIST, 1, bytes(50_000), namespace="small")
     watch = Watch(server)
     with ExitStack() as stack:
-        strangers = [narrow(server.port, stack, addresses[number % len(addresses)]) for number in range(28)]
+        strangers = [narrow(server.port, stack, addresses[number % len(addresses)]) for number in range(35)]
         for client in strangers[:20]:
             client.send(request * 4)
         eventually(lambda: watch.peak_growth() > 19 * MB)  # so nearly all of them came before the honest peer
