@@ -42,6 +42,7 @@ def check_columns(one: Record) -> None:
 class State:
     """A reader's state, built by the code that a restart uses. Each record is checked before it is applied.
 
+    A ``tput`` may say what is known: topics that waited for room are recorded as they are then, see `pieces.owed`.
     ``lenient``: the reader began in the middle of a boot, so records may remove things it has not seen.
     """
 
@@ -77,11 +78,6 @@ class State:
         assert told is None or (told.cluster, told.addr) == (one["cluster"], one["addr"]), f"another one: {one}"
 
     _hb = _down = _doubt = _check_there
-
-    def _tput(self, one: Record) -> None:
-        for topic in one["topics"]:
-            value = tuple(topic[name] for name in "rwps")
-            assert self.lenient or self.topics.get(topic["t"], {}).get(one["broker"]) != value, f"no change: {topic}"
 
     def _tdel(self, one: Record) -> None:
         for topic in one["topics"]:
