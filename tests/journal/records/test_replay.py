@@ -39,7 +39,7 @@ def test_the_journal_tells_what_the_tables_hold(tmp_path: Path) -> None:
     ("where", "handler"),
     [
         *((Effects, name) for name in ("_topics_deleted", "_join", "_down", "_topics_put", "_settle")),
-        *((Settling, name) for name in ("_settle_group", "_settle_name", "_settle_live")),
+        *((Settling, name) for name in ("_settle_group", "_settle_live")),
         (Snapshot, "_write_address"),
     ],
 )
