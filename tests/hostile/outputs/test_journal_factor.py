@@ -113,7 +113,7 @@ def check_restart(server: NameServer, names: Names, route: bytes) -> None:
 
 
 def test_control_is_not_held_while_a_large_request_is_recorded(start_server: StartServer, journal: Path) -> None:
-    server = start_server({"journalPath": journal})
+    server = start_server({"journalPath": journal, "rocketns.brokerRoutesMax": 1_000_000})
     with server.connect() as client:
         stranger = Stranger(client)
         stranger.register(BROKER, many(80_000, 300))
