@@ -38,9 +38,8 @@ reg, hb, down: members of broker groups, which are what routes show
     was not there and now is. ``down``: it was there and now is not. Between them ``hb``: each sign of life taken from
     it (a registration that repeats, BROKER_HEARTBEAT, QUERY_DATA_VERSION). There is never a second ``reg`` of a key
     without a ``down`` between, nor an ``hb`` or ``down`` of a key that is not there, as long as no record was lost.
-    Of BROKER_HEARTBEAT
-    and QUERY_DATA_VERSION, records of more than 1 KiB are written once in 10 s. What else they say of the tables:
-    see ``group``. ``gap`` is ms since the sign of life before, on the clock that
+    Of BROKER_HEARTBEAT and QUERY_DATA_VERSION, records of more than 1 KiB are written once in 10 s. What else they say
+    of the tables: see ``group``. ``gap`` is ms since the sign of life before, on the clock that
     expiry is judged by; null in ``hb`` and ``down`` where the server had no live entry of the address. ``dvt``,
     ``dvc``, ``dvs`` are the data version (timestamp ms, counter, state version), null where the broker gave none.
     ``reg`` has ``timeout_ms`` (heartbeat timeout in force), ``ha`` (HA address), ``zone`` and ``acting`` (true: the

@@ -28,7 +28,7 @@ def record_of(line: bytes, loads: Callable[[bytes], Any] = orjson.loads) -> Reco
         if not isinstance(record, dict) or record.get("ev") is None:
             return None
         for name in NUMBERED:
-            _long(record.get(name))
+            long_of(record.get(name))
     except (ValueError, RecursionError):
         return None
     return record
@@ -59,16 +59,18 @@ def _column(kind: str) -> Column:
         return _array(_column(kind[6:-1]))
     if kind.startswith("struct<"):
         return _struct({name: _column(of) for name, _, of in (field.partition(":") for field in kind[7:-1].split(","))})
-    return {"long": _long, "int": _int, "string": _text, "boolean": _boolean}[kind]
+    return {"long": long_of, "int": int_of, "string": _text, "boolean": _boolean}[kind]
 
 
-def _long(value: Any) -> int:
+def long_of(value: Any) -> int:
+    """A whole number of 64 bits. ValueError for any other value."""
     if type(value) is not int or not -LONG_MAX - 1 <= value <= LONG_MAX:
         raise ValueError("no long")
     return value
 
 
-def _int(value: Any) -> int:
+def int_of(value: Any) -> int:
+    """A whole number of 32 bits. ValueError for any other value."""
     if type(value) is not int or not -INT_MAX - 1 <= value <= INT_MAX:
         raise ValueError("no int")
     return value

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from rocketns.journal.reading.lines import INT_MAX, LONG_MAX, Record
+from rocketns.journal.reading.lines import Record, int_of, long_of
 from rocketns.journal.restore.lines import Queues
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
@@ -18,7 +18,7 @@ QUEUE_KINDS_MAX = 4096
 
 
 class NoRecordError(ValueError):
-    """A column has another type than the contract says, or a number is out of its range."""
+    """A text has another type than the contract says, or is missing."""
 
 
 class Replay:
@@ -46,7 +46,7 @@ class Replay:
         if applier is None:
             return
         try:
-            self.ended_epoch_ms = _long(record["ts"]) // 1000
+            self.ended_epoch_ms = long_of(record["ts"]) // 1000
             applier(record)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             self.refused += 1
@@ -73,12 +73,12 @@ class Replay:
 
     def _down(self, record: Record) -> None:
         name = self._broker(record)
-        self.routes.remove_broker(name, _long(record["bid"]), _text(record["cluster"]), _addr(record["addr"]))
+        self.routes.remove_broker(name, long_of(record["bid"]), _text(record["cluster"]), _addr(record["addr"]))
 
     def _doubt(self, record: Record) -> None:
         broker = self._member(self._broker(record), record)
         if broker is not None and record.get("seen") is not None:
-            broker.live.note_seen(_long(record["seen"]))
+            broker.live.note_seen(long_of(record["seen"]))
 
     def _group(self, record: Record) -> None:
         self._put_group(self._broker(record), record)
@@ -116,7 +116,7 @@ class Replay:
 
     def _seen(self, record: Record) -> int:
         seen = record.get("seen")
-        return self.ended_epoch_ms if seen is None else _long(seen)
+        return self.ended_epoch_ms if seen is None else long_of(seen)
 
     def _broker(self, record: Record) -> str:
         self.last_broker = self._name(record["broker"])
@@ -132,9 +132,9 @@ class Replay:
         return broker if broker is not None and broker.addr == record["addr"] else None
 
     def _put_member(self, name: str, record: Record, seen_epoch_ms: int, *, keeps_filters: bool = False) -> None:
-        cluster, addr, broker_id = self._name(record["cluster"]), _addr(record["addr"]), _long(record["bid"])
+        cluster, addr, broker_id = self._name(record["cluster"]), _addr(record["addr"]), long_of(record["bid"])
         group_cluster = self._name(record.get("gcluster", cluster))
-        timeout_ms = None if record["ev"] == "snap" and "timeout_ms" not in record else _long(record["timeout_ms"])
+        timeout_ms = None if record["ev"] == "snap" and "timeout_ms" not in record else long_of(record["timeout_ms"])
         entry = (timeout_ms, _text_or_none(record.get("ha")), _version(record), seen_epoch_ms,
                  _text_or_none(record.get("from_host")))  # fmt: skip
         switches, servers = (_text_or_none(record.get("zone")), bool(record["acting"])), _filter_servers(record)
@@ -157,7 +157,7 @@ class Replay:
 
     def _live(self, record: Record) -> None:
         cluster, addr, timeout_ms = self._name(record["cluster"]), _addr(record["live"]), record.get("timeout_ms")
-        entry = (None if timeout_ms is None else _long(timeout_ms), _text_or_none(record.get("ha")), _version(record),
+        entry = (None if timeout_ms is None else long_of(timeout_ms), _text_or_none(record.get("ha")), _version(record),
                  self._seen(record), _text_or_none(record.get("from_host")))  # fmt: skip
         servers = _filter_servers(record)
         live = self.routes.put_live(cluster, addr)
@@ -189,23 +189,11 @@ def _text_or_none(value: Any) -> str | None:
     return value
 
 
-def _long(value: Any) -> int:
-    if type(value) is not int or not -LONG_MAX - 1 <= value <= LONG_MAX:
-        raise NoRecordError("no long")
-    return value
-
-
-def _int(value: Any) -> int:
-    if type(value) is not int or not -INT_MAX - 1 <= value <= INT_MAX:
-        raise NoRecordError("no int")
-    return value
-
-
 def _version(record: Record) -> DataVersion | None:
     if "dvt" not in record:
         return None
     counter = record.get("dvc")
-    return DataVersion(_long(record["dvs"]), _long(record["dvt"]), None if counter is None else _long(counter))
+    return DataVersion(long_of(record["dvs"]), long_of(record["dvt"]), None if counter is None else long_of(counter))
 
 
 def _filter_servers(record: Record) -> list[str | None]:
@@ -222,7 +210,7 @@ def _queues(listed: list[Record] | Queues) -> dict[str, QueueData]:
 
 @lru_cache(maxsize=QUEUE_KINDS_MAX)
 def _queue_data(read: Any, write: Any, perm: Any, sys_flag: Any) -> QueueData:
-    return queue_data(_int(read), _int(write), _int(perm), _int(sys_flag))
+    return queue_data(int_of(read), int_of(write), int_of(perm), int_of(sys_flag))
 
 
 def _mapping(one: Record) -> TopicQueueMappingInfo:
@@ -230,9 +218,9 @@ def _mapping(one: Record) -> TopicQueueMappingInfo:
     return TopicQueueMappingInfo(
         topic=_text_or_none(one.get("n")),
         bname=_text_or_none(one.get("b")),
-        curr_id_map=None if ids is None else {_int(key): _int(value) for key, value in ids},
+        curr_id_map=None if ids is None else {int_of(key): int_of(value) for key, value in ids},
         dirty=bool(one.get("d")),
-        epoch=_long(one.get("e", 0)),
+        epoch=long_of(one.get("e", 0)),
         scope=_text_or_none(one.get("sc")),
-        total_queues=_int(one.get("q", 0)),
+        total_queues=int_of(one.get("q", 0)),
     )
