@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,11 +50,20 @@ class Cluster:
         """SIGKILL to a worker and its processes, as when a machine is lost; returns the ids of its executors."""
         worker = psutil.Process(self.workers[number].pid)
         lost = [*worker.children(recursive=True), worker]
-        executors = [process.pid for process in lost if EXECUTOR in process.cmdline()]
+        executors = [process.pid for process in lost if EXECUTOR in _words(process)]
         for process in lost:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         psutil.wait_procs(lost, timeout=START_TIMEOUT_S)
         return executors
+
+
+def _words(process: psutil.Process) -> list[str]:
+    """Its command line; none if it has just ended, as the short-lived children of a worker do."""
+    try:
+        return process.cmdline()
+    except (psutil.ZombieProcess, psutil.NoSuchProcess):
+        return []
 
 
 @contextmanager
