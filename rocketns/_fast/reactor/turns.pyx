@@ -60,14 +60,14 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
     """Reactor thread only. Whether control takes a frame now.
 
     A connection without a frame at control may hand one over even if control is crowded, so others cannot shut it out.
+    That of a registered broker may be of any size, and has room where strangers have none left.
     """
     cdef int64_t queued = load(&reactor.shared.queued_bytes)
-    if (
-        connection.in_flight == 0
-        and size <= FIRST_FRAME_BYTES_MAX
-        and queued <= reactor.shared.limits.first_frames_bytes_max
-    ):
-        return True
+    if connection.in_flight == 0:
+        if connection.is_known and queued <= reactor.shared.limits.known_frames_bytes_max:
+            return True
+        if size <= FIRST_FRAME_BYTES_MAX and queued <= reactor.shared.limits.first_frames_bytes_max:
+            return True
     if reactor.first_stalled != NULL and not reactor.is_resuming:
         return False  # others wait already
     return not is_crowded(reactor)
