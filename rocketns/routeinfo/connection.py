@@ -10,7 +10,7 @@ from rocketns.routeinfo.events import Cause
 class Connection(Protocol):
     """Compared by identity. The tables keep it, log lines show its ``address``; only control calls its methods.
 
-    ``host`` is the address without the port: all connections of one host share one account of control's time.
+    ``host`` is the address without the port.
     """
 
     def __hash__(self) -> int: ...
@@ -20,6 +20,10 @@ class Connection(Protocol):
 
     @property
     def host(self) -> str: ...
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The socket's host, by which control's time is shared, and ``host``: they differ behind a PROXY header."""
 
     @property
     def is_announced(self) -> bool:

@@ -14,7 +14,7 @@ from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, 
 cpdef enum Kind:
     # From a reactor to control.
     OPENED = 1  # a plain connection [data: the peer's address]
-    ADOPTED = 24  # a connection that came by ADOPT [data: the announced address]
+    ADOPTED = 24  # a connection that came by ADOPT [data: the announced address, 0, its socket's host]
     FRAME = 2  # a request [data: the frame]
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [number: descriptor]
@@ -24,7 +24,7 @@ cpdef enum Kind:
     EXCESS = 22  # close connections of control's loop: too many bytes are held [number: kind of bytes]
     # To a reactor, from control or from another reactor.
     ADD = 5  # a new connection [number: descriptor]
-    ADOPT = 6  # a connection without its PROXY header [number: descriptor; data: address, 0, bytes behind the header]
+    ADOPT = 6  # a connection without its PROXY header [number: descriptor; data: as of ADOPTED, 0, bytes behind the header]
     REPLY = 7  # [number: requests that are done; data: answers], `moment` of the bits below
     END = 8  # close after the unsent answers
     ABORT = 9  # close at once

@@ -16,7 +16,7 @@ from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.connections.holders cimport count_held
 from rocketns._fast.connections.hosts cimport host_number
 from rocketns._fast.connections.messages cimport (
-    CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Kind, Message, new_message, push
+    ADOPTED, CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Kind, Message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, find_connection, id_of
 from rocketns._fast.system.sockets cimport (
@@ -170,24 +170,26 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
 cdef bint report_opened(Reactor *reactor, Connection *connection, Kind kind, const char *address) noexcept nogil:
     """Reactor thread only. Tell control of a plain connection and its peer; False where there is no memory.
 
-    ``kind`` is OPENED, or ADOPTED where a PROXY header announced the address.
+    ``kind`` is OPENED, or ADOPTED where a PROXY header announced the address. Then the socket's host is behind it.
 
     The close notice is made here, so its allocation cannot fail later. Both are pushed by this thread to one queue, so
     control sees OPENED before any frame of the connection, and CLOSED after the last.
     """
     cdef uint64_t id = id_of(reactor, connection)
     cdef Message *message = new_message(kind, id)
-    cdef size_t length = strlen(address)
+    cdef size_t length = strlen(address), told = length
+    if kind == ADOPTED:
+        told += 1 + strlen(address + length + 1)
     connection.close_notice = new_message(CLOSED, id)
     if message != NULL:
-        message.data = <uint8_t *>malloc(length + 1)
+        message.data = <uint8_t *>malloc(told + 1)
     if message == NULL or message.data == NULL or connection.close_notice == NULL:
         free(message)
         free(connection.close_notice)
         connection.close_notice = NULL
         return False
-    memcpy(message.data, address, length)
-    message.size = length
+    memcpy(message.data, address, told)
+    message.size = told
     connection.host = host_number(address, &reactor.shared.routes.key)
     if reactor.shared.counts_clients:
         connection.address = strdup(address)

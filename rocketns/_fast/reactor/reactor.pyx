@@ -104,6 +104,7 @@ cdef void adopt(Reactor *reactor, Message *message) noexcept nogil:
     """Reactor thread only. A connection comes from control's loop, which took its PROXY header off."""
     cdef Connection *connection = add_connection(reactor, message.number)
     cdef size_t input = strlen(<char *>message.data) + 1
+    input += strlen(<char *>message.data + input) + 1
     if connection == NULL:
         return
     connection.is_new = False

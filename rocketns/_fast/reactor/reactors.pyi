@@ -104,8 +104,11 @@ class Reactors:
     def abort(self, connection: int) -> None:
         """Close at once."""
 
-    def adopt(self, fd: int, address: bytes, received: bytes) -> None:
-        """Give a plain connection, of which ``received`` came already, to a reactor, with its descriptor."""
+    def adopt(self, fd: int, address: bytes, socket_host: bytes, received: bytes) -> None:
+        """Give a plain connection, of which ``received`` came already, to a reactor, with its descriptor.
+
+        ``address`` was announced, ``socket_host`` is the host of its peer.
+        """
 
     def deal_to(self, count: int) -> None:
         """The first ``count`` reactors get new connections; at first only one does."""

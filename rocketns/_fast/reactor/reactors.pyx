@@ -260,8 +260,8 @@ cdef class Reactors:
     def abort(self, uint64_t connection):
         self.post(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
 
-    def adopt(self, int fd, bytes address, bytes received):
-        cdef bytes data = address.replace(b"\0", b"?") + b"\0" + received
+    def adopt(self, int fd, bytes address, bytes socket_host, bytes received):
+        cdef bytes data = address.replace(b"\0", b"?") + b"\0" + socket_host + b"\0" + received
         self.post(fd % <int>load(&self.shared.dealt_to), ADOPT, 0, fd, data, len(data))
 
     def deal_to(self, int count):

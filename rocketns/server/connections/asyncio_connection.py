@@ -82,13 +82,12 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         "_writing_paused",
         "_written",
         "address",
-        "host",
         "idle_ms_max",
         "last_active_ms",
     )
 
     def __init__(self, owner: Owner) -> None:
-        super().__init__(owner.now_epoch_ms())
+        super().__init__(owner.now_epoch_ms(), ("?", "?"))
         self._owner = owner
         self._transport: asyncio.Transport | None = None
         self._handshake: Handshake | None = Handshake(owner.tls.mode)
@@ -101,7 +100,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self._reading = False
         self._writing_paused = False
         self._cause = Cause.CHANNEL_CLOSE
-        self.address = self.host = "?"
+        self.address = "?"
         self.idle_ms_max = owner.idle_ms_max
         self.last_active_ms = owner.now_ms()
         self._began_ms = 0  # when the first byte came
@@ -112,7 +111,8 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         if peer:
             self.address = f"{unmapped(peer[0])}:{peer[1]}"
-            self.host = host_of(self.address)
+            host = host_of(self.address)
+            self.place = host, host
         self._owner.opened(self, transport)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -189,10 +189,11 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
     def _shake_hands(self, handshake: Handshake) -> None:
         """Remove the bytes that come before the frames. Frames are read when the handshake is over."""
         taken = handshake.take(self._buffer)
+        if handshake.source and not self.is_announced:
+            self._owner.totals.forget(self)  # what came of the header counted for the socket's host
+            self.address, self.is_announced = handshake.source, True
+            self.place = self.place[0], host_of(handshake.source)
         self._drop_incoming(taken)
-        if handshake.source:
-            self.address, self.host = handshake.source, host_of(handshake.source)
-            self.is_announced = True
         if handshake.is_plain:
             self._handshake = None
             self._go_to_a_reactor()

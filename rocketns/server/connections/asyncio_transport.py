@@ -111,7 +111,8 @@ class AsyncioTransport:
         if self._reactors is None:
             return False
         self.connections.discard(connection)
-        self._reactors.adopt(accepted.dup().detach(), connection.address.encode("ascii", "replace"), received)
+        address, host = (text.encode("ascii", "replace") for text in (connection.address, connection.place[0]))
+        self._reactors.adopt(accepted.dup().detach(), address, host, received)
         return True
 
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:

@@ -52,7 +52,8 @@ class Control:
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
         self._inbox: Inbox[Connection] = Inbox(
-            configuration.namesrv, limits.incoming_bytes_max, attrgetter("host"), self._give_up, attrgetter("is_known"),
+            configuration.namesrv, limits.incoming_bytes_max, attrgetter("place"), self._give_up,
+            attrgetter("is_known"),
         )  # fmt: skip
         parked_max = limits.incoming_bytes_max // 4
         bounds = Bounds(parked_max, parked_max // HOST_PARTS, limits.listed_bytes_min(parked_max))

@@ -46,12 +46,12 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
 
     is_tls = is_full = has_ended = False
     __slots__ = ("_idle_timer", "_is_failed", "_owner", "_reader", "_reason", "_transport", "_unsent", "_written",
-                 "address", "answers", "host", "rest_s_max", "used_s")  # fmt: skip
+                 "address", "answers", "rest_s_max", "used_s")  # fmt: skip
 
     def __init__(self, owner: Owner, addr: str, host: str, rest_s_max: float) -> None:
         """``host`` is the account that it belongs to. ``rest_s_max``: how long its address rests after failures."""
-        super().__init__(0)
-        self.address, self.host, self.rest_s_max = addr, host, rest_s_max
+        super().__init__(0, (host, host))
+        self.address, self.rest_s_max = addr, rest_s_max
         self._owner = owner
         self._transport: asyncio.Transport | None = None
         self._unsent: deque[bytes] = deque()

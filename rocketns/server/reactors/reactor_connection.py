@@ -48,16 +48,17 @@ class ReactorConnection(Traffic):
         "_untaken",
         "address",
         "has_ended",
-        "host",
         "is_open",
         "was_ended_here",
     )
 
     def __init__(
         self, reactors: Reactors, number: int, address: str, high_water_bytes: int, since_epoch_ms: int,
-        *, is_announced: bool = False,
+        socket_host: str | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(since_epoch_ms, is_announced=is_announced)
+        """``socket_host``: where the address is announced."""
+        host = host_of(address)
+        super().__init__(since_epoch_ms, (socket_host or host, host), is_announced=socket_host is not None)
         self._reactors = reactors
         self._number = number
         self._high_water_bytes = high_water_bytes
@@ -68,7 +69,6 @@ class ReactorConnection(Traffic):
         self._taken = 0
         self._cause: Cause | None = None
         self.address = address
-        self.host = host_of(address)
         self._answered = 0  # lookups that reactors answered, when they were read last
         self.is_open = True
         self.was_ended_here = False

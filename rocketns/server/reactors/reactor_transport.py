@@ -1,10 +1,10 @@
 """The reactors' connections as control sees them (compiled side: rocketns/_fast/reactor/reactors.pyx).
 
 `Reactors.take` gives messages of these kinds. OPENED: the peer's address. ADOPTED: the address that a connection's
-PROXY header announced. FRAME: a request's frame. CLOSED: why, see
-`ENDINGS`. HANDOFF: the descriptor of a connection that begins with TLS or a PROXY header. MOVED: the connection's new
-number. TAKEN: nothing. LOOKED_UP: language code and version of a connection's first lookup at a reactor. EXCESS: the
-kind of bytes of which control's loop has the connection to be closed.
+PROXY header announced, 0, and the socket's host. FRAME: a request's frame. CLOSED: why, see `ENDINGS`. HANDOFF: the
+descriptor of a connection that begins with TLS or a PROXY header. MOVED: the connection's new number. TAKEN: nothing.
+LOOKED_UP: language code and version of a connection's first lookup at a reactor. EXCESS: the kind of bytes of which
+control's loop has the connection to be closed.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class ReactorTransport:
                 assert not isinstance(content, str | int)
                 self._request(self._connections[number], content)
             elif kind in (OPENED, ADOPTED):
-                self._opened(number, str(content), is_announced=kind == ADOPTED)
+                self._opened(number, str(content))
             elif kind == CLOSED:
                 self._closed(number, int(content))
             elif kind == TAKEN:
@@ -131,11 +131,12 @@ class ReactorTransport:
         if not connection.is_full:
             self._control.resume(connection)
 
-    def _opened(self, number: int, address: str, *, is_announced: bool) -> None:
+    def _opened(self, number: int, told: str) -> None:
         self.opened += 1
+        address, _, socket_host = told.partition("\0")
         since_epoch_ms = self._clock.now().epoch_ms
         connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes, since_epoch_ms,
-                                       is_announced=is_announced)  # fmt: skip
+                                       socket_host or None)  # fmt: skip
         self._connections[number] = connection
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 

@@ -1,7 +1,8 @@
 """The undecoded frames that wait for control, by connection.
 
 The frames of a connection are taken in their order. Hosts take turns by the time that each has cost control so far, and
-so do the connections of a host. So a peer waits for its own requests, and more connections give a host no more time.
+so do the connections of a host (`Turns`). So a peer waits for its own requests, and more connections give a host no
+more time. The host is that of the socket: a PROXY header, which any peer can send, gives turns only within it.
 
 Java has a bounded queue for each of its two thread pools, for route lookups and for the rest. A frame whose queue is
 full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue still takes the
@@ -20,7 +21,7 @@ from typing import Generic, TypeVar
 from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.requests import peek
 from rocketns.server.requests.largest import LargestByHost
-from rocketns.server.requests.shares import Shares
+from rocketns.server.requests.turns import Turns
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -74,27 +75,34 @@ class Waiting:
 class _Line(Generic[Key]):
     """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for lookups [1]."""
 
-    __slots__ = ("bytes", "frames", "host", "is_known", "key", "owed_ns", "queued")
+    __slots__ = ("bytes", "frames", "host", "is_known", "key", "owed_ns", "place", "queued")
 
-    def __init__(self, key: Key, host: str, is_known: bool) -> None:
+    def __init__(self, key: Key, place: tuple[str, str], is_known: bool) -> None:
         self.key = key
-        self.host = host
+        self.place = place
+        self.host = place[0]
         self.is_known = is_known
         self.frames: deque[Waiting] = deque()
         self.queued = [0, 0]
         self.bytes = 0
         self.owed_ns = 0
 
+    @property
+    def estimate_ns(self) -> int:
+        """Of the frame that is next."""
+        return REQUEST_COST_NS + BYTE_COST_NS * self.frames[0].size
+
 
 class Inbox(Generic[Key]):
     """Holds ``bytes_max``, whatever room the queues have.
 
+    ``place_of`` gives a connection's socket host, and the host that it announced or that of the socket again.
     ``give_up`` is called with a connection whose refused frames hold too much. It must `drop` them.
     """
 
     def __init__(
-        self, config: NamesrvConfig, bytes_max: int, host_of: Callable[[Key], str], give_up: Callable[[Key], object],
-        is_known: Callable[[Key], bool] = lambda _: False,
+        self, config: NamesrvConfig, bytes_max: int, place_of: Callable[[Key], tuple[str, str]],
+        give_up: Callable[[Key], object], is_known: Callable[[Key], bool] = lambda _: False,
     ) -> None:  # fmt: skip
         self._capacities = (
             config.default_thread_pool_queue_capacity,
@@ -102,13 +110,12 @@ class Inbox(Generic[Key]):
         )
         self._queued = [0, 0]
         self._bytes_max = bytes_max
-        self._host_of = host_of
+        self._place_of = place_of
         self._give_up = give_up
         self._is_known = is_known
         self._lines: dict[Key, _Line[Key]] = {}
         self._compared: tuple[LargestByHost[Key], LargestByHost[Key]] = (LargestByHost(), LargestByHost())
-        self._hosts: Shares[str] = Shares()
-        self._connections: dict[str, Shares[Key]] = {}
+        self._turns: Turns[Key] = Turns()
         self._serving: Key | None = None
         self._is_taken = False
         self._spent_ns = 0
@@ -133,7 +140,7 @@ class Inbox(Generic[Key]):
         self._count(line, waiting, 1)
         line.frames.append(waiting)
         if is_new:
-            self._want(key, line)
+            self._turns.want(key, line.place, line.estimate_ns, is_known=line.is_known)
         if not has_room and len(waiting.frame) > peek.HEADER_BYTES_MAX:
             self._give_up(key)
         return not waiting.is_refused
@@ -145,7 +152,7 @@ class Inbox(Generic[Key]):
             self._count(line, waiting, 1)
         line.frames.extendleft(reversed(frames))
         if is_new:
-            self._want(key, line)
+            self._turns.want(key, line.place, line.estimate_ns, is_known=line.is_known)
 
     def owe(self, key: Key, cost_ns: int) -> None:
         """Charge work outside of the turns to a connection whose frames wait. It counts with its next turn."""
@@ -156,14 +163,14 @@ class Inbox(Generic[Key]):
         line = self._lines.get(key)
         if line is not None:
             return line, False
-        line = self._lines[key] = _Line(key, self._host_of(key), self._is_known(key))
+        line = self._lines[key] = _Line(key, self._place_of(key), self._is_known(key))
         return line, True
 
     def take(self) -> tuple[Key, Waiting]:
         """The frame whose turn it is. Call `charge` after serving it."""
         key = self._serving
         if key is None:
-            key = self._serving = self._connections[self._hosts.next()].next()
+            key = self._serving = self._turns.next()
             self._spent_ns = 0
         line = self._lines[key]
         waiting = line.frames.popleft()
@@ -182,19 +189,13 @@ class Inbox(Generic[Key]):
     def _settle(self, key: Key) -> None:
         """The turn of a connection is over."""
         line = self._lines[key]
-        host, self._serving = line.host, None
+        self._serving = None
         cost_ns, line.owed_ns = self._spent_ns + line.owed_ns, 0
-        connections = self._connections[host]
-        connections.charge(key, cost_ns)
-        self._hosts.charge(host, cost_ns)
         if line.frames:
-            self._want(key, line)
-            return
-        del self._lines[key]
-        if connections:
-            self._hosts.want(host, connections.next_estimate_ns)
+            self._turns.charge(key, line.place, cost_ns, line.estimate_ns, is_known=line.is_known)
         else:
-            del self._connections[host]
+            del self._lines[key]
+            self._turns.charge(key, line.place, cost_ns, is_known=line.is_known)
 
     def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[Waiting]:
         """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
@@ -210,27 +211,11 @@ class Inbox(Generic[Key]):
                 dropped.append(waiting)
                 self._count(line, waiting, -1)
         if not line.frames and key != self._serving:
-            self._forget(key, line.host)
+            del self._lines[key]
+            self._turns.withdraw(key, line.place, is_known=line.is_known)
         elif not line.frames and not self._is_taken:
             self._settle(key)
         return dropped
-
-    def _forget(self, key: Key, host: str) -> None:
-        del self._lines[key]
-        connections = self._connections[host]
-        connections.withdraw(key)
-        if not connections:
-            self._hosts.withdraw(host)
-            if self._serving is None or self._lines[self._serving].host != host:
-                del self._connections[host]
-
-    def _want(self, key: Key, line: _Line[Key]) -> None:
-        estimate_ns = REQUEST_COST_NS + BYTE_COST_NS * line.frames[0].size
-        connections = self._connections.get(line.host)
-        if connections is None:
-            connections = self._connections[line.host] = Shares()
-        connections.want(key, estimate_ns)
-        self._hosts.want(line.host, connections.next_estimate_ns)
 
     def _has_place(self, line: _Line[Key], waiting: Waiting) -> bool:
         queue = waiting.is_lookup

@@ -6,9 +6,11 @@ from __future__ import annotations
 class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
-    __slots__ = ("in_flight", "is_announced", "is_known", "language", "received", "since_epoch_ms", "version")
+    __slots__ = ("in_flight", "is_announced", "is_known", "language", "place", "received", "since_epoch_ms", "version")
 
-    def __init__(self, since_epoch_ms: int, *, is_announced: bool = False) -> None:
+    def __init__(self, since_epoch_ms: int, place: tuple[str, str], *, is_announced: bool = False) -> None:
+        """``place``: the socket's host, and the announced one or that of the socket again."""
+        self.place = place
         self.is_announced = is_announced
         self.since_epoch_ms = since_epoch_ms
         self.in_flight = 0
@@ -16,6 +18,10 @@ class Traffic:
         self.received = 0  # requests that control took
         self.language: str | None = None
         self.version: int | None = None
+
+    @property
+    def host(self) -> str:
+        return self.place[1]
 
     @property
     def requests(self) -> int:

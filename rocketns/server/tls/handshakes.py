@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from rocketns.server.requests.shares import Shares
+from rocketns.server.requests.host_turns import HostTurns
 
 # After so long a turn ends: control's turn comes, and sockets, signals and timers are looked at.
 TURN_NS = 2_000_000
@@ -16,7 +16,7 @@ HANDSHAKE_COST_NS = 500_000  # expected; the real cost is charged
 class Peer(Protocol):
     """A connection whose handshake is not over."""
 
-    host: str
+    place: tuple[str, str]
 
     def __hash__(self) -> int: ...
 
@@ -25,12 +25,11 @@ class Peer(Protocol):
 
 
 class Handshakes:
-    """Hosts take turns by what their handshakes have cost, the connections of a host in the order of their input."""
+    """Hosts take turns by what their handshakes have cost, and so do the connections of a host: see `HostTurns`."""
 
     def __init__(self, spent_ns: Callable[[], int]) -> None:
         self._spent_ns = spent_ns
-        self._hosts: Shares[str] = Shares()
-        self._waiting: dict[str, dict[Peer, None]] = {}
+        self._turns: HostTurns[Peer] = HostTurns()
         self._turn_is_due = False
         self.succeeded = self.failed = 0
         self.total_ns = 0
@@ -42,8 +41,7 @@ class Handshakes:
 
     def want(self, peer: Peer) -> None:
         """Let it go on when it is its turn."""
-        self._waiting.setdefault(peer.host, {})[peer] = None
-        self._hosts.want(peer.host, HANDSHAKE_COST_NS)
+        self._turns.want(peer, peer.place, HANDSHAKE_COST_NS)
         self._want_turn()
 
     def _want_turn(self) -> None:
@@ -55,25 +53,17 @@ class Handshakes:
         self._turn_is_due = False
         ends_ns = self._spent_ns() + TURN_NS
         try:
-            while self._hosts and self._spent_ns() < ends_ns:
-                self._serve(self._hosts.next())
+            while self._turns and self._spent_ns() < ends_ns:
+                self._serve(self._turns.next())
         finally:
-            if self._hosts:
+            if self._turns:
                 self._want_turn()
 
-    def _serve(self, host: str) -> None:
-        """The connection of this host that has waited longest."""
-        peers = self._waiting[host]
-        peer = next(iter(peers))
-        del peers[peer]
+    def _serve(self, peer: Peer) -> None:
         began_ns = self._spent_ns()
         try:
             peer.go_on_with_tls()
         finally:
             cost_ns = self._spent_ns() - began_ns
             self.total_ns += cost_ns
-            self._hosts.charge(host, cost_ns)
-            if peers:
-                self._hosts.want(host, HANDSHAKE_COST_NS)
-            else:
-                del self._waiting[host]
+            self._turns.charge(peer, peer.place, cost_ns)

@@ -36,7 +36,7 @@ class Peer:
     """A connection. A test sets ``is_full``."""
 
     def __init__(self, host: str) -> None:
-        self.address, self.host = f"{host}:1", host
+        self.address, self.host, self.place = f"{host}:1", host, (host, host)
         self.in_flight = 0
         self.is_full = self.has_ended = self.is_known = False
         self.is_open = True

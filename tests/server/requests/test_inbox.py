@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import pytest
@@ -21,14 +22,17 @@ HEADERS = {ROUTE: json_header(ROUTE), OTHER: json_header(OTHER)}
 HEAD = len(frame_of(HEADERS[OTHER]))
 
 
-def host_of(key: str) -> str:
-    """Connections are named by their host and a number."""
-    return key.rstrip("0123456789")
+def place_of(key: str) -> tuple[str, str]:
+    """Connections are named by their host and a number: a1, or a/x1 with a PROXY header that announces x."""
+    host = key.rstrip("0123456789")
+    socket_host, _, announced = host.partition("/")
+    return socket_host, announced or host
 
 
-def inbox(client: int = 100, default: int = 100, bytes_max: int = PLENTY) -> Inbox[str]:
+def inbox(client: int = 100, default: int = 100, bytes_max: int = PLENTY, known: Container[str] = ()) -> Inbox[str]:
     config = NamesrvConfig(client_request_thread_pool_queue_capacity=client, default_thread_pool_queue_capacity=default)
-    waiting: Inbox[str] = Inbox(config, bytes_max, host_of, lambda key: waiting.drop(key))  # noqa: PLW0108 (not yet bound)
+    give_up = lambda key: waiting.drop(key)  # noqa: E731, PLW0108 (not yet bound)
+    waiting: Inbox[str] = Inbox(config, bytes_max, place_of, give_up, known.__contains__)
     return waiting
 
 

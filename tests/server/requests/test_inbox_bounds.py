@@ -13,7 +13,7 @@ from interop.harness.wire import frame as frame_of
 from interop.harness.wire import json_header
 from rocketns.config import NamesrvConfig
 from rocketns.server.requests.inbox import BYTE_COST_NS, LARGE_BYTES, QUANTUM_NS, REQUEST_COST_NS, Inbox
-from tests.server.requests.test_inbox import HEAD, OTHER, ROUTE, frame, host_of, inbox, serve
+from tests.server.requests.test_inbox import HEAD, OTHER, ROUTE, frame, inbox, place_of, serve
 
 BODY = 1_000_000
 EXPECTED_NS = REQUEST_COST_NS + BYTE_COST_NS * BODY
@@ -93,7 +93,7 @@ def test_the_host_that_holds_the_most_is_refused_first() -> None:
 def test_registered_brokers_are_refused_last() -> None:
     """Unless they hold more than half."""
     brokers = {"a", "b"}
-    waiting: Inbox[str] = Inbox(NamesrvConfig(), 10 * LARGE_BYTES, host_of, waiting_drop, brokers.__contains__)
+    waiting: Inbox[str] = Inbox(NamesrvConfig(), 10 * LARGE_BYTES, place_of, waiting_drop, brokers.__contains__)
     assert waiting.submit("a", frame(body=5 * LARGE_BYTES - 2 * HEAD))
     assert waiting.submit("c", frame(body=2 * LARGE_BYTES))
     assert waiting.submit("d", frame(body=2 * LARGE_BYTES))

@@ -38,6 +38,12 @@ class Peer:
     cost_ns: int = MS
     fails: bool = False
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Its host, which may be a socket's and an announced one: a/x."""
+        socket_host, _, announced = self.host.partition("/")
+        return socket_host, announced or socket_host
+
     def go_on_with_tls(self) -> None:
         self.room.now_ns += self.cost_ns
         self.room.served.append(self.host)

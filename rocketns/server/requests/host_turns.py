@@ -1,0 +1,92 @@
+"""Whose turn it is: hosts take turns by what each has cost, and so do the members of a host.
+
+A host is that of a socket. Its members are its connections. Of connections that sent a PROXY header the member is the
+host which that announced, and its connections take turns within. Any peer can announce any host, so who announces many
+shares the time of one; and peers behind a proxy, which have one socket host, do not wait for each other's crowds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic
+
+from rocketns.server.requests.shares import Key, Shares
+
+
+class HostTurns(Generic[Key]):
+    """A key is in one place: its socket's host, and the announced host or that of the socket again. It is no tuple."""
+
+    __slots__ = ("_hosts", "_within")
+
+    def __init__(self) -> None:
+        self._hosts: Shares[str] = Shares()
+        self._within: dict[Any, Shares[Any]] = {}  # by socket host, and by socket host and announced host
+
+    def __len__(self) -> int:
+        return len(self._hosts)
+
+    @property
+    def next_estimate_ns(self) -> int:
+        """Of the turn that is next. IndexError if no key wants one."""
+        return self._hosts.next_estimate_ns
+
+    def want(self, key: Key, place: tuple[str, str], estimate_ns: int) -> None:
+        """The key wants a turn of about this length."""
+        host, announced = place
+        members = self._members(host)
+        if announced == host:
+            members.want(key, estimate_ns)
+        else:
+            connections = self._members(place)
+            connections.want(key, estimate_ns)
+            members.want(place, connections.next_estimate_ns)
+        self._hosts.want(host, members.next_estimate_ns)
+
+    def next(self) -> Key:
+        """The key whose turn it is. Call `charge` when the turn is over. IndexError if no key wants one."""
+        member: Key = self._within[self._hosts.next()].next()
+        if type(member) is tuple:
+            member = self._within[member].next()
+        return member
+
+    def charge(self, key: Key, place: tuple[str, str], cost_ns: int, again_ns: int | None = None) -> None:
+        """Charge the cost of the key's turn. With ``again_ns`` it wants another of about this length."""
+        host, announced = place
+        members = self._members(host)
+        if announced == host:
+            members.charge(key, cost_ns)
+        else:
+            self._members(place).charge(key, cost_ns)
+            members.charge(place, cost_ns)
+        self._hosts.charge(host, cost_ns)
+        if again_ns is not None:
+            self.want(key, place, again_ns)
+            return
+        if announced != host:
+            self._go_on(place, members)
+        self._go_on(host, self._hosts)
+
+    def withdraw(self, key: Key, place: tuple[str, str]) -> None:
+        """The key no longer wants a turn."""
+        host, announced = place
+        members = self._members(host)
+        if announced == host:
+            members.withdraw(key)
+        else:
+            self._members(place).withdraw(key)
+            self._go_on(place, members)
+        self._go_on(host, self._hosts)
+
+    def _members(self, place: str | tuple[str, str]) -> Shares[Any]:
+        members = self._within.get(place)
+        if members is None:
+            members = self._within[place] = Shares()
+        return members
+
+    def _go_on(self, place: Any, outer: Shares[Any]) -> None:
+        """A turn is over, or not wanted: others of the place may want theirs. Else it is forgotten."""
+        members = self._within[place]
+        if members:
+            outer.want(place, members.next_estimate_ns)
+        else:
+            outer.withdraw(place)
+            del self._within[place]
