@@ -15,14 +15,12 @@ from rocketns.server.requests.shares import Key, Shares
 class HostTurns(Generic[Key]):
     """A key is in one place: its socket's host, and the announced host or that of the socket again. It is no tuple."""
 
-    __slots__ = ("_hosts", "_within")
+    __slots__ = ("_hosts", "_within", "wanting")
 
     def __init__(self) -> None:
         self._hosts: Shares[str] = Shares()
+        self.wanting = self._hosts.wanting  # the hosts that want a turn; others only read it
         self._within: dict[Any, Shares[Any]] = {}  # by socket host, and by socket host and announced host
-
-    def __len__(self) -> int:
-        return len(self._hosts)
 
     @property
     def next_estimate_ns(self) -> int:
@@ -48,8 +46,8 @@ class HostTurns(Generic[Key]):
             member = self._within[member].next()
         return member
 
-    def charge(self, key: Key, place: tuple[str, str], cost_ns: int, again_ns: int | None = None) -> None:
-        """Charge the cost of the key's turn. With ``again_ns`` it wants another of about this length."""
+    def charge(self, key: Key, place: tuple[str, str], cost_ns: int, wants_more: bool = False) -> None:
+        """Charge the cost of the key's turn. ``wants_more``: `want` is called next."""
         host, announced = place
         members = self._members(host)
         if announced == host:
@@ -58,35 +56,33 @@ class HostTurns(Generic[Key]):
             self._members(place).charge(key, cost_ns)
             members.charge(place, cost_ns)
         self._hosts.charge(host, cost_ns)
-        if again_ns is not None:
-            self.want(key, place, again_ns)
-            return
-        if announced != host:
+        if not wants_more:
             self._go_on(place, members)
-        self._go_on(host, self._hosts)
 
     def withdraw(self, key: Key, place: tuple[str, str]) -> None:
         """The key no longer wants a turn."""
         host, announced = place
-        members = self._members(host)
-        if announced == host:
-            members.withdraw(key)
+        self._members(host if announced == host else place).withdraw(key)
+        self._go_on(place, self._members(host))
+
+    def _go_on(self, place: tuple[str, str], members: Shares[Any]) -> None:
+        """Others of the place may want their turns. Else nothing is kept of it."""
+        host, announced = place
+        if announced != host:
+            connections = self._within[place]
+            if connections.wanting:
+                members.want(place, connections.next_estimate_ns)
+            else:
+                members.withdraw(place)
+                del self._within[place]
+        if members.wanting:
+            self._hosts.want(host, members.next_estimate_ns)
         else:
-            self._members(place).withdraw(key)
-            self._go_on(place, members)
-        self._go_on(host, self._hosts)
+            self._hosts.withdraw(host)
+            del self._within[host]
 
     def _members(self, place: str | tuple[str, str]) -> Shares[Any]:
         members = self._within.get(place)
         if members is None:
             members = self._within[place] = Shares()
         return members
-
-    def _go_on(self, place: Any, outer: Shares[Any]) -> None:
-        """A turn is over, or not wanted: others of the place may want theirs. Else it is forgotten."""
-        members = self._within[place]
-        if members:
-            outer.want(place, members.next_estimate_ns)
-        else:
-            outer.withdraw(place)
-            del self._within[place]

@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 
 from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.requests import peek
+from rocketns.server.requests.host_turns import HostTurns
 from rocketns.server.requests.largest import LargestByHost
 from rocketns.server.requests.turns import Turns
 
@@ -75,22 +76,22 @@ class Waiting:
 class _Line(Generic[Key]):
     """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for lookups [1]."""
 
-    __slots__ = ("bytes", "frames", "host", "is_known", "key", "owed_ns", "place", "queued")
+    __slots__ = ("bytes", "frames", "host", "is_known", "key", "owed_ns", "place", "queued", "turns")
 
-    def __init__(self, key: Key, place: tuple[str, str], is_known: bool) -> None:
+    def __init__(self, key: Key, place: tuple[str, str], is_known: bool, turns: HostTurns[Key]) -> None:
         self.key = key
         self.place = place
         self.host = place[0]
         self.is_known = is_known
+        self.turns = turns
         self.frames: deque[Waiting] = deque()
         self.queued = [0, 0]
         self.bytes = 0
         self.owed_ns = 0
 
-    @property
-    def estimate_ns(self) -> int:
-        """Of the frame that is next."""
-        return REQUEST_COST_NS + BYTE_COST_NS * self.frames[0].size
+    def want_turn(self) -> None:
+        """For its first frame."""
+        self.turns.want(self.key, self.place, REQUEST_COST_NS + BYTE_COST_NS * self.frames[0].size)
 
 
 class Inbox(Generic[Key]):
@@ -140,7 +141,7 @@ class Inbox(Generic[Key]):
         self._count(line, waiting, 1)
         line.frames.append(waiting)
         if is_new:
-            self._turns.want(key, line.place, line.estimate_ns, is_known=line.is_known)
+            line.want_turn()
         if not has_room and len(waiting.frame) > peek.HEADER_BYTES_MAX:
             self._give_up(key)
         return not waiting.is_refused
@@ -152,7 +153,7 @@ class Inbox(Generic[Key]):
             self._count(line, waiting, 1)
         line.frames.extendleft(reversed(frames))
         if is_new:
-            self._turns.want(key, line.place, line.estimate_ns, is_known=line.is_known)
+            line.want_turn()
 
     def owe(self, key: Key, cost_ns: int) -> None:
         """Charge work outside of the turns to a connection whose frames wait. It counts with its next turn."""
@@ -163,7 +164,8 @@ class Inbox(Generic[Key]):
         line = self._lines.get(key)
         if line is not None:
             return line, False
-        line = self._lines[key] = _Line(key, self._place_of(key), self._is_known(key))
+        is_known = self._is_known(key)
+        line = self._lines[key] = _Line(key, self._place_of(key), is_known, self._turns.of(is_known))
         return line, True
 
     def take(self) -> tuple[Key, Waiting]:
@@ -192,10 +194,12 @@ class Inbox(Generic[Key]):
         self._serving = None
         cost_ns, line.owed_ns = self._spent_ns + line.owed_ns, 0
         if line.frames:
-            self._turns.charge(key, line.place, cost_ns, line.estimate_ns, is_known=line.is_known)
+            line.turns.charge(key, line.place, cost_ns, True)
+            line.want_turn()
         else:
             del self._lines[key]
-            self._turns.charge(key, line.place, cost_ns, is_known=line.is_known)
+            line.turns.charge(key, line.place, cost_ns)
+        self._turns.charge(line.is_known, cost_ns)
 
     def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[Waiting]:
         """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
@@ -212,7 +216,7 @@ class Inbox(Generic[Key]):
                 self._count(line, waiting, -1)
         if not line.frames and key != self._serving:
             del self._lines[key]
-            self._turns.withdraw(key, line.place, is_known=line.is_known)
+            line.turns.withdraw(key, line.place)
         elif not line.frames and not self._is_taken:
             self._settle(key)
         return dropped

@@ -23,32 +23,34 @@ class Shares(Generic[Key]):
     ``_now`` is virtual time: the tag of the key served last, but at most STEP_NS after the beginning of its turn. So a
     new key with a small request passes keys that wait with a large one. A key's debt is the virtual time until which it
     has had its share. Debts are forgotten when ``_now`` reaches them, or when no key wants a turn.
+
+    ``wanting``: the keys that want a turn. Others only read it.
     """
 
     def __init__(self) -> None:
         self._now = 0
         self._debts: dict[Key, int] = {}
-        self._wanting: dict[Key, tuple[int, int]] = {}  # tag, estimate
+        self.wanting: dict[Key, tuple[int, int]] = {}  # tag, estimate
         self._heap: list[tuple[int, int, Key]] = []
         self._entries = 0
         self._sweep_at = DEBTS_SWEPT_MIN
 
     def __len__(self) -> int:
-        return len(self._wanting)
+        return len(self.wanting)
 
     def want(self, key: Key, estimate_ns: int) -> None:
         """The key wants a turn of about this length. A lower estimate than before moves it forward."""
         tag = max(self._debts.get(key, 0), self._now) + estimate_ns
-        wanted = self._wanting.get(key)
+        wanted = self.wanting.get(key)
         if wanted is None or tag < wanted[0]:
-            self._wanting[key] = (tag, estimate_ns)
+            self.wanting[key] = (tag, estimate_ns)
             self._entries += 1
             heapq.heappush(self._heap, (tag, self._entries, key))
 
     def next(self) -> Key:
         """The key whose turn it is. Call `charge` when the turn is over. IndexError if no key wants one."""
         key = self._first()
-        tag, estimate_ns = self._wanting.pop(key)
+        tag, estimate_ns = self.wanting.pop(key)
         self._debts[key] = tag - estimate_ns
         self._now = max(self._now, tag - max(0, estimate_ns - STEP_NS))
         heapq.heappop(self._heap)
@@ -56,12 +58,12 @@ class Shares(Generic[Key]):
 
     @property
     def next_estimate_ns(self) -> int:
-        return self._wanting[self._first()][1]
+        return self.wanting[self._first()][1]
 
     def charge(self, key: Key, cost_ns: int) -> None:
         """Charge the cost of the key's turn."""
         debt = self._debts.pop(key, self._now) + cost_ns
-        if not self._wanting:
+        if not self.wanting:
             self._debts.clear()
             self._heap.clear()
         if debt > self._now:
@@ -71,13 +73,13 @@ class Shares(Generic[Key]):
 
     def withdraw(self, key: Key) -> None:
         """The key no longer wants a turn. Its debt stays."""
-        self._wanting.pop(key, None)
+        self.wanting.pop(key, None)
 
     def _first(self) -> Key:
         """The key with the smallest tag. Outdated entries of served or moved keys are removed."""
         while True:
             tag, _, key = self._heap[0]
-            wanted = self._wanting.get(key)
+            wanted = self.wanting.get(key)
             if wanted is not None and wanted[0] == tag:
                 return key
             heapq.heappop(self._heap)

@@ -14,7 +14,7 @@ from rocketns.server.requests.shares import Key
 
 
 class Turns(Generic[Key]):
-    """A key is known or not, and in one place of `HostTurns`, as long as it wants turns."""
+    """A key wants its turns, or withdraws, in `of` its kind."""
 
     __slots__ = ("_ahead_ns", "_known", "_strangers")
 
@@ -23,35 +23,29 @@ class Turns(Generic[Key]):
         self._strangers: HostTurns[Key] = HostTurns()
         self._ahead_ns = 0  # what known keys have cost more than strangers, and these wait for
 
-    def want(self, key: Key, place: tuple[str, str], estimate_ns: int, *, is_known: bool) -> None:
-        """The key wants a turn of about this length."""
-        (self._known if is_known else self._strangers).want(key, place, estimate_ns)
+    def of(self, is_known: bool) -> HostTurns[Key]:
+        """The turns of known keys, or of strangers."""
+        return self._known if is_known else self._strangers
 
     def next(self) -> Key:
         """The key whose turn it is. Call `charge` when the turn is over. IndexError if no key wants one."""
         known, strangers = self._known, self._strangers
-        if not known or (strangers and self._ahead_ns + known.next_estimate_ns > strangers.next_estimate_ns):
+        if not known.wanting:
+            return strangers.next()
+        if strangers.wanting and self._ahead_ns + known.next_estimate_ns > strangers.next_estimate_ns:
             return strangers.next()
         return known.next()
 
-    def charge(
-        self, key: Key, place: tuple[str, str], cost_ns: int, again_ns: int | None = None, *, is_known: bool
-    ) -> None:
-        """Charge the cost of the key's turn. With ``again_ns`` it wants another of about this length.
+    def charge(self, is_known: bool, cost_ns: int) -> None:
+        """Charge the cost of a turn to its kind, after it was charged to the key.
 
-        A kind that nobody waits for pays off what it is ahead, and saves nothing.
+        While the other kind wants no turn, this one pays nothing, and the other one saves nothing.
         """
         if is_known:
-            self._known.charge(key, place, cost_ns, again_ns)
             self._ahead_ns += cost_ns
-            if self._ahead_ns > 0 and not self._strangers:
+            if self._ahead_ns > 0 and not self._strangers.wanting:
                 self._ahead_ns = 0
         else:
-            self._strangers.charge(key, place, cost_ns, again_ns)
             self._ahead_ns -= cost_ns
-            if self._ahead_ns < 0 and not self._known:
+            if self._ahead_ns < 0 and not self._known.wanting:
                 self._ahead_ns = 0
-
-    def withdraw(self, key: Key, place: tuple[str, str], *, is_known: bool) -> None:
-        """The key no longer wants a turn."""
-        (self._known if is_known else self._strangers).withdraw(key, place)

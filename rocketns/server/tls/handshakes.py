@@ -53,10 +53,10 @@ class Handshakes:
         self._turn_is_due = False
         ends_ns = self._spent_ns() + TURN_NS
         try:
-            while self._turns and self._spent_ns() < ends_ns:
+            while self._turns.wanting and self._spent_ns() < ends_ns:
                 self._serve(self._turns.next())
         finally:
-            if self._turns:
+            if self._turns.wanting:
                 self._want_turn()
 
     def _serve(self, peer: Peer) -> None:
