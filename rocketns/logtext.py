@@ -13,7 +13,9 @@ LINE_CHARACTERS_MAX = 8 * 1024
 STACK_CHARACTERS_MAX = 64 * 1024
 # C0, DEL and C1; line and paragraph separators; characters that change the direction of writing, or have no width.
 HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
-ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+ESCAPES = {ord(c): f"\\x{ord(c):02x}" if c < "\u0100" else f"\\u{ord(c):04x}"
+           for c in HOSTILE.findall("".join(map(chr, range(0x10000))))}  # fmt: skip
+ESCAPES |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 FRAME = "  File "
 # The request code, its peer, its cost and that of the whole turn; and the name of a periodic job.
 COLUMNS = ("code", "peer", "cost_ms", "turn_ms", "job")
@@ -22,13 +24,11 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tupl
 
 
 def escape(text: str) -> str:
-    """The text as one line, with escapes for control characters and for changes of direction."""
-    return HOSTILE.sub(_escaped, text)
+    """The text as one line, with escapes for control characters and for changes of direction.
 
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return ESCAPES.get(match[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+    A call for each match would cost control 0.7 us for each such character of a peer.
+    """
+    return text.translate(ESCAPES) if HOSTILE.search(text) else text
 
 
 def one_line(text: str) -> str:
