@@ -58,6 +58,13 @@ class TablesFull(RequestError):
         super().__init__(f"{what}, more than {limit}={most}; nothing of the request is applied")
 
 
+class AnswerTooLarge(RequestError):
+    """An answer that one connection may not have."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"the answer has more bytes than rocketns.outgoingBytesMax={most}")
+
+
 class SystemBusy(RequestError):
     """The bounded queue in front of a processor is full."""
 

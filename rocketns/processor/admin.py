@@ -29,8 +29,8 @@ WritePermChange = Callable[[RouteTables, str | None], tuple[int, list[Event]]]
 
 def get_broker_cluster_info(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_BROKER_CLUSTER_INFO: the raw tables, without acting masters."""
-    tables = context.tables
-    return Reply(body=bodies.cluster_info(tables.broker_addr_table, tables.cluster_addr_table))
+    tables, most = context.tables, context.configuration.limits.outgoing_bytes_max
+    return Reply(body=bodies.cluster_info(tables.broker_addr_table, tables.cluster_addr_table, most))
 
 
 def wipe_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rocketns.errors import AnswerTooLarge
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.protocol.json.fastjson import dumps, long_value, numeric_map
 
@@ -87,15 +88,22 @@ def topic_route_data(route: TopicRouteData, *, standard: bool) -> bytes:
     )
 
 
-def cluster_info(brokers: Mapping[str, BrokerData], clusters: Mapping[str, Iterable[str]]) -> bytes:
-    """ClusterInfo, in default mode for every client version."""
-    groups = {name: _broker_data(brokers[name], standard=False) for name in sorted(brokers)}
-    return dumps(
-        {
-            "brokerAddrTable": groups,
-            "clusterAddrTable": {name: sorted(clusters[name]) for name in sorted(clusters)},
-        }
-    )
+def cluster_info(brokers: Mapping[str, BrokerData], clusters: Mapping[str, Iterable[str]], bytes_max: int) -> bytes:
+    """ClusterInfo, in default mode for every client version. AnswerTooLarge once there are more than ``bytes_max``."""
+    groups = _bounded(((name, _broker_data(brokers[name], standard=False)) for name in sorted(brokers)), bytes_max)
+    names = _bounded(((name, sorted(clusters[name])) for name in sorted(clusters)), bytes_max, len(groups))
+    return b'{"brokerAddrTable":%b,"clusterAddrTable":%b}' % (groups, names)
+
+
+def _bounded(members: Iterable[tuple[str, Any]], bytes_max: int, size: int = 0) -> bytes:
+    """A JSON object behind ``size`` bytes of others. What would follow after ``bytes_max`` is not made."""
+    parts = []
+    for name, value in members:
+        parts.append(b"%b:%b" % (dumps(name), dumps(value)))
+        size += len(parts[-1])
+        if size > bytes_max:
+            raise AnswerTooLarge(bytes_max)
+    return b"{%b}" % b",".join(parts)
 
 
 def broker_member_group(cluster: str | None, broker_name: str | None, addrs: Mapping[int, str]) -> bytes:

@@ -69,6 +69,20 @@ def test_an_answer_has_few_bytes_for_each_byte_that_was_registered(server: NameS
         assert LONG < len(answer.body or b"") <= ANSWER_FACTOR * stranger.sent
 
 
+@pytest.mark.parametrize("most", [64 * 1024, MB])
+def test_cluster_info_that_is_too_large_is_refused_before_it_is_made(start_server: StartServer, most: int) -> None:
+    """A list of 137 KB for each broker was made whole, and then whoever asked was disconnected."""
+    server = start_server({"rocketns.outgoingBytesMax": most})
+    with server.connect() as stranger, server.connect() as client:
+        register_brokers(stranger)
+        watch = Watch(server)
+        answer = client.request(codes.GET_BROKER_CLUSTER_INFO)
+        assert answer.code == codes.SYSTEM_ERROR
+        assert answer.remark == f"the answer has more bytes than rocketns.outgoingBytesMax={most}"
+        assert watch.peak_growth() < 4 * MB
+        assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "no"}).code == codes.TOPIC_NOT_EXIST
+
+
 REQUESTS: dict[str, Callable[[Stranger], object]] = {
     "registration": lambda one: one.register("b" + NAME, names(100, LONG), "c" + NAME),
     "many topics": lambda one: one.register("b" + NAME, names(300, 20), "c" + NAME),

@@ -81,13 +81,13 @@ def test_maps_of_strings_are_sorted_by_code_unit() -> None:
 def test_cluster_info_is_in_default_mode() -> None:
     """B216."""
     other = BrokerData("C2", "bb", {})
-    assert bodies.cluster_info({"bb": other, "ba": GROUP}, {"C2": {"bb"}, "C1": {"bb", "ba"}}) == (
+    assert bodies.cluster_info({"bb": other, "ba": GROUP}, {"C2": {"bb"}, "C1": {"bb", "ba"}}, 1_000) == (
         b'{"brokerAddrTable":{"ba":{"brokerAddrs":{0:"10.0.0.1:10911",1:"10.0.0.2:10911"},"brokerName":"ba",'
         b'"cluster":"C1","enableActingMaster":true,"zoneName":"z1"},'
         b'"bb":{"brokerAddrs":{},"brokerName":"bb","cluster":"C2","enableActingMaster":false}},'
         b'"clusterAddrTable":{"C1":["ba","bb"],"C2":["bb"]}}'
     )
-    assert bodies.cluster_info({}, {}) == b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
+    assert bodies.cluster_info({}, {}, 1_000) == b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
 
 
 def test_a_member_group_echoes_what_was_asked() -> None:
