@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 
 from rocketns.errors import RequestCodeNotSupported, RequestError
 from rocketns.javatext import parse_int
@@ -61,7 +61,7 @@ def get_all_topic_list(context: NamesrvContext, _command: RemotingCommand, peer:
     log.warning("getAllTopicListFromNameserver %s enable %s", peer.address, str(enabled).lower())
     if not enabled:
         raise RequestError("disable")
-    return Reply(body=bodies.topic_list(context.tables.topic_queue_table))
+    return _topic_list(context, context.tables.topic_queue_table)
 
 
 def delete_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
@@ -74,7 +74,7 @@ def delete_topic(context: NamesrvContext, command: RemotingCommand, _peer: Conne
 def get_system_topic_list(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """GET_SYSTEM_TOPIC_LIST_FROM_NS: no property switches it off."""
     names, broker_addr = view.system_topics(context.tables)
-    return Reply(body=bodies.topic_list(names, broker_addr))
+    return _topic_list(context, names, broker_addr)
 
 
 def get_route_digests(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
@@ -99,20 +99,24 @@ def get_topics_by_cluster(context: NamesrvContext, command: RemotingCommand, _pe
     """GET_TOPICS_BY_CLUSTER."""
     _check_topic_list_enabled(context)
     cluster = decode_header(command, GetTopicsByClusterRequestHeader).cluster
-    return Reply(body=bodies.topic_list(view.topics_by_cluster(context.tables, cluster)))
+    return _topic_list(context, view.topics_by_cluster(context.tables, cluster))
 
 
 Processor = Callable[[NamesrvContext, RemotingCommand, Connection, Now], Reply]
 
 
-def topic_list_processor(read: Callable[[RouteTables], Iterable[str]]) -> Processor:
+def topic_list_processor(read: Callable[[RouteTables], Collection[str]]) -> Processor:
     """A processor for one of the topic lists that `enableTopicList` switches off."""
 
     def process(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
         _check_topic_list_enabled(context)
-        return Reply(body=bodies.topic_list(read(context.tables)))
+        return _topic_list(context, read(context.tables))
 
     return process
+
+
+def _topic_list(context: NamesrvContext, names: Collection[str], broker_addr: str | None = None) -> Reply:
+    return Reply(body=bodies.topic_list(names, context.configuration.limits.outgoing_bytes_max, broker_addr))
 
 
 def _check_topic_list_enabled(context: NamesrvContext) -> None:

@@ -17,6 +17,8 @@ from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Event, Topic
 from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
+OUTGOING_BYTES_MAX = 1 << 26
+
 
 def check_tables(tables: RouteTables, now_ms: int) -> None:
     """AssertionError with the violated rule."""
@@ -117,8 +119,9 @@ def check_views(tables: RouteTables, config: NamesrvConfig) -> None:
             assert bodies.topic_route_data(route, standard=standard)
         view.filter_by_zone(route, "z1")
         assert {name for name, _ in route.queue_datas} == {group.broker_name for group in route.broker_datas}
-    bodies.cluster_info(tables.broker_addr_table, tables.cluster_addr_table)
-    bodies.topic_list(*view.system_topics(tables))
+    bodies.cluster_info(tables.broker_addr_table, tables.cluster_addr_table, OUTGOING_BYTES_MAX)
+    names, broker_addr = view.system_topics(tables)
+    bodies.topic_list(names, OUTGOING_BYTES_MAX, broker_addr)
     assert repr(tables) == before, "reading changed the tables"
 
 

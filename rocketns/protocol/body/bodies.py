@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from rocketns.errors import AnswerTooLarge
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.protocol.json.fastjson import dumps, long_value, numeric_map
+
+COUNTED_AT_ONCE = 10_000
 
 
 def _without_nulls(members: dict[str, Any]) -> dict[str, Any]:
@@ -113,8 +116,13 @@ def broker_member_group(cluster: str | None, broker_name: str | None, addrs: Map
     return dumps({"brokerMemberGroup": group})
 
 
-def topic_list(topics: Iterable[str], broker_addr: str | None = None) -> bytes:
-    """TopicList, sorted. Java writes it in hash order."""
+def topic_list(topics: Collection[str], bytes_max: int, broker_addr: str | None = None) -> bytes:
+    """TopicList, sorted. Java writes it in hash order. AnswerTooLarge, before they are sorted, for more characters."""
+    names, size = iter(topics), 0
+    while some := [*islice(names, COUNTED_AT_ONCE)]:
+        size += sum(map(len, some))
+        if size > bytes_max:
+            raise AnswerTooLarge(bytes_max)
     return dumps(_without_nulls({"brokerAddr": broker_addr, "topicList": sorted(topics)}))
 
 

@@ -83,6 +83,19 @@ def test_cluster_info_that_is_too_large_is_refused_before_it_is_made(start_serve
         assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "no"}).code == codes.TOPIC_NOT_EXIST
 
 
+LISTS = {code: fields for code, fields in ANSWERS.values() if code != codes.GET_ROUTEINFO_BY_TOPIC}
+
+
+@pytest.mark.parametrize("code", LISTS)
+def test_a_list_that_is_too_large_is_refused(start_server: StartServer, code: int) -> None:
+    """It was sorted and encoded, and then whoever asked was disconnected."""
+    server = start_server({"rocketns.outgoingBytesMax": 64 * 1024})
+    with server.connect() as stranger, server.connect() as client:
+        register_brokers(stranger)
+        assert client.request(code, LISTS[code]).code == codes.SYSTEM_ERROR
+        assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "no"}).code == codes.TOPIC_NOT_EXIST
+
+
 REQUESTS: dict[str, Callable[[Stranger], object]] = {
     "registration": lambda one: one.register("b" + NAME, names(100, LONG), "c" + NAME),
     "many topics": lambda one: one.register("b" + NAME, names(300, 20), "c" + NAME),

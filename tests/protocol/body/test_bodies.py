@@ -100,8 +100,8 @@ def test_a_member_group_echoes_what_was_asked() -> None:
 
 def test_lists_tables_and_versions() -> None:
     """B087, B096, B103, B168, B221, B232."""
-    assert bodies.topic_list({"b", "a"}) == b'{"topicList":["a","b"]}'
-    assert bodies.topic_list([], "a:1") == b'{"brokerAddr":"a:1","topicList":[]}'
+    assert bodies.topic_list({"b", "a"}, 2) == b'{"topicList":["a","b"]}'
+    assert bodies.topic_list([], 0, "a:1") == b'{"brokerAddr":"a:1","topicList":[]}'
     assert bodies.kv_table({"b": "", "a": "1", "c": None}) == b'{"table":{"a":"1","b":""}}'
     assert bodies.data_version(DataVersion(2, 3, 1)) == b'{"counter":1,"stateVersion":2,"timestamp":3}'
     assert bodies.data_version(DataVersion(2, 3, None)) == b'{"stateVersion":2,"timestamp":3}'

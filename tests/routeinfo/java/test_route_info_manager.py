@@ -22,7 +22,7 @@ def manager() -> Manager:
 
 def test_get_all_cluster_info(manager: Manager) -> None:
     """B216."""
-    assert bodies.cluster_info(manager.tables.broker_addr_table, manager.tables.cluster_addr_table) == (
+    assert bodies.cluster_info(manager.tables.broker_addr_table, manager.tables.cluster_addr_table, 1_000) == (
         b'{"brokerAddrTable":{"default-broker":{"brokerAddrs":{1234:"127.0.0.1:10911"},"brokerName":"default-broker",'
         b'"cluster":"default-cluster","enableActingMaster":false,"zoneName":""}},'
         b'"clusterAddrTable":{"default-cluster":["default-broker"]}}'
@@ -44,7 +44,7 @@ def test_query_broker_topic_config(manager: Manager) -> None:
 
 
 def test_get_all_topic_list(manager: Manager) -> None:
-    assert bodies.topic_list(manager.tables.topic_queue_table) == b'{"topicList":["unit-test0","unit-test1"]}'
+    assert bodies.topic_list(manager.tables.topic_queue_table, 1_000) == b'{"topicList":["unit-test0","unit-test1"]}'
 
 
 def test_register_broker(manager: Manager) -> None:
