@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
-from interop.harness.wire import Client, frame, json_header
+from interop.harness.wire import Client, eventually, frame, json_header
 from tests.behaviour.conftest import Names
 from tests.hostile.shares.test_limits import UNFINISHED, try_to_send
 from tests.support.ended import is_ended
@@ -62,10 +63,12 @@ def parts_of(names: Names) -> list[bytes]:
     return [data[part * size : (part + 1) * size] for part in range(PARTS)]
 
 
-def register_in_parts(clients: list[Client]) -> list[int]:
-    """Register a broker on each connection, all at the same time. The answers' codes."""
+def register_in_parts(clients: list[Client], until: Callable[[], object]) -> list[int]:
+    """Register a broker on each connection. The last parts come when ``until`` is true. The answers' codes."""
     registrations = [parts_of(Names()) for _ in clients]
     for part in range(PARTS):
+        if part == PARTS - 1:
+            eventually(until)
         for client, parts in zip(clients, registrations, strict=True):
             client.send(parts[part])
     return [client.receive().code for client in clients]
