@@ -29,6 +29,7 @@ NO_ADDRESSES = ("a\0b:1", "host..name:1", ":1")
 NO_ADDRESSES_THAT_JAVA_THROWS_AT = ("", "nonsense", "127.0.0.1", "127.0.0.1:99999")
 # Less than the 3 s after which a connection to an absent host fails.
 QUICK_S = 2.5
+TRIES = 3  # a busy machine may delay one answer; who waits for an absent host delays each
 GO_AWAY = 1500
 STOPS_WITHIN_S = 60.0  # Java closes its own connections first, which takes some seconds
 
@@ -45,10 +46,13 @@ def test_receivers_that_cannot_be_reached(server: NameServer, names: Names) -> N
     with server.connect() as client, Receiver() as good:
         for broker_id, addr in enumerate((NOBODY, "127.0.0.1:1", good.addr), 20):
             registered(client, names, broker_id=broker_id, brokerAddr=addr)
-        started = time.monotonic()
-        registered(client, names, broker_id=1)
-        assert time.monotonic() - started < QUICK_S
-        assert (good.next().ext or {})["minBrokerId"] == "1"
+        took_s = []
+        for broker_id in range(TRIES, 0, -1):
+            started = time.monotonic()
+            registered(client, names, broker_id=broker_id)
+            took_s.append(time.monotonic() - started)
+            assert (good.next().ext or {})["minBrokerId"] == str(broker_id)
+        assert min(took_s) < QUICK_S
 
 
 @pytest.mark.parametrize("addr", [*NO_ADDRESSES, *NO_ADDRESSES_THAT_JAVA_THROWS_AT])

@@ -38,7 +38,7 @@ def test_unfinished_frames_of_many_brokers(start_server: StartServer) -> None:
                 announce(client, f"g{number}", one.addr, broker_id)
             announce(client, f"g{number}", "127.0.0.1:1")
             listeners += some
-        eventually(lambda: all(one.ended for one in listeners), 30)
+        eventually(lambda: all(one.ended for one in listeners))
         assert [one.accepted for one in listeners] == [1] * len(listeners)
 
 
@@ -66,7 +66,7 @@ def test_floods_of_small_frames(start_server: StartServer) -> None:
             listeners.append(stack.enter_context(Listener(host, flood)))
             announce(clients[-1], f"g{number}", listeners[-1].addr, 9)
             announce(clients[-1], f"g{number}", "127.0.0.1:1", 8)
-        eventually(lambda: all(one.ended for one in listeners), 30)
+        eventually(lambda: all(one.ended for one in listeners))
         assert max(flood.bytes for flood in floods) <= JUNK_MAX
         for number, client in enumerate(clients):
             for broker_id in range(7, 0, -1):

@@ -72,7 +72,7 @@ def test_a_connection_that_ended_is_freed_by_its_last_reference(
     for _ in range(COUNT):
         ask(managed, request_, reads=reads and request_ != REQUESTS["no end"])
     eventually(lambda: not managed.admin.gate.connections)  # type: ignore[union-attr]
-    eventually(lambda: not kept(), 10)
+    eventually(lambda: not kept())
 
 
 @pytest.mark.usefixtures("no_collection")
@@ -83,7 +83,7 @@ def test_those_that_left_while_the_control_thread_hung_are_freed(tmp_path: Path)
     try:
         for _ in range(COUNT):
             ask(managed, REQUESTS["a list"], reads=False)
-        eventually(lambda: not kept(), 10)
+        eventually(lambda: not kept())
     finally:
         goes_on.set()
         managed.stop()

@@ -186,7 +186,7 @@ def going_away(start_server: StartServer, wait_s: int) -> Iterator[NameServer]:
     server = start_server({"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": wait_s})
     with flood(server, MANY_FIELDS * 50, PEERS), server.connect() as client:
         server.process.signal(signal.SIGTERM)
-        eventually(lambda: client.request(LIST).code == GO_AWAY, 60)
+        eventually(lambda: client.request(LIST).code == GO_AWAY)
         yield server
 
 

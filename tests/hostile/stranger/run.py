@@ -144,7 +144,7 @@ def _look_at_what_remains(watch: Watch, outcome: Outcome) -> None:
         eventually(lambda: watch.rss() - watch.rss_before <= LEFT_MAX / 2, 15)
     outcome.left = watch.rss() - watch.rss_before
     try:
-        eventually(lambda: watch.fds() <= watch.fds_before + 20, 30)
+        eventually(lambda: watch.fds() <= watch.fds_before + 20)
     except AssertionError:
         outcome.wrong.append(f"{watch.fds()} file descriptors are open, {watch.fds_before} before")
 
