@@ -8,6 +8,7 @@ import sys
 from collections import OrderedDict
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,8 @@ OTHERS = ["tests/config/test_system.py::test_one", "tests/server/tls/test_tls.py
 class Node:
     """A worker that is told which tests to run."""
 
+    shutting_down = False
+
     def __init__(self) -> None:
         self.told: list[int] = []
 
@@ -33,13 +36,20 @@ class Node:
         self.told += places
 
 
+def spreading_of(tests: list[str], nodes: list[Node]) -> Any:
+    """The scheduler of these tests, each of which is a group, before it has given any to these workers."""
+    made: Any = object.__new__(scheduler())
+    made.log = lambda *_: None
+    made.workqueue = OrderedDict((group_of(test), {test: False}) for test in tests)
+    made.assigned_work = {node: {} for node in nodes}
+    made.registered_collections = dict.fromkeys(nodes, tests)
+    return made
+
+
 def dealt(tests: list[str], workers: int) -> list[list[str]]:
     """Which tests each worker is given first."""
-    spreading = object.__new__(scheduler())
     nodes = [Node() for _ in range(workers)]
-    spreading.workqueue = OrderedDict((group_of(test), {test: False}) for test in tests)
-    spreading.assigned_work = {node: {} for node in nodes}
-    spreading.registered_collections = dict.fromkeys(nodes, tests)
+    spreading = spreading_of(tests, nodes)
     for node in nodes:
         spreading._assign_work_unit(node)
     return [[tests[place] for place in node.told] for node in nodes]
@@ -52,6 +62,17 @@ def test_only_so_many_workers_wait_for_brokers_at_once() -> None:
 
 def test_workers_wait_for_brokers_where_nothing_else_is_left() -> None:
     assert dealt(BROKERS, WAITING_MAX + 1) == [[test] for test in BROKERS]
+
+
+def test_a_worker_knows_one_test_ahead_so_that_no_more_wait_behind_a_long_one() -> None:
+    tests = [f"{test}[{mode}]" for test in OTHERS for mode in ("reactors", "asyncio")]
+    node = Node()
+    spreading = spreading_of(tests, [node])
+    for _ in range(3):
+        spreading._reschedule(node)
+    assert node.told == [0, 1]
+    spreading.mark_test_complete(node, 0)
+    assert node.told == [0, 1, 2]
 
 
 def test_a_worker_whose_scenario_is_over_waits_no_longer() -> None:

@@ -34,6 +34,9 @@ WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
 ONE_RUN = "tests/pipeline/batch/"
 # Files whose tests are long and share nothing.
 EACH_ALONE = ("tests/sanitize/test_share.py",)
+# A worker starts a test when it knows the next one. A group that is given to it earlier waits behind a long test, while
+# other workers have nothing to do.
+KNOWN_AHEAD = 1
 # Of the workers so many at the most run scenarios with brokers, which wait for most of their time.
 WAITING_MAX = 2
 # Groups that wait most come first, so that others fill the gaps and nothing long is left for the end.
@@ -110,6 +113,10 @@ def scheduler() -> type[LoadScopeScheduling]:
     class Spreading(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return group_of(nodeid)
+
+        def _reschedule(self, node: WorkerController) -> None:
+            if not self.workqueue or self._pending_of(self.assigned_work[node]) <= KNOWN_AHEAD:
+                super()._reschedule(node)
 
         def _assign_work_unit(self, node: WorkerController) -> None:
             waiting = sum(map(self._is_waiting, self.assigned_work))
