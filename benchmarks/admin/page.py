@@ -9,8 +9,7 @@ from typing import Any
 from benchmarks.admin.cpu import interval
 from benchmarks.admin.servers import OFF, ON
 
-COST_PERCENT_MAX = 1.0
-PORT_MB_MAX = PAGE_MB_MAX = 40.0
+PORT_MB_MAX = 40.0
 SHOWN = ("p50", "p99", "sent p99", "registrations/s", "cores")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rocketns.config.tls import TlsConfig
 from rocketns.server.tls.connection import TlsStream
 from tests.support.certificates import Files
@@ -21,11 +19,6 @@ def config(**more: str) -> TlsConfig:
 def files_config(files: Files, more: dict[str, str] | None = None, **server: str) -> TlsConfig:
     """A TlsConfig with certificate files; ``server`` are further ``tls.server.`` properties."""
     return TlsConfig.read(NO_FILE | tls_properties(files, **server) | (more or {}), {})
-
-
-def files_in(folder: Path) -> Files:
-    """Where `Files.write` put them."""
-    return Files(folder, folder / "certificate.pem", folder / "key.pem")
 
 
 def shake_hands(stream: TlsStream, peer: TlsPeer) -> None:

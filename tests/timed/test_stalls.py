@@ -266,9 +266,6 @@ class Watched:
         self.stalls.append(stall)
         return 0
 
-    def has_records_of(self) -> bool:
-        return True
-
     def after(self, ms: int, suspended_ms: int = 0) -> list[Stall]:
         """The stalls that the watch finds after this time."""
         self.clock.advance(ms)

@@ -34,7 +34,6 @@ TOPICS = configs(("T", "U"))
 PLAIN = register_body(TOPICS)
 TABLE = dumps(wrapper(TOPICS)["topicConfigTable"])
 VERSION = dumps(data_version())
-AWKWARD_NAMES = ("ü😀", 'q"\\/', "a b", "\x7f")
 DEFLATED: dict[str, Any] = {"compressed": "true"}
 AFTERWARDS = (*routes("T"), query_version())
 

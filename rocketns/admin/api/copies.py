@@ -23,8 +23,6 @@ LATE_PERCENT = 55
 VALUE_CHARACTERS_MAX = 4096
 NAMED_BROKERS_MAX = 16
 
-BrokerKey = tuple[str, int]  # broker name and id
-
 
 @dataclass(frozen=True, slots=True)
 class Brokers:

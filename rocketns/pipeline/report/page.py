@@ -109,13 +109,6 @@ def _with_own_names(sections: Sequence[Section]) -> list[Section]:
     return [replace(section, blocks=[told(block) for block in section.blocks]) for section in sections]
 
 
-def write_report(data: ReportInput, path: Path) -> None:
-    """Write the page to a file, atomically."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(render(data), "utf-8")
-    part.replace(path)
-
-
 def _noted(section: Section, data: ReportInput) -> Section:
     """The section with its notes. With incomplete input its answer begins with “In what was read”."""
     answer = section.answer

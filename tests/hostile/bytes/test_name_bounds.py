@@ -52,7 +52,6 @@ NAMELESS = {
     codes.UPDATE_NAMESRV_CONFIG, codes.GET_NAMESRV_CONFIG, codes.GET_ROUTE_DIGESTS,
 }  # fmt: skip
 OLD_VERSION = 0  # sends the wrapper alone
-EMPTY_MAPPINGS = b'"topicQueueMappingInfoMap":{}'
 UMLAUT = "\u00fc"
 
 

@@ -69,13 +69,6 @@ class Browser:
         for kind, x in (("mousePressed", x1), ("mouseMoved", (x1 + x2) / 2), ("mouseMoved", x2), ("mouseReleased", x2)):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def screenshot(self, path: Path, height: int | None = None) -> None:
-        """The page from its top, as PNG."""
-        size = self.value("[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
-        clip = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], height or size[1]), "scale": 1}
-        answer = self._call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(answer["data"]))
-
     def pdf(self, path: Path) -> None:
         """The page as it is printed."""
         path.write_bytes(base64.b64decode(self._call("Page.printToPDF", printBackground=False)["data"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocketns.pipeline.contract.tables import Table
-from rocketns.pipeline.report.page import write_report
+from rocketns.pipeline.report.page import render
 from tests.pipeline.report.browser import CHROMIUM, Browser, browser
 from tests.pipeline.report.large_fleet import large_fleet
 from tests.pipeline.report.report_sample import hostile
@@ -30,9 +30,9 @@ def chromium() -> Iterator[Browser]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fleet with 40 incidents, one with 1,000, and one with hostile names."""
     folder = tmp_path_factory.mktemp("pages")
-    write_report(large_fleet(40), folder / "fleet.html")
-    write_report(large_fleet(1_000), folder / "many.html")
-    write_report(hostile(), folder / "hostile.html")
+    (folder / "fleet.html").write_text(render(large_fleet(40)), "utf-8")
+    (folder / "many.html").write_text(render(large_fleet(1_000)), "utf-8")
+    (folder / "hostile.html").write_text(render(hostile()), "utf-8")
     return folder
 
 
@@ -233,7 +233,8 @@ def test_names_that_are_written_from_right_to_left_are_isolated_by_the_script_to
     data, name = large_fleet(40), "הזמנות"
     given = data["broker_stats"]
     named = [{**row, "broker": f"{name}-{place}"} for place, row in enumerate(given.rows)]
-    write_report(replace(data, tables={**data.tables, "broker_stats": Table.of(named)}), tmp_path / "names.html")
+    page = render(replace(data, tables={**data.tables, "broker_stats": Table.of(named)}))
+    (tmp_path / "names.html").write_text(page, "utf-8")
     chromium.problems.clear()
     chromium.open(tmp_path / "names.html")
     table = next(one for one in tables_with(chromium, name) if one)

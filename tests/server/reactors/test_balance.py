@@ -16,8 +16,6 @@ from rocketns.server.reactors.balance import (
 )
 from rocketns.server.reactors.usage import Usage
 
-CARRIED = [100, 100, 100, 100]
-
 
 def balance(active: int, count: int = 4) -> Balance:
     """A balance that already uses this many reactors."""

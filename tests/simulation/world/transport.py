@@ -9,8 +9,6 @@ from typing import Any
 from tests.simulation.world.loop import VirtualLoop
 from tests.simulation.world.network import Address, Network, Socket
 
-READ_BYTES_MAX = 256 * 1024
-
 
 class VirtualTransport(asyncio.Transport):
     """As asyncio's: data is written at once if the kernel takes it, and a paused connection is not read."""
