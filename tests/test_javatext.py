@@ -34,7 +34,7 @@ def test_any_text_is_a_number_or_none(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "+", "-", " 1", "1 ", "1\n", "1_0", "1.0", "1e2", "0x1", "--1", "9" * 5000,
                                   "\U0001d7cf", "\u00b2", "\u2167", "\u0660 ", "\u0661" * 20])  # fmt: skip
-def test_what_java_refuses_is_none(text: str) -> None:
+def test_text_that_java_refuses_is_none(text: str) -> None:
     assert parse_long(text) is None
 
 

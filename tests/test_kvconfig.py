@@ -51,7 +51,7 @@ def test_every_change_is_in_the_file(manager: KVConfigManager, path: Path) -> No
 
 
 @pytest.mark.parametrize(("namespace", "key"), [("ns", "zz"), ("zz", "k"), (None, "k"), ("ns", None), (None, None)])
-def test_what_is_not_there_is_not_found_and_deleting_it_is_fine(
+def test_a_missing_key_is_not_found_and_may_be_deleted(
     manager: KVConfigManager, path: Path, namespace: str | None, key: str | None
 ) -> None:
     """B099, B100, B101: the file is written all the same."""
@@ -132,7 +132,7 @@ def test_everything_is_printed(manager: KVConfigManager, caplog: pytest.LogCaptu
     ]
 
 
-def test_of_a_large_table_only_the_first_items_are_printed(
+def test_only_the_first_items_of_a_large_table_are_printed(
     manager: KVConfigManager, caplog: pytest.LogCaptureFixture
 ) -> None:
     """80,000 lines do not block control."""

@@ -63,7 +63,7 @@ NO_HOSTS = ("", "evil@localhost", "localhost:evil.example", "localhost:1:2", "lo
 
 
 @pytest.mark.parametrize("host", NO_HOSTS)
-def test_what_is_no_host_is_no_name_of_this_server(host: str) -> None:
+def test_an_invalid_host_is_not_a_name_of_this_server(host: str) -> None:
     assert not Hosts(["127.0.0.1"]).has(host)
 
 

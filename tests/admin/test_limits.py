@@ -157,9 +157,7 @@ def test_a_peer_that_reads_nothing_is_closed(managed: Managed, monkeypatch: pyte
     assert managed.http.ask("/livez").status == 200
 
 
-def test_of_answers_that_peers_leave_unread_the_largest_goes_first(
-    managed: Managed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_largest_unread_answers_are_closed_first(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "UNSENT_BYTES_MAX", 2_000_000)
     admin = managed.admin
     assert admin is not None

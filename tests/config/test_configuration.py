@@ -158,7 +158,7 @@ def kept(configuration: Configuration, name: str) -> str:
     return properties.load(configuration.file_content())[name]
 
 
-def test_of_values_that_318_may_not_keep_none_reaches_the_file(tmp_path: Path) -> None:
+def test_values_that_318_may_not_keep_never_reach_the_file(tmp_path: Path) -> None:
     """After any number of them; a value that may be kept is kept."""
     configuration = build(tmp_path, "waitSecondsForService=50\n")
     for value in (1_000, 2_000):

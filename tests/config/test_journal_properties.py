@@ -40,7 +40,7 @@ def test_properties_are_read_from_the_file(tmp_path: Path) -> None:
         ("journalLookupClients=maybe", "journalLookupClients is 'maybe', but must be true or false"),
     ],
 )
-def test_what_it_cannot_work_with_stops_the_start(tmp_path: Path, text: str, message: str) -> None:
+def test_an_unusable_journal_setting_stops_the_start(tmp_path: Path, text: str, message: str) -> None:
     """The sentence names the property, its value and what it may be."""
     with pytest.raises(StartupError, match=re.escape(message)):
         built(tmp_path, f"{text}\n")

@@ -69,7 +69,7 @@ def test_one_that_is_heard_stays_for_its_own_timeout(
     assert [one["cause"] for one in written(tmp_path, "down")] == ["expired"]
 
 
-def test_what_was_silent_for_too_long_is_not_restored(serve: Serve, names: Names) -> None:
+def test_a_broker_silent_for_too_long_is_not_restored(serve: Serve, names: Names) -> None:
     """rocketns.restoreMaxSeconds. One broker was heard after the first restart, the other was not."""
     server, other = serve(), Names()
     with server.connect() as client:

@@ -60,7 +60,7 @@ def test_ten_kills_in_a_row_lose_nothing(start: Callable[..., RocketnsServer], n
         assert all(route(client, names.topic(f"T{one}")) for one in range(11))
 
 
-def test_what_left_does_not_come_back(start: Callable[..., RocketnsServer], names: Names, tmp_path: Path) -> None:
+def test_a_broker_that_left_is_not_restored(start: Callable[..., RocketnsServer], names: Names, tmp_path: Path) -> None:
     """An unregistration is answered before it is applied, as in Java."""
     server = start()
     with server.connect() as client:

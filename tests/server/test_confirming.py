@@ -68,7 +68,7 @@ def test_silence_proves_nothing(full_port: int, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("addr", ["", "a", ":1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x", "\0:1"])
-def test_what_is_no_address_proves_nothing(addr: str) -> None:
+def test_text_that_is_not_an_address_proves_nothing(addr: str) -> None:
     assert not refuses(addr)
 
 

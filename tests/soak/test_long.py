@@ -37,7 +37,7 @@ def test_a_process_that_grows_is_complained_of_and_its_warm_up_is_not() -> None:
     assert complaints(outcome(samples(100_000_000, 0.02)), 60) == ["memory grew by 1.97 % an hour"]
 
 
-def test_of_a_long_run_the_last_hour_is_judged() -> None:
+def test_the_last_hour_of_a_long_run_is_judged() -> None:
     """What grew before is warm-up; what grows in that hour is not."""
     before = [Sample(at, 10**8 // 2 + 10_000 * at, 20, 7, 1.0) for at in range(0, 3_000, 10)]
     for growth, said in ((0.0, []), (0.02, ["memory grew by 1.95 % an hour"])):

@@ -59,7 +59,7 @@ def test_a_difference_is_named(other: Scripted, item: Item) -> None:
     assert outcome(other, SAME).lasting == [item]
 
 
-def test_what_settles_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_that_disappears_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker registers at the second name server a little later than at the first."""
     monkeypatch.setattr(diff_module, "LOOK_EVERY_S", 0.01)
     late = changed(brokers={"a": "10.0.0.1:1"}, topics={"T": {"a": {}}})
@@ -76,7 +76,7 @@ def test_what_settles_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.settled == [Item(Kind.BROKER, "b"), Item(Kind.TOPIC, "T"), Item(Kind.TOPIC, "U")]
 
 
-def test_what_lasts_is_a_difference_also_if_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lasting_difference_is_reported_even_if_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff_module, "LOOK_EVERY_S", 0.01)
     other = changed(topics={"T": {"a": {}, "b": {"perm": 4}}, "U": {"b": {}}})
     other.at_request = lambda _code: other.topics["T"]["b"].update(perm=len(other.looked_up) % 4)
@@ -130,7 +130,7 @@ def test_the_pace_is_kept() -> None:
     with_servers([three, three], test)
 
 
-def test_of_a_topic_only_the_brokers_that_differ_are_shown() -> None:
+def test_only_the_differing_brokers_of_a_topic_are_shown() -> None:
     other = changed(topics={"T": {"a": {}, "b": {"perm": 4}}})
     shown: list[list[str]] = []
 

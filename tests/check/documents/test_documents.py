@@ -40,7 +40,7 @@ def test_a_planted_mistake_is_found(tmp_path: Path, text: str, reason: str) -> N
         "`rocketns/a.py`", "`rocketns/a`", "`docs/*.md`", "`server/a.py`", "    `rocketns/gone.py`",
     ],
 )  # fmt: skip
-def test_what_is_there_passes(tmp_path: Path, text: str) -> None:
+def test_existing_links_pass(tmp_path: Path, text: str) -> None:
     plant(tmp_path, text)
     assert list(broken(tmp_path)) == []
 

@@ -98,13 +98,13 @@ def test_the_stamp_is_left_out(text: bytes | str) -> None:
 
 
 @pytest.mark.parametrize("text", COUNTED.values(), ids=COUNTED)
-def test_what_only_looks_like_it_counts(text: bytes) -> None:
+def test_text_that_only_resembles_a_stamp_counts(text: bytes) -> None:
     assert with_stamp(text, NOW) != with_stamp(text, LATER)
     assert fingerprint(with_stamp(text, NOW)) != fingerprint(with_stamp(text, LATER))
 
 
 @pytest.mark.parametrize("stamp", [b"0795254380051", b"179525438005", b"17952543800510", b"-795254380051"])
-def test_what_is_no_current_time_counts(stamp: bytes) -> None:
+def test_a_stamp_that_is_not_current_counts(stamp: bytes) -> None:
     assert fingerprint(with_stamp(STAMPED, stamp)) != fingerprint(with_stamp(STAMPED, NOW))
 
 

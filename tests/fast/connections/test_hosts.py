@@ -28,5 +28,5 @@ def test_the_host_of_an_address(host: str, port: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "?", "no port", ":"])
-def test_what_is_no_address(text: str) -> None:
+def test_texts_that_are_not_addresses(text: str) -> None:
     assert compiled(text.encode()).decode() == host_of(text)

@@ -40,7 +40,7 @@ def test_an_answer_for_a_closed_connection_does_not_reach_the_next_one_at_its_pl
             assert answer(client) == expected
 
 
-def test_what_waited_is_given_back(tmp_path: Path) -> None:
+def test_waiting_bytes_are_given_back(tmp_path: Path) -> None:
     """Bytes of handed-over frames and of control's answers are counted only while they wait."""
     body = register_body([topic_config(f"T{n}") for n in range(500)])
     with LiveServer(tmp_path) as server, server.connect() as client:

@@ -81,7 +81,7 @@ def test_the_topics_of_one_broker_name(start_server: StartServer) -> None:
         registered(client, other, topics_of(other, 4))
 
 
-def test_what_leaves_makes_room(start_server: StartServer) -> None:
+def test_a_removed_entry_makes_room(start_server: StartServer) -> None:
     server = start_server({"rocketns.routesMax": 3, "rocketns.brokerRoutesMax": 3})
     names = Names()
     with server.connect() as client:

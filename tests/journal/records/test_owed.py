@@ -203,7 +203,7 @@ def test_a_value_is_cut() -> None:
     assert kv["val"] == "x" * VALUE_CHARS_IN_RECORD_MAX + f"… (cut, {len(long)} characters)"
 
 
-def test_of_many_filter_servers_the_first_are_written() -> None:
+def test_only_the_first_of_many_filter_servers_are_written() -> None:
     """One frame may name 10,000 of 4 KiB."""
     told = Told()
     servers: list[str | None] = ["x" * 1_000] * 100

@@ -46,7 +46,7 @@ def test_the_oldest_go_beyond_the_bytes(store: Store) -> None:
     assert store.closed() == [(one, 100) for one in segments[7:]]
 
 
-def test_what_fits_stays(store: Store) -> None:
+def test_files_within_the_limits_stay(store: Store) -> None:
     fill(store, 5)
     assert store.retain(TODAY, 4, 1_000) == []
     assert store.retain(TODAY, 0, 0) == []

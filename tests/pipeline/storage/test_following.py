@@ -130,7 +130,7 @@ def test_whose_open_file_was_read_is_told(journal: Journal) -> None:
     assert journal.look().opened == {"n1"}
 
 
-def test_what_is_no_file_of_a_journal_is_passed_over(journal: Journal) -> None:
+def test_files_that_are_not_a_journals_are_skipped(journal: Journal) -> None:
     journal.file(1, "a\n")
     folder = journal.root / "v=1" / f"dt={DAY}" / "ns=n1"
     for name in ("notes.txt", ".5-000002.jsonl", ".open-5-000002.jsonl", "5-000002", ".open-x-1"):

@@ -53,7 +53,7 @@ def test_a_heartbeat_that_is_late_here_and_came_there_is_a_partition(spark: Spar
     [(92, 62, 100), (92, 92, 125), (62, 62, 110)],
     ids=["within the grace", "heard by both", "heard by neither"],
 )
-def test_what_is_no_partition(spark: SparkSession, n1_last: int, n2_last: int, until: int) -> None:
+def test_departures_that_are_no_partitions(spark: SparkSession, n1_last: int, n2_last: int, until: int) -> None:
     assert judged(spark, journals(n1_last, n2_last, until=until))[0] == []
 
 

@@ -221,7 +221,9 @@ def test_a_wrong_value_of_the_fleet_is_told(truth: Truth, tables: Rows, table: s
         ),
     ],
 )
-def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str, row: dict[str, Any]) -> None:
+def test_findings_without_a_seeded_fault_are_reported_as_invented(
+    truth: Truth, tables: Rows, table: str, row: dict[str, Any]
+) -> None:
     tables[table].append(row)
     assert bad(truth, tables) == [(Outcome.INVENTED, table)]
 
@@ -231,7 +233,7 @@ def test_what_was_not_seeded_is_invented(truth: Truth, tables: Rows, table: str,
     ["hot_topics", "missing_topics", "quality", "clients", "client_census", "missing_askers", "availability",
      "sole_topics", "blast_radius", "storms", "ordered_keys", "growth", "growth_limits"],
 )  # fmt: skip
-def test_what_was_seeded_and_is_not_there_is_missed(truth: Truth, tables: Rows, table: str) -> None:
+def test_seeded_faults_that_were_not_found_are_reported_as_missed(truth: Truth, tables: Rows, table: str) -> None:
     tables[table] = []
     outcomes = bad(truth, tables)
     assert outcomes

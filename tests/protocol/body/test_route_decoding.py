@@ -62,7 +62,7 @@ def decoded(**fields: Any) -> TopicRouteData:
     return decode_topic_route_data(json.dumps({"brokerDatas": [], "queueDatas": []} | fields).encode())
 
 
-def test_what_may_be_missing() -> None:
+def test_optional_parts_of_a_route_may_be_missing() -> None:
     """B248: everything but the names of brokers and their addresses."""
     assert decode_topic_route_data(b"{}") == TopicRouteData([], [], {})
     assert decoded(filterServerTable=None, topicQueueMappingByBroker=None) == TopicRouteData([], [], {})

@@ -88,7 +88,7 @@ def test_a_whole_journal_gives_everything(tmp_path: Path) -> None:
     }
 
 
-def test_of_a_killed_server_the_last_broker_has_no_data_version(tmp_path: Path) -> None:
+def test_the_last_broker_of_a_killed_server_has_no_data_version(tmp_path: Path) -> None:
     """More records of its last request may be missing. The file may have been left open."""
     two(tmp_path).close(left_open=True)
     assert versions(read(tmp_path)) == {"a": RESTORED, "b": None}
@@ -259,7 +259,7 @@ def seeded(root: Path, *, is_whole: bool) -> Restored:
     return read(root, BOOT + 7_201_000)
 
 
-def test_of_a_seeded_boot_nothing_from_before_counts(tmp_path: Path) -> None:
+def test_nothing_from_before_a_seeded_boot_counts(tmp_path: Path) -> None:
     restored = seeded(tmp_path, is_whole=True)
     assert restored.routes.topics.keys() == {"V", "W"}
     assert restored.ended_epoch_ms == BOOT + 7_200_000

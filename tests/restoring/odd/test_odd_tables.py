@@ -83,7 +83,7 @@ WHAT_JAVA_KEEPS = {
 
 @every_restart
 @pytest.mark.parametrize(("steps", "expected"), WHAT_JAVA_KEEPS.values(), ids=WHAT_JAVA_KEEPS)
-def test_what_no_broker_stands_for_is_not_there(
+def test_entries_without_a_broker_are_absent(
     world: World, steps: list[Ask], expected: tuple[dict, dict], restarts: tuple[Restart, ...]
 ) -> None:
     """Neither before the restarts nor after them."""

@@ -130,7 +130,7 @@ def test_a_difference_is_named_with_its_sides_and_once_as_an_event(
     assert [(event.kind, event.name, event.is_over) for event in world.events] == [(*found, False)]
 
 
-def test_what_is_over_is_an_event_too() -> None:
+def test_the_end_of_a_disagreement_is_an_event_too() -> None:
     late = Scripted({"a": "10.0.0.1:1"}, TOPICS)
 
     async def test(world: World, _addrs: list[str]) -> None:
@@ -154,7 +154,7 @@ def test_what_this_name_server_says_alike_by_now_is_no_disagreement() -> None:
     assert [event.is_over for event in world.events] == [False, True]
 
 
-def test_what_the_next_reading_does_not_find_is_not_told() -> None:
+def test_a_disagreement_gone_at_the_next_reading_is_not_reported() -> None:
     """A broker reaches its name servers one after the other."""
     late, readings = Scripted({"a": "10.0.0.1:1"}, TOPICS), []
 
@@ -229,7 +229,7 @@ def test_many_differences_are_counted_and_some_are_listed() -> None:
     assert 0 < len(world.events) <= watching.DISAGREEMENTS_MAX
 
 
-def test_of_a_large_group_a_side_shows_a_part() -> None:
+def test_a_side_shows_a_part_of_a_large_group() -> None:
     """What a stranger registers must not fill the state, which has 200 disagreements."""
     many = GroupView("c" * 100, tuple((number, f"10.0.0.1:{number}") for number in range(100_000)), None, False)
     long = GroupView("c" * 1_000_000, ((0, "10.0.0.1:1"),), None, False)

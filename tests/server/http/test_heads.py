@@ -72,7 +72,7 @@ def test_aiohttp_finds_one_request_without_a_body_in_what_is_passed_on(middle: b
             assert tail == b""
 
 
-def test_what_aiohttp_takes_once_is_taken_once() -> None:
+def test_headers_that_aiohttp_accepts_once_are_accepted_once() -> None:
     names = {name.lower().encode() for name in SINGLETON_HEADERS}
     assert names <= ONCE | {b"transfer-encoding"}
     assert {HOST, LENGTH} <= ONCE

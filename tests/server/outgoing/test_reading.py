@@ -112,7 +112,7 @@ def test_an_answer_has_a_bound() -> None:
     ids=["empty", "negative", "too large", "no opaque", "flag only", "two opaques", "no int", "short binary", "type",
          "long header", "header beyond frame"],
 )  # fmt: skip
-def test_what_is_no_frame_ends_the_connection(data: bytes) -> None:
+def test_an_invalid_frame_closes_the_connection(data: bytes) -> None:
     with pytest.raises(MalformedFrame):
         Stream(waiting=1).feed(data)
 

@@ -51,7 +51,7 @@ def test_answers_in_any_order() -> None:
     run(test)
 
 
-def test_what_is_no_answer_is_left_alone() -> None:
+def test_frames_that_are_not_answers_are_ignored() -> None:
     """B248: these are ignored: requests, unknown numbers, and a second answer to one number."""
 
     async def test(client: RemotingClient) -> None:

@@ -41,7 +41,7 @@ def test_nobody_goes_within_the_limit() -> None:
     assert scene.holders.first() is one
 
 
-def test_of_a_host_with_more_than_its_part_the_one_without_progress_goes() -> None:
+def test_a_host_over_its_share_loses_its_connection_without_progress() -> None:
     """Not the largest, not the first to come, and not whoever made no progress for longest on another host."""
     scene = Scene()
     scene.hold(Peer("small"), SHARE)
@@ -63,7 +63,7 @@ def test_without_a_large_host_progress_alone_decides() -> None:
     assert scene.holders.first() is peers[1]
 
 
-def test_of_two_large_hosts_it_is_the_larger() -> None:
+def test_the_larger_of_two_large_hosts_loses_a_connection() -> None:
     scene = Scene()
     scene.hold(Peer("a"), LIMIT // 2)
     larger = scene.hold(Peer("b"), LIMIT // 2 + 1)
@@ -141,7 +141,7 @@ STEP = st.tuples(
 
 
 @given(st.lists(STEP, max_size=80))
-def test_what_is_told_is_what_is_held(steps: list[tuple[int, int, int, bool]]) -> None:
+def test_reported_changes_add_up_to_the_bytes_held(steps: list[tuple[int, int, int, bool]]) -> None:
     """Against a plain table: sums by host, and the longest time without progress."""
     scene, peers = Scene(), [Peer(f"{'abc'[number % 3]}{number}") for number in range(8)]
     held = dict.fromkeys(peers, 0)

@@ -23,14 +23,14 @@ def test_the_largest_is_known(changes: list[tuple[int, int]]) -> None:
         assert largest.total == sum(held.values())
 
 
-def test_of_many_that_hold_as_much_it_is_one_with_half_of_the_most() -> None:
+def test_among_many_near_equals_one_with_half_of_the_most_is_chosen() -> None:
     largest: Largest[int] = Largest()
     for key in range(COMPARED_MAX + 1):
         largest.hold(key, 600 + key)
     assert largest.largest() == (COMPARED_MAX - 1, 600 + COMPARED_MAX - 1)
 
 
-def test_of_sixty_that_hold_as_much_it_is_the_largest() -> None:
+def test_among_sixty_near_equals_the_largest_is_chosen() -> None:
     largest: Largest[int] = Largest()
     for key in range(60):
         largest.hold(key, 600 + key)

@@ -47,7 +47,7 @@ def test_beyond_the_bound_the_host_with_the_most_is_named() -> None:
     assert parked.first() is None
 
 
-def test_of_a_host_it_is_the_one_that_waits_longest() -> None:
+def test_the_request_of_a_host_that_waits_longest_is_chosen() -> None:
     """Further requests do not change that, and answers that were taken do."""
     parked, a1, a2 = parked_within(5 * FRAME_COST_BYTES), peer("a1"), peer("a2")
     parked.park(a1, frame(1))

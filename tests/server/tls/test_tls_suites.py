@@ -70,7 +70,7 @@ def test_what_is_agreed_on(protocols: str, ciphers: str, tls12: str | None, tls1
         ("", f"{JAVA_GCM128},ALL_WITH_,@_WITH_SECLEVEL=0", "tls.ciphers is not usable"),
     ],
 )
-def test_what_leaves_no_tls(protocols: str, ciphers: str, reason: str) -> None:
+def test_settings_that_leave_no_tls_version_are_refused(protocols: str, ciphers: str, reason: str) -> None:
     """B064: one unknown name is enough, as in Java. The contexts of both sides name it."""
     given = config(tls_protocols=protocols, tls_ciphers=ciphers)
     with pytest.raises(TlsError, match=reason):

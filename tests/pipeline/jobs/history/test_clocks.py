@@ -107,7 +107,7 @@ def test_the_worked_example_has_no_offset(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("seed", [3, 4])
-def test_what_does_not_agree_is_left_alone(spark: SparkSession, seed: int) -> None:
+def test_clocks_without_common_events_are_not_corrected(spark: SparkSession, seed: int) -> None:
     """Random journals have nothing in common."""
     found = offsets_of(spark, random_journals(seed)).values()
     assert {(offset, method, uncertainty) for offset, method, _, uncertainty in found} == {

@@ -73,7 +73,7 @@ def test_what_readers_may_understand_differently_is_left_to_spark(data: bytes) -
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_of_damaged_files_the_rows_are_those_of_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+def test_rows_of_damaged_files_equal_those_of_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     told = [record for journal in random_journals(seed).values() for record in journal]
     texts = [damaged(told, chance) for _ in range(2000)]

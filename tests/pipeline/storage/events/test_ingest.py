@@ -153,7 +153,7 @@ def test_lines_of_a_stream_are_parsed_alike(spark: SparkSession, tmp_path: Path)
     assert found == [("n1", "2026-01-01", 2, [tuple(topic("T").values())])]
 
 
-def test_what_is_no_journal_is_said(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_journal_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="nowhere"):
         ingest(spark, str(tmp_path / "nowhere"), str(tmp_path / "out"))
     (tmp_path / "empty").mkdir()
