@@ -41,7 +41,7 @@ KNOWN_AHEAD = 1
 WAITING_MAX = 2
 # Groups that wait most come first, so that others fill the gaps and nothing long is left for the end.
 ORDER = (
-    *("tests/pipeline", DOCKER, "tests/sanitize"),
+    *("tests/pipeline", DOCKER, "tests/sanitize", "tests/installing"),
     *("interop/operating/test_audit", "interop/messages/test_clients_grpc", "interop/messages/test_clients_acting"),
     *(*WITH_PROCESSES, PARITY),
     *("tests/soak", "tests/hostile", "tests/behaviour"),

@@ -52,7 +52,7 @@ class Cluster:
         lost = [*worker.children(recursive=True), worker]
         executors = [process.pid for process in lost if EXECUTOR in _words(process)]
         for process in lost:
-            with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.NoSuchProcess):  # a short-lived child
                 process.kill()
         psutil.wait_procs(lost, timeout=START_TIMEOUT_S)
         return executors

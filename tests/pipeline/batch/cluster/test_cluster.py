@@ -22,6 +22,7 @@ from tests.pipeline.batch.cluster.standalone import SHORT_LIVED, Cluster, audit_
 from tests.pipeline.tables import rounded, tables_in
 
 RUN_TIMEOUT_S = 900.0
+TOO_LATE = "before the worker was killed"
 JAVA_OPTIONS = " ".join(SHORT_LIVED)
 pytestmark = [
     pytest.mark.cluster,
@@ -69,7 +70,7 @@ def here(spark: SparkSession, seeded: Seeded, tmp_path_factory: pytest.TempPathF
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
@@ -100,6 +101,7 @@ def test_an_audit_finds_every_seeded_fault_and_nothing_else(spark: SparkSession,
     assert [verdict for verdict in verdicts if not verdict.good] == []
 
 
+@pytest.mark.flaky(reruns=2, only_rerun=f"over {TOO_LATE}")  # this process may wait for a core at that moment
 def test_two_workers_come_to_what_one_process_does_though_both_are_lost(
     seeded: Seeded, here: Path, standalone: Cluster, tmp_path: Path
 ) -> None:
@@ -108,11 +110,11 @@ def test_two_workers_come_to_what_one_process_does_though_both_are_lost(
     run = audit_on(standalone.url, seeded.journal, tmp_path / "out", SETTINGS)
     try:
         eventually(lambda: any(events.rglob("*.parquet")), RUN_TIMEOUT_S)
-        assert not any(events.glob("data/*/_SUCCESS")), "the ingest was over before the worker was killed"
+        assert not any(events.glob("data/*/_SUCCESS")), f"the ingest was over {TOO_LATE}"
         assert len(standalone.kill_worker(0)) == 1
         standalone.add_ready_worker()
         eventually(lambda: any(results.glob("*/broker_intervals/_SUCCESS")), RUN_TIMEOUT_S)
-        assert not any(results.glob("*/impact/_SUCCESS")), "the jobs were over before the worker was killed"
+        assert not any(results.glob("*/impact/_SUCCESS")), f"the jobs were over {TOO_LATE}"
         assert len(standalone.kill_worker(1)) == 1
     except BaseException:
         run.kill()
