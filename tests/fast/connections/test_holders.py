@@ -19,6 +19,7 @@ from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.compiled.parts import set_clock
 from tests.fast.reactor.test_moving import balancer_of, reactors_of
+from tests.hostile.conftest import NO_TIME_LIMIT
 from tests.hostile.totals.crowd import hosts
 from tests.soak.live import LiveServer
 from tests.support.ended import is_ended
@@ -32,7 +33,7 @@ SIZE = 320_000
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
     """A server with two reactors, which get connections in turn."""
-    with LiveServer(tmp_path, **{"rocketns.incomingBytesMax": LIMIT}) as started:
+    with LiveServer(tmp_path, **{"rocketns.incomingBytesMax": LIMIT}, **NO_TIME_LIMIT) as started:
         reactors, balancer = reactors_of(started), balancer_of(started)
 
         def deal() -> None:

@@ -17,7 +17,7 @@ from interop.harness.wire import Client, eventually, frame, json_header
 from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs
-from tests.hostile.conftest import StartServer
+from tests.hostile.conftest import NO_TIME_LIMIT, StartServer
 from tests.hostile.watch import MB, Watch, costs_at_most
 from tests.hostile.witness import Witness
 from tests.support.ended import is_ended
@@ -105,7 +105,7 @@ def test_one_connection_does_not_keep_the_others_waiting(server: NameServer) -> 
 def test_unfinished_frames_of_too_many_bytes(start_server: StartServer) -> None:
     """Beyond incomingBytesMax in total the connection that holds the most is closed, and memory stays bounded."""
     limit, each = 32 * MB, 4 * MB
-    server = start_server({"rocketns.incomingBytesMax": limit})
+    server = start_server({"rocketns.incomingBytesMax": limit} | NO_TIME_LIMIT)
     with costs_at_most(server, 2 * limit), Witness(server), ExitStack() as stack:
         clients = [stack.enter_context(server.connect()) for _ in range(20)]
         for client in clients:
@@ -117,7 +117,7 @@ def test_unfinished_frames_of_too_many_bytes(start_server: StartServer) -> None:
 def test_a_broker_gets_through_while_others_hold_all_there_is(start_server: StartServer) -> None:
     """A registration in many pieces is not closed, because hostile peers hold more bytes."""
     limit, each = 32 * MB, 4 * MB
-    server = start_server({"rocketns.incomingBytesMax": limit})
+    server = start_server({"rocketns.incomingBytesMax": limit} | NO_TIME_LIMIT)
     names = Names()
     body = register_body([topic_config(f"{names.topic()}-{n}") for n in range(4_000)])
     data = frame(json_header(codes.REGISTER_BROKER, register_ext(names.cluster, names.broker, body=body)), body)
@@ -140,7 +140,7 @@ def try_to_send(client: Client, data: bytes) -> None:
 def test_readers_that_never_read(start_server: StartServer) -> None:
     """A connection is closed if a single answer is larger than outgoingBytesMax."""
     limit, peers = 4 * MB, 4
-    server = start_server({"rocketns.outgoingBytesMax": limit, "serverSocketSndBufSize": 65_536})
+    server = start_server({"rocketns.outgoingBytesMax": limit, "serverSocketSndBufSize": 65_536} | NO_TIME_LIMIT)
     with server.connect() as client:
         for n in range(12):
             put_kv(client, "ns", f"k{n}", "v" * MB)

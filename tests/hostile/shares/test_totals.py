@@ -9,7 +9,7 @@ from interop.harness import codes
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.calls import put_kv
-from tests.hostile.conftest import StartServer
+from tests.hostile.conftest import NO_TIME_LIMIT, StartServer
 from tests.hostile.shares.test_limits import UNFINISHED, is_cut_off, is_ended, requests, try_to_send
 from tests.hostile.watch import MB, Watch, costs_at_most
 from tests.hostile.witness import Witness
@@ -38,7 +38,7 @@ def test_unsent_answers_of_all_connections(start_server: StartServer) -> None:
     """Beyond outgoingBytesTotalMax the connection with the most unsent bytes is closed, and no other."""
     total = 32 * MB
     properties = {"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER}
-    server = start_server(properties | {"rocketns.progressSeconds": 0})  # nothing else closes who does not read
+    server = start_server(properties | NO_TIME_LIMIT)
     with server.connect() as client:
         put_kv(client, "small", "k", "v" * MB)
         for n in range(8):
@@ -58,7 +58,8 @@ def test_unsent_answers_of_all_connections(start_server: StartServer) -> None:
 def test_many_readers_that_never_read(start_server: StartServer) -> None:
     """For any number of them, their answers take at most outgoingBytesTotalMax."""
     total, peers = 32 * MB, 100
-    server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
+    properties = {"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER}
+    server = start_server(properties | NO_TIME_LIMIT)
     with server.connect() as client:
         put_kv(client, "ns", "k", "v" * MB)
     # Answers of a megabyte leave holes in the heap where the asyncio loop copies them.
@@ -76,7 +77,7 @@ def test_many_readers_that_never_read(start_server: StartServer) -> None:
 def test_tiny_requests_of_who_does_not_read(start_server: StartServer) -> None:
     """Requests of a peer that reads no answers wait: it holds one answer, not one for each request."""
     peers, size = 8, MB
-    server = start_server({"serverSocketSndBufSize": SMALL_BUFFER})
+    server = start_server({"serverSocketSndBufSize": SMALL_BUFFER} | NO_TIME_LIMIT)
     with server.connect() as client:
         put_kv(client, "ns", "k", "v" * size)
     with costs_at_most(server, peers * 2 * size + 16 * MB), ExitStack() as stack:
@@ -91,7 +92,7 @@ def test_tiny_requests_of_who_does_not_read(start_server: StartServer) -> None:
 def test_the_largest_of_all_goes(start_server: StartServer) -> None:
     """The connection with the most unfinished bytes is closed, not one that shares a reactor with the last sender."""
     limit, large, small, pairs = 32 * MB, 4 * MB, MB, 7
-    server = start_server({"rocketns.incomingBytesMax": limit})
+    server = start_server({"rocketns.incomingBytesMax": limit} | NO_TIME_LIMIT)
     with costs_at_most(server, 2 * limit), ExitStack() as stack:
         attackers, honest = [], []
         for _ in range(pairs):
@@ -112,7 +113,7 @@ def test_the_largest_of_all_goes(start_server: StartServer) -> None:
 
 def test_the_rest_of_a_frame_keeps_no_large_buffer(start_server: StartServer) -> None:
     """After a burst of requests that ends in the middle of a frame, only the unfinished frame is kept."""
-    server = start_server()
+    server = start_server(NO_TIME_LIMIT)
     burst, peers = requests(9999, 500), 300
     with costs_at_most(server, 16 * MB), ExitStack() as stack:
         clients = [stack.enter_context(server.connect()) for _ in range(peers)]

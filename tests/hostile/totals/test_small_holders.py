@@ -11,14 +11,13 @@ from interop.harness import codes
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
-from tests.hostile.conftest import StartServer
+from tests.hostile.conftest import NO_TIME_LIMIT, StartServer
 from tests.hostile.totals.crowd import HELD, ended, hosts, parts_of, register_in_parts, strangers
 from tests.hostile.watch import MB, Watch
 from tests.support.ended import is_ended
 from tests.support.tlsclient import TlsClient
 
 LIMIT = 64 * MB
-ONLY_THE_TOTAL = {"rocketns.progressSeconds": 0}  # nothing else closes who makes no progress
 STRANGERS = (LIMIT - 100_000) // HELD  # so many leave 100 KB, or a little more
 ADDRESSES = pytest.mark.parametrize(
     "addresses", [hosts(1), hosts(32), hosts(STRANGERS)], ids=["one host", "32 hosts", "a host each"]
@@ -28,7 +27,7 @@ ADDRESSES = pytest.mark.parametrize(
 @ADDRESSES
 def test_brokers_register_while_small_holders_fill_the_total(start_server: StartServer, addresses: list[str]) -> None:
     """Two new brokers with 1.6 MB in three parts are answered; the strangers make room."""
-    server = start_server({"rocketns.incomingBytesMax": LIMIT} | ONLY_THE_TOTAL)
+    server = start_server({"rocketns.incomingBytesMax": LIMIT} | NO_TIME_LIMIT)
     watch = Watch(server)
     with ExitStack() as stack:
         attackers = strangers(server, stack, STRANGERS, addresses)
@@ -42,7 +41,7 @@ def test_brokers_register_while_small_holders_fill_the_total(start_server: Start
 @ADDRESSES
 def test_a_registered_broker_is_the_last_to_go(start_server: StartServer, addresses: list[str]) -> None:
     """It holds more than each stranger and is without progress for longer. Then its frame ends."""
-    server = start_server({"rocketns.incomingBytesMax": LIMIT} | ONLY_THE_TOTAL)
+    server = start_server({"rocketns.incomingBytesMax": LIMIT} | NO_TIME_LIMIT)
     with ExitStack() as stack:
         broker, names = stack.enter_context(server.connect()), Names()
         registered(broker, names)
@@ -58,7 +57,7 @@ def test_a_registered_broker_is_the_last_to_go(start_server: StartServer, addres
 def test_one_total_for_tls_and_plain(start_server: StartServer, stranger: type[Client], honest: type[Client]) -> None:
     """Strangers of one kind make room for brokers of the other, which another thread may carry."""
     limit = 16 * MB
-    server = start_server({"rocketns.incomingBytesMax": limit} | ONLY_THE_TOTAL)
+    server = start_server({"rocketns.incomingBytesMax": limit} | NO_TIME_LIMIT)
     with ExitStack() as stack:
         attackers = strangers(server, stack, limit // HELD - 1, hosts(limit // HELD), stranger)
         broker = stack.enter_context(honest(server.port))

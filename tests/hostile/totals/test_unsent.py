@@ -10,7 +10,7 @@ from interop.harness import codes
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 from tests.behaviour.calls import put_kv
-from tests.hostile.conftest import StartServer
+from tests.hostile.conftest import NO_TIME_LIMIT, StartServer
 from tests.hostile.shares.test_limits import is_cut_off, requests
 from tests.hostile.totals.crowd import SMALL_BUFFER, hosts, narrow
 from tests.hostile.watch import MB, Watch
@@ -31,7 +31,8 @@ def put_values(server: NameServer) -> None:
 def test_a_client_that_takes_its_answer_gets_it(start_server: StartServer, addresses: list[str]) -> None:
     """Strangers that read nothing fill the total. An answer that is larger than each of theirs is read to its end."""
     total = 32 * MB
-    server = start_server({"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER})
+    properties = {"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER}
+    server = start_server(properties | NO_TIME_LIMIT)
     put_values(server)
     watch = Watch(server)
     with ExitStack() as stack:
@@ -50,7 +51,7 @@ def test_requests_behind_answers_that_nobody_takes(start_server: StartServer, ad
     """Strangers' requests fill the room for waiting ones. A peer with more of them reads late, and gets its answers."""
     incoming = 16 * MB  # a quarter of it is for requests that wait for their peer
     properties = {"rocketns.incomingBytesMax": incoming, "serverSocketSndBufSize": SMALL_BUFFER}
-    server = start_server(properties | {"rocketns.progressSeconds": 0})  # nothing else closes who does not read
+    server = start_server(properties | NO_TIME_LIMIT)
     put_values(server)
     request = requests(LIST, 1, bytes(50_000), namespace="small")
     watch = Watch(server)
