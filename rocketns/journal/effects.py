@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import assert_never
+from typing import Literal, assert_never
 
 from rocketns.config.properties import is_secret
 from rocketns.journal import encoding
@@ -265,7 +265,7 @@ class Effects:
     def _topics_deleted(self, event: TopicsDeleted) -> None:
         self._put_lists("tdel", event, event.cause)
 
-    def _put_lists(self, kind: str, event: TopicsPut | TopicsDeleted, cause: str) -> None:
+    def _put_lists(self, kind: Literal["tput", "tdel"], event: TopicsPut | TopicsDeleted, cause: str) -> None:
         for some in self._lists.popleft() if self._lists else self._listed(event):
             self._buffer.put(encoding.topics_record(kind, event.broker_name, cause, some))
 

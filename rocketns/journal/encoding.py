@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -16,6 +16,7 @@ from rocketns.journal.record import (
     TOPIC_CHARS_IN_RECORD_MAX,
     TOPICS_IN_RECORD_MAX,
     VALUE_CHARS_IN_RECORD_MAX,
+    Ev,
 )
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
@@ -26,7 +27,7 @@ TOPIC_AROUND_BYTES = 60
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 
 
-def columns(event: str, given: dict[str, Any]) -> bytes:
+def columns(event: Ev, given: dict[str, Any]) -> bytes:
     """``"ev":…`` and the columns that are not None, with the closing brace."""
     record = {"ev": event} | {name: value for name, value in given.items() if value is not None}
     try:
@@ -119,7 +120,7 @@ def topic_bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
     return _bounds(list(map(len, names)), TOPICS_IN_RECORD_MAX)
 
 
-def topics_record(event: str, broker: str, cause: str, topics: Topics) -> bytes:
+def topics_record(event: Literal["tput", "tdel"], broker: str, cause: str, topics: Topics) -> bytes:
     """A record of ``tput`` or ``tdel`` with a list that `topic_list` made."""
     return columns(event, {"broker": broker, "cause": cause, "topics": topics})
 

@@ -13,7 +13,7 @@ that code unit, and ``\\u005c`` for each backslash.
 All records
     ``boot`` start of the process, epoch ms, unique for the ns. ``seq`` 1, 2, 3 … within a boot, in the order things
     happened: the order within a boot is that of ``seq``. ``ts`` is the wall clock in epoch us with a resolution of
-    1 ms; it may step back when somebody sets the clock. ``ev`` says what it is, one of `EVENTS`.
+    1 ms; it may step back when somebody sets the clock. ``ev`` says what it is, one of `KINDS`.
 
 start, stop
     The first two records of a boot are ``open`` and ``start`` (with ``ns``). There is no broker and no topic then,
@@ -135,12 +135,17 @@ drop
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from enum import Enum, auto
+from typing import Literal, NamedTuple, get_args
+
 VERSION = 1
 
-EVENTS = (
+# What a record says it is: ``ev``.
+Ev = Literal[
     "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "map", "kv", "config", "snap", "lookup",
     "drop", "alive", "stall", "group", "list", "live",
-)  # fmt: skip
+]  # fmt: skip
 
 DOWN_CAUSES = (
     "unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle",
@@ -201,35 +206,74 @@ COLUMNS = {
     "maps": "array<struct<t:string,n:string,b:string,ids:array<array<int>>,e:long,q:int,d:boolean,sc:string>>",
 }
 
+
+class Kept(Enum):
+    """Which records of closed days the audit keeps. SOME: those that ``jobs.earlier.keeping`` chooses."""
+
+    ALL = auto()
+    SOME = auto()
+    NONE = auto()
+
+
+class Kind(NamedTuple):
+    """What each reader does with one kind of record.
+
+    ``restoring``: the columns from which a start restores the tables; None: it passes over the whole record.
+    ``others``: what it may have beside them and beside boot, seq, ts and ev. ``words``: a sentence for the API and the
+    page; its places are those of ``admin.recent.words``. None: the change is not shown there.
+    """
+
+    restoring: tuple[str, ...] | None
+    others: tuple[str, ...] = ()
+    kept: Kept = Kept.NONE
+    words: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns beside boot, seq, ts and ev."""
+        return (*(self.restoring or ()), *self.others, "escaped")
+
+
 _MEMBER = ("cluster", "broker", "addr", "bid")
-_ATTRIBUTES = ("gcluster", "timeout_ms", "ha", "zone", "acting", "fs", "from_host")
 _VERSION = ("dvt", "dvc", "dvs")
-_DOUBT = ("doubt", "seen")
-_CONTENT = ("topics", "maps", "ns_key", "key", "val")
-_COLUMNS_OF = {
-    "start": ("ns", "restored", "seeded"),
-    "stop": (),
-    "open": ("ns", "file", "rotate_s"),
-    "reg": (*_MEMBER, *_VERSION, *_ATTRIBUTES),
-    "hb": (*_MEMBER, "gap", *_VERSION, *_ATTRIBUTES),
-    "down": (*_MEMBER, "gap", "cause"),
-    "doubt": (*_MEMBER, "gap", *_DOUBT),
-    "tput": ("broker", "cause", "topics"),
-    "tdel": ("broker", "cause", "topics"),
-    "map": ("broker", "maps"),
-    "kv": ("ns_key", "key", "val"),
-    "config": ("key", "val"),
-    "snap": ("snap", "part", "end", *_MEMBER, *_VERSION, *_ATTRIBUTES, *_DOUBT, *_CONTENT, "listed", "live"),
-    "lookup": ("topic", "client", "n", "miss", "iv_ms", "lang", "cv"),
-    "drop": ("lost",),
-    "alive": (),
-    "stall": ("ms",),
-    "group": ("broker", "gcluster", "zone", "acting"),
-    "list": ("cluster", "broker", "listed"),
-    "live": ("cluster", "live", *_VERSION, "timeout_ms", "ha", "fs", "from_host"),
-}
-# Which columns a record of each kind may have beside boot, seq, ts and ev.
-COLUMNS_OF = {event: (*columns, "escaped") for event, columns in _COLUMNS_OF.items()}
+_LIVE = (*_VERSION, "timeout_ms", "ha", "fs", "from_host")
+_GROUP = ("gcluster", "zone", "acting")
+_ITEM = ("ns_key", "key", "val")
+KINDS: dict[str, Kind] = {
+    "start": Kind(("ns", "restored", "seeded")),
+    "stop": Kind(()),
+    "open": Kind(("ns", "file"), ("rotate_s",)),
+    "reg": Kind((*_MEMBER, *_LIVE, *_GROUP), (), Kept.ALL, "{who} registered"),
+    "hb": Kind((*_MEMBER, *_LIVE, *_GROUP), ("gap",), Kept.SOME),
+    "down": Kind(_MEMBER, ("gap", "cause"), Kept.ALL, "{who} is gone: {reason}{silent}"),
+    "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"), Kept.NONE,
+                  "{who} is unconfirmed: {reason}{silent}"),
+    "tput": Kind(("broker", "topics"), ("cause",), Kept.ALL, "{broker} has topics {topics} ({reason})"),
+    "tdel": Kind(("broker", "topics"), ("cause",), Kept.ALL, "{broker} no longer has topics {topics} ({reason})"),
+    "map": Kind(("broker", "maps"), (), Kept.NONE, "{broker} has queue mappings of {topics}"),
+    "kv": Kind(None, _ITEM, Kept.ALL, "KV item {names} {state}"),
+    "config": Kind(None, ("key", "val"), Kept.NONE, "property {names} {state}"),
+    "snap": Kind(("snap", "part", "end", *_MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live", "listed"),
+                 ("doubt", *_ITEM), Kept.SOME),
+    "lookup": Kind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
+    "drop": Kind((), ("lost",), Kept.ALL),
+    "alive": Kind(None),
+    "stall": Kind(None, ("ms",), Kept.ALL, "this name server did not run for {time}"),
+    "group": Kind(("broker", *_GROUP)),
+    "list": Kind(("cluster", "broker", "listed")),
+    "live": Kind(("cluster", "live", *_LIVE)),
+}  # fmt: skip
+
+
+def check_rows(rows: Collection[str], wanted: Collection[str] = get_args(Ev)) -> None:
+    """LookupError where a table over kinds of records lacks one of them, or has another one."""
+    if missing := set(wanted) - set(rows):
+        raise LookupError(f"no row for the records {sorted(missing)}")
+    if odd := set(rows) - set(wanted):
+        raise LookupError(f"a row for {sorted(odd)}, which no reader expects there")
+
+
+check_rows(KINDS)
 
 TOPICS_IN_RECORD_MAX = 500
 TOPIC_CHARS_IN_RECORD_MAX = 40_000

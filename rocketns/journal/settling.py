@@ -7,6 +7,7 @@ from typing import Any
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Address, Group, Live, Member, Members
+from rocketns.journal.record import Ev
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
@@ -85,7 +86,7 @@ class Settling:
         """Record the live entry of an address."""
         self._buffer.put(encoding.columns("live", live_columns(address, live)))
 
-    def _put(self, event: str, columns: dict[str, Any]) -> None:
+    def _put(self, event: Ev, columns: dict[str, Any]) -> None:
         self._buffer.put(encoding.columns(event, columns))
         self._routes_changed = True
 

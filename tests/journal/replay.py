@@ -27,7 +27,7 @@ def parsed(data: bytes) -> list[Record]:
 def check_columns(one: Record) -> None:
     """A record has the columns of its kind, each of its type, and no nulls."""
     assert {"boot", "seq", "ts", "ev"} <= one.keys()
-    assert one.keys() <= {"boot", "seq", "ts", "ev", *record.COLUMNS_OF[one["ev"]]}, one
+    assert one.keys() <= {"boot", "seq", "ts", "ev", *record.KINDS[one["ev"]].columns}, one
     for name, value in one.items():
         kind = TYPES.get(record.COLUMNS[name])
         assert kind is None or type(value) is kind, f"{name} in {one}"

@@ -6,6 +6,15 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rocketns.admin.recent.ring import Recorded
+from rocketns.journal.record import KINDS
+
+RECORDED = {name: kind.words for name, kind in KINDS.items() if kind.words is not None}
+WORDS = RECORDED | {
+    "back": "{who} is back: it sent a sign of life",
+    "conflict": "{who} was refused: {holder} has its id",
+    "refused": "{who} was refused: it is not registered",
+}
+WITHOUT_VALUE = {"kv": "was deleted", "config": "is set"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +23,7 @@ class EventRow:
 
     seq: Annotated[int, "1, 2, 3 … since the start"]
     at: Annotated[int, "when it happened"]
-    event: Annotated[str, "as in the journal: reg, down, doubt, tput, tdel, map, kv, config, stall; and beside them "
+    event: Annotated[str, f"as in the journal: {', '.join(RECORDED)}; and beside them "
                      "back (it was unconfirmed), conflict, refused"]  # fmt: skip
     text: Annotated[str, "the same in words"]
     cluster: str | None
@@ -64,47 +73,24 @@ def event_row(one: Recorded) -> EventRow:
 
 def in_words(one: Recorded) -> str:
     """A sentence without its time."""
-    who = f"{_name(one)} at {one.address}"
-    match one.event:
-        case "reg":
-            return f"{who} registered"
-        case "back":
-            return f"{who} is back: it sent a sign of life"
-        case "down":
-            return f"{who} is gone: {GONE.get(str(one.cause), str(one.cause))}{_silent(one.amount)}"
-        case "doubt":
-            return f"{who} is unconfirmed: {DOUBTED.get(str(one.cause), str(one.cause))}{_silent(one.amount)}"
-        case "conflict":
-            return f"{who} was refused: {one.detail} has its id"
-        case "refused":
-            return f"{who} was refused: it is not registered"
-        case "stall":
-            return f"this name server did not run for {_seconds(one.amount or 0)}"
-    return _of_items(one)
-
-
-def _of_items(one: Recorded) -> str:
-    match one.event:
-        case "tput":
-            return f"{one.broker} has topics {_topics(one)} ({one.cause})"
-        case "tdel":
-            return f"{one.broker} no longer has topics {_topics(one)} ({one.cause})"
-        case "map":
-            return f"{one.broker} has queue mappings of {_topics(one)}"
-        case "kv":
-            what = "was deleted" if one.detail is None else f"is {one.detail}"
-            return f"KV item {' '.join(one.names)} {what}"
-    return f"property {one.names[0]} is {'set' if one.detail is None else one.detail}"
+    cause = str(one.cause)
+    return WORDS[one.event].format(
+        who=f"{_name(one)} at {one.address}",
+        broker=one.broker,
+        reason={"down": GONE, "doubt": DOUBTED}.get(one.event, {}).get(cause, cause),
+        silent="" if one.amount is None else f" (last heard {_seconds(one.amount)} before)",
+        topics=_topics(one),
+        names=" ".join(one.names),
+        state=WITHOUT_VALUE.get(one.event) if one.detail is None else f"is {one.detail}",
+        holder=one.detail,
+        time=_seconds(one.amount or 0),
+    )
 
 
 def _name(one: Recorded) -> str:
     if one.broker is None:
         return f"a broker of {one.cluster}"
     return one.broker if one.id is None else f"{one.broker}:{one.id}"
-
-
-def _silent(gap_ms: int | None) -> str:
-    return "" if gap_ms is None else f" (last heard {_seconds(gap_ms)} before)"
 
 
 def _seconds(ms: int) -> str:

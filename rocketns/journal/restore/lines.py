@@ -14,6 +14,7 @@ import orjson
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
 from rocketns.journal.reading.lines import INT_MAX, Record, record_of
+from rocketns.journal.record import KINDS
 from rocketns.protocol.body.route import QueueData, queue_data
 
 # Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
@@ -21,7 +22,8 @@ LINE_BYTES_MAX = 32 * 1024 * 1024
 # ``open`` and ``start``, behind a damaged line or two.
 FIRST_RECORDS = 3
 # What restoring does not need is not decoded.
-_PASSED_OVER = re.compile(rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},"ev":"(?:lookup|kv|config)"')
+_NOT_NEEDED = "|".join(name for name, kind in KINDS.items() if kind.restoring is None).encode()
+_PASSED_OVER = re.compile(rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},"ev":"(?:%b)"' % _NOT_NEEDED)
 
 # Where the queues of topics begin. Within a text the quotes would be escaped.
 _TOPICS = b',"topics":['

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from rocketns.journal.reading.lines import Record, int_of, long_of
+from rocketns.journal.record import KINDS
 from rocketns.journal.restore.lines import Queues
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
@@ -34,20 +35,15 @@ class Replay:
         self.last_broker: str | None = None
         self.ended_epoch_ms = 0
         self._names: dict[str, str] = {}
-        self._appliers: dict[str, Callable[[Record], None]] = {
-            "start": self._start, "reg": self._reg, "hb": self._hb, "down": self._down, "doubt": self._doubt,
-            "tput": self._tput, "tdel": self._tdel, "map": self._map, "snap": self._snap, "group": self._group,
-            "list": self._list, "live": self._live,
-        }  # fmt: skip
 
     def apply(self, record: Record) -> None:
         """Apply one record. Never raises."""
-        applier = self._appliers.get(record.get("ev"))  # type: ignore[arg-type]
+        applier = _APPLIERS.get(record.get("ev"))  # type: ignore[arg-type]
         if applier is None:
             return
         try:
             self.ended_epoch_ms = long_of(record["ts"]) // 1000
-            applier(record)
+            applier(self, record)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             self.refused += 1
 
@@ -169,6 +165,12 @@ class Replay:
         for one in record["maps"]:
             info = _mapping(one)
             self.routes.mappings.setdefault(_text(one["t"]), {})[info.bname] = info
+
+
+# `Reading` judges files by their ``open``.
+_APPLIERS: dict[str, Callable[[Replay, Record], None]] = {
+    name: getattr(Replay, f"_{name}") for name, kind in KINDS.items() if kind.restoring and name != "open"
+}
 
 
 def _text(value: Any) -> str:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rocketns.journal.reading.lines import Record
+from rocketns.journal.record import KINDS
 from rocketns.pipeline.contract.causes import MEMBER
 
 # Of these kinds and of heartbeats that state attributes, the whole record.
-_SHOWING = frozenset(("start", "stop", "reg", "down", "tput", "tdel", "snap", "group"))
+_SHOWING = frozenset(name for name, kind in KINDS.items() if kind.restoring is not None) - {"hb"}
 _HEARD = frozenset(("reg", "hb"))
 
 Boot = tuple[str, int]  # name server, boot

@@ -1,4 +1,5 @@
-"""A new event cannot be forgotten: type checking fails in each consumer that neither handles nor names it."""
+"""No event can be forgotten: type checking fails in each consumer that neither handles nor names it, and in each match
+of some of the events that lacks one of them."""
 
 from __future__ import annotations
 
@@ -37,9 +38,16 @@ def test_type_checking_finds_the_consumers_that_a_new_event_lacks(tmp_path: Path
     assert text.count(UNION) == 1
     planted.write_text(text.replace(UNION, f"class Novelty:\n    addr: str\n\n\n{UNION}Novelty | "), "utf-8")
     shadow = ["--shadow-file", str(ROOT / EVENTS), str(planted)]
+    ring, without_stall = ROOT / CONSUMERS[1], tmp_path / "ring.py"
+    handled = 'case Stalled(ms):\n                self._add(at, "stall", amount=ms)\n'
+    assert ring.read_text("utf-8").count(handled) == 1
+    without_stall.write_text(ring.read_text("utf-8").replace(handled, ""), "utf-8")
+    shadow += ["--shadow-file", str(ring), str(without_stall)]
     options = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache")]
     checked = [str(ROOT / name) for name in CONSUMERS]
     found, errors, _ = api.run([*shadow, *options, "--follow-imports=silent", *checked])
     assert not errors, errors
     lines = [line for line in found.splitlines() if "Novelty" in line and "assert_never" in line]
     assert {name for name in CONSUMERS if any(name in line for line in lines)} == set(CONSUMERS), found
+    assert f"{CONSUMERS[1]}:" in found
+    assert 'unhandled case for values of type "Stalled"' in found, found

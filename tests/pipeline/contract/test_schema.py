@@ -18,7 +18,7 @@ def test_events_have_the_columns_and_types_that_the_contract_states(spark: Spark
 
 def test_no_record_has_a_column_that_readers_do_not_know() -> None:
     known = set(schema.RECORD.names)
-    assert {"boot", "seq", "ts", "ev"}.union(*record.COLUMNS_OF.values()) == known
+    assert {"boot", "seq", "ts", "ev"}.union(*(kind.columns for kind in record.KINDS.values())) == known
 
 
 def test_conform_orders_casts_and_names_the_columns(spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rocketns.config import JournalConfig
-from rocketns.journal.record import COLUMNS_OF, DOWN_CAUSES, TDEL_CAUSES, TPUT_CAUSES
+from rocketns.journal.record import DOWN_CAUSES, KINDS, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.journal.heartbeats import TIME_SHIFT
 from rocketns.pipeline.synthetic.journal.write import with_signs_of_life
@@ -37,7 +37,7 @@ def test_each_record_has_the_columns_of_its_kind_and_causes_that_the_contract_kn
     causes = {"down": DOWN_CAUSES, "tput": TPUT_CAUSES, "tdel": TDEL_CAUSES}
     for records in small.records.values():
         for record in records:
-            assert HEAD <= record.keys() <= HEAD | set(COLUMNS_OF[record["ev"]])
+            assert HEAD <= record.keys() <= HEAD | set(KINDS[record["ev"]].columns)
             if record["ev"] in causes:
                 assert record["cause"] in causes[record["ev"]]
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.journal.record import KINDS, Kept, check_rows
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.contract.times import DAY_US, EPOCH, HOUR_US
@@ -17,8 +18,8 @@ from rocketns.pipeline.jobs.earlier.tallies import SENDER, joined
 from rocketns.pipeline.jobs.history.holes import boots, holes, joined_runs, needed_snapshots, whole_snapshots
 from rocketns.pipeline.jobs.history.state import Base
 
-# Records that are kept as they are, beside those that ``_records`` chooses.
-KEPT = ("reg", "down", "tput", "tdel", "stall", "drop", "kv")
+# Records that are kept as they are.
+KEPT = [name for name, kind in KINDS.items() if kind.kept is Kept.ALL]
 # How far the clock of a name server may be off, and so records of one day before midnight be later than those of
 # another's next day.
 EDGE_US = HOUR_US
@@ -88,16 +89,23 @@ def _records(events: DataFrame, snapshots: DataFrame, closing: Closing) -> DataF
     marked = events.join(F.broadcast(last), ["ns", "boot", "seq"], "left").join(
         F.broadcast(snapshots.withColumn("needed", F.lit(True))), [*SNAPSHOT], "left"
     )
-    is_beat = F.col("ev") == "hb"
     in_order = Window.partitionBy("ns_key", "key").orderBy("ns", "boot", "seq")
     items = marked.where("ev = 'snap' and needed is null and ns_key is not null and val is not null")
     first_items = items.withColumn("place", F.row_number().over(in_order)).where("place = 1").drop("place")
-    chosen: tuple[Column, ...] = (
-        F.col("ev").isin(*KEPT),
-        is_beat & (F.col("timeout_ms").isNotNull() | F.col("last").isNotNull() | (F.col("ts") >= closing.edge)),
-        (F.col("ev") == "snap") & F.col("needed").isNotNull(),
-    )
-    return conform(marked.where(reduce(Column.__or__, chosen)).unionByName(first_items), EVENTS)
+    chosen = [(F.col("ev") == name) & choose(closing) for name, choose in CHOSEN.items()]
+    return conform(marked.where(reduce(Column.__or__, chosen, F.col("ev").isin(KEPT))).unionByName(first_items), EVENTS)
+
+
+def _chosen_beats(closing: Closing) -> Column:
+    return F.col("timeout_ms").isNotNull() | F.col("last").isNotNull() | (F.col("ts") >= closing.edge)
+
+
+def _chosen_snapshots(_closing: Closing) -> Column:
+    return F.col("needed").isNotNull()
+
+
+CHOSEN = {"hb": _chosen_beats, "snap": _chosen_snapshots}
+check_rows(CHOSEN, [name for name, kind in KINDS.items() if kind.kept is Kept.SOME])
 
 
 def _hours(hours: DataFrame, closing: Closing) -> DataFrame:

@@ -1,0 +1,46 @@
+"""The sentence of each change. Every kind that has words is told by the ring, so none is dropped silently."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, get_args
+
+from rocketns.admin.recent.ring import Recent
+from rocketns.admin.recent.words import WORDS, in_words
+from rocketns.processor.context import Now
+from rocketns.protocol.body.route import TopicQueueMappingInfo, queue_data
+from rocketns.routeinfo import events as e
+from rocketns.routeinfo.doubt import Doubt, Reason
+
+DOUBT = Doubt(Reason.RESTORED, 0, 1, 0)
+CHANGE = e.TopicChange("T", None, queue_data(8, 8, 6, 0))
+TOLD = {
+    "reg": (e.BrokerRegistered("C", "b", "a:1", 0, None, None, 1, None, None, None), "b:0 at a:1 registered"),
+    "back": (e.BrokerHeartbeat("C", "a:1", 5, DOUBT), "a broker of C at a:1 is back: it sent a sign of life"),
+    "down": (
+        e.BrokerDown("C", "b", "a:1", 0, True, 1_500, e.Cause.EXPIRED),
+        "b:0 at a:1 is gone: no heartbeat within its time-out (last heard 1.5 s before)",
+    ),
+    "doubt": (
+        e.BrokerDoubted("C", "b", "a:1", 0, DOUBT, None), "b:0 at a:1 is unconfirmed: known from the journal only"
+    ),
+    "conflict": (e.BrokerConflict("C", "b", 0, "a:2", "a:1"), "b:0 at a:1 was refused: a:2 has its id"),
+    "refused": (e.BrokerRefused("b", 0, "a:1"), "b:0 at a:1 was refused: it is not registered"),
+    "tput": (e.TopicsPut("b", [CHANGE], e.Cause.REGISTER), "b has topics T (register)"),
+    "tdel": (e.TopicsDeleted("b", ["T", "U"], e.Cause.ADMIN), "b no longer has topics T, U (admin)"),
+    "map": (e.MappingsPut("b", [("T", TopicQueueMappingInfo())]), "b has queue mappings of T"),
+    "kv": (e.KvChanged("n", "{k}", None), "KV item n {k} was deleted"),
+    "config": (e.ConfigChanged("tls.server.keyPassword", "secret"), "property tls.server.keyPassword is set"),
+    "stall": (e.Stalled(2_000), "this name server did not run for 2.0 s"),
+}  # fmt: skip
+NOT_TOLD = {e.BrokerIdsLeft, e.GroupChanged, e.MinBrokerIdChanged, e.FleetDiffers}
+
+
+def test_each_kind_with_words_is_told() -> None:
+    tables = SimpleNamespace(broker_live_table={})
+    controller: Any = SimpleNamespace(context=SimpleNamespace(tables=tables))
+    recent = Recent(controller)
+    recent.watch([event for event, _ in TOLD.values()], Now(0, 0))
+    assert {one.event: in_words(one) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
+    assert TOLD.keys() == WORDS.keys()
+    assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
