@@ -199,7 +199,7 @@ class Effects:
             live.note_owing(owes=True)
         member = self.members.add(event.cluster, self._tables.broker_addr_table[name], event.broker_id, live)
         self._buffer.put(encoding.columns("reg", member_columns(member, self.members.groups[name])))
-        self._settling.note_name(event.cluster, name)
+        self._settling.note_name(name)
         self._settling.note_address(member.address)
         self._joined = self._routes_changed = True
 
@@ -211,9 +211,8 @@ class Effects:
 
     def _leave(self, member: Member, cause: Cause, gap_ms: int | None) -> None:
         self._routes_changed = True
-        self._settling.note_name(self.members.groups[member.broker].cluster, member.broker)
         self.members.remove(member)
-        self._settling.note_name(member.cluster, member.broker)
+        self._settling.note_name(member.broker)
         self._settling.note_address(member.address)
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause}
         self._buffer.put(encoding.columns("down", columns))
@@ -223,7 +222,7 @@ class Effects:
             case BrokerDown():
                 self._down(event)
             case GroupChanged():
-                self._settling.note_name(event.cluster, event.broker_name)
+                self._settling.note_name(event.broker_name)
             case BrokerIdsLeft():
                 self._leave_missing(event.broker_name)  # the registration that caused it may not be accepted
 
@@ -234,7 +233,7 @@ class Effects:
     def _down(self, event: BrokerDown) -> None:
         self._settling.note_address((event.cluster, event.addr))
         if event.broker_name is not None:
-            self._settling.note_name(event.cluster, event.broker_name)
+            self._settling.note_name(event.broker_name)
             for member in self._missing(event.broker_name):
                 if member.addr == event.addr:
                     known = (event.cluster, event.addr) == (member.cluster, member.addr)

@@ -1,4 +1,4 @@
-"""What the journal has recorded of broker groups, clusters and live entries, to find out what changed."""
+"""What the journal has recorded of broker groups and live entries, to find out what changed."""
 
 from __future__ import annotations
 
@@ -116,43 +116,27 @@ class Group:
 
 
 class Members:
-    """What a reader of all records knows: groups by broker name, the clusters that list a name, live entries."""
+    """What a reader of all records knows: groups by broker name, and live entries."""
 
     def __init__(self) -> None:
         self.groups: dict[str, Group] = {}
-        self.clusters_of: dict[str, set[str]] = {}
         self.lives: dict[Address, Live] = {}
 
     def put_group(self, name: str, data: BrokerData) -> Group:
-        """A group, which the cluster of its own lists."""
+        """A group, with the cluster of its own."""
         assert data.cluster is not None
         group = self.groups.get(name)
         if group is None:
             group = self.groups[name] = Group(data.cluster)
         group.cluster = data.cluster
         group.note_switches(data)
-        self.put_name(data.cluster, name)
         return group
-
-    def put_name(self, cluster: str, name: str) -> None:
-        self.clusters_of.setdefault(name, set()).add(cluster)
-
-    def remove_name(self, cluster: str, name: str) -> None:
-        clusters = self.clusters_of.get(name)
-        if clusters is not None:
-            clusters.discard(cluster)
-            if not clusters:
-                del self.clusters_of[name]
-
-    def lists(self, cluster: str, name: str) -> bool:
-        return cluster in self.clusters_of.get(name, ())
 
     def add(self, cluster: str, data: BrokerData, broker_id: int, live: Live) -> Member:
         """A new member, whose address has this live entry."""
         name = data.broker_name
         group = self.groups.get(name) or self.put_group(name, data)
         group.note_switches(data)
-        self.put_name(cluster, name)
         member = Member(cluster, name, broker_id, data.broker_addrs[broker_id], live)
         group.members[broker_id] = live.last = member
         live.members.append(member)
@@ -160,7 +144,7 @@ class Members:
         return member
 
     def remove(self, member: Member) -> None:
-        """The last member takes the group along, its name in its cluster, and the last of an address the live entry."""
+        """The last member takes the group along, and the last of an address the live entry."""
         group, live = self.groups[member.broker], member.live
         del group.members[member.bid]
         live.members.remove(member)
@@ -170,7 +154,6 @@ class Members:
             del self.lives[member.address]
         if not group.members:
             del self.groups[member.broker]
-            self.remove_name(member.cluster, member.broker)
 
     def of_broker(self, name: str) -> list[Member]:
         """The members of a broker name; none where it is unknown."""

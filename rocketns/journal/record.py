@@ -51,18 +51,17 @@ reg, hb, down: members of broker groups, which are what routes show
     the broker id now, or the registration lost against the one that has it; register: the same address registered under
     another id or cluster, and its ``reg`` follows.
 
-group, list, live: what the records of members do not give of the tables
-    A member's ``reg`` makes its group if there is none; ``cluster`` and the group's own cluster list the broker name.
-    The ``down`` of the last member removes the group, and its name from the list of the ``down``'s ``cluster``. A
-    member's ``reg``, ``hb`` and ``down`` make, change and remove the live entry of its ``cluster`` and ``addr``, with
-    its filter servers; of several members with the same two, the last one removes it. Where the tables differ from
-    that, these records follow within the same request. ``group``: the group of ``broker`` has now ``gcluster``, the
-    cluster of its own, which lists it, ``zone`` and ``acting``: a registration that was not accepted changes them.
-    Older versions also record groups without members, and with only ``broker`` that there is none, and their ``snap``
-    records have ``group`` and ``list``. ``list``: whether ``cluster`` lists ``broker`` now, by ``listed``. ``live``:
-    the live entry of ``cluster`` and the address ``live`` has ``dvt``, ``dvc``, ``dvs``, ``timeout_ms``, ``ha`` and
-    ``from_host`` now, and the filter servers ``fs``; without ``timeout_ms`` there is no entry. Each sign of life of an
-    address that is no member repeats its ``live``.
+group, live: what the records of members do not give of the tables
+    A member's ``reg`` makes its group if there is none, and the ``down`` of the last member removes it. The group's own
+    cluster and those of its members list the broker name. A member's ``reg``, ``hb`` and ``down`` make, change and
+    remove the live entry of its ``cluster`` and ``addr``, with its filter servers; of several members with the same
+    two, the last one removes it. Where the tables differ from that, these records follow within the same request.
+    ``group``: the group of ``broker`` has now ``gcluster``, the cluster of its own, ``zone`` and ``acting``: a
+    registration that was not accepted changes them. Older versions also record groups without members, and with only
+    ``broker`` that there is none; whether ``cluster`` lists ``broker`` now, by ``listed``, as ``list``; and both in
+    ``snap`` records. ``live``: the live entry of ``cluster`` and the address ``live`` has ``dvt``, ``dvc``, ``dvs``,
+    ``timeout_ms``, ``ha`` and ``from_host`` now, and the filter servers ``fs``; without ``timeout_ms`` there is no
+    entry. Each sign of life of an address that is no member repeats its ``live``.
 
 doubt: a member is kept without a sign of life
     From then on it is unconfirmed, until its next ``hb`` or its ``down``. ``doubt`` says why: silent_together (it was
@@ -253,14 +252,14 @@ KINDS: dict[str, Kind] = {
     "map": Kind(("broker", "maps"), (), Kept.NONE, "{broker} has queue mappings of {topics}"),
     "kv": Kind(None, _ITEM, Kept.ALL, "KV item {names} {state}"),
     "config": Kind(None, ("key", "val"), Kept.NONE, "property {names} {state}"),
-    "snap": Kind(("snap", "part", "end", *_MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live", "listed"),
-                 ("doubt", *_ITEM), Kept.SOME),
+    "snap": Kind(("snap", "part", "end", *_MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live"),
+                 ("doubt", "listed", *_ITEM), Kept.SOME),
     "lookup": Kind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
     "drop": Kind((), ("lost",), Kept.ALL),
     "alive": Kind(None),
     "stall": Kind(None, ("ms",), Kept.ALL, "this name server did not run for {time}"),
     "group": Kind(("broker", *_GROUP)),
-    "list": Kind(("cluster", "broker", "listed")),
+    "list": Kind(None, ("cluster", "broker", "listed")),
     "live": Kind(("cluster", "live", *_LIVE)),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Records of what `reg`, `hb` and `down` do not give: switches of groups, names in clusters, odd live entries."""
+"""Records of what `reg`, `hb` and `down` do not give: switches of groups, odd live entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.members import Address, Group, Live, Member, Members
-from rocketns.journal.record import Ev
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
@@ -21,14 +20,14 @@ class Settling:
         self._tables = tables
         self._members = members
         self._buffer = buffer
-        self._names: dict[tuple[str, str], None] = {}
+        self._names: dict[str, None] = {}
         self._addresses: dict[Address, None] = {}
         self._routes_changed = False
         self.is_due = False
 
-    def note_name(self, cluster: str, name: str) -> None:
-        """The group of this name, or whether the cluster lists it, may have changed."""
-        self._names[cluster, name] = None
+    def note_name(self, name: str) -> None:
+        """The group of this name may have changed."""
+        self._names[name] = None
         self.is_due = True
 
     def note_address(self, address: Address) -> None:
@@ -36,17 +35,15 @@ class Settling:
         self._addresses[address] = None
         self.is_due = True
 
-    def names(self) -> set[str]:
-        return {name for _, name in self._names}
+    def names(self) -> list[str]:
+        return list(self._names)
 
     def settle(self) -> bool:
         """Write what differs, and forget what was noted. Whether routes changed."""
         names, addresses = self._names, self._addresses
         self._names, self._addresses, self.is_due, self._routes_changed = {}, {}, False, False
-        for _, name in names:
+        for name in names:
             self._settle_group(name)
-        for cluster, name in names:
-            self._settle_name(cluster, name)
         for address in addresses:
             self._settle_live(address)
         return self._routes_changed
@@ -54,15 +51,8 @@ class Settling:
     def _settle_group(self, name: str) -> None:
         data, group = self._tables.broker_addr_table.get(name), self._members.groups.get(name)
         if data is not None and group is not None and not group.is_as(data):
-            self._put("group", group_columns(name, self._members.put_group(name, data)))
-
-    def _settle_name(self, cluster: str, name: str) -> None:
-        is_listed = name in self._tables.cluster_addr_table.get(cluster, ())
-        if is_listed == self._members.lists(cluster, name):
-            return
-        change = self._members.put_name if is_listed else self._members.remove_name
-        change(cluster, name)
-        self._put("list", {"cluster": cluster, "broker": name, "listed": is_listed})
+            self._buffer.put(encoding.columns("group", group_columns(name, self._members.put_group(name, data))))
+            self._routes_changed = True
 
     def _settle_live(self, address: Address) -> None:
         key = BrokerAddrInfo(*address)
@@ -85,10 +75,6 @@ class Settling:
     def write_live(self, address: Address, live: Live) -> None:
         """Record the live entry of an address."""
         self._buffer.put(encoding.columns("live", live_columns(address, live)))
-
-    def _put(self, event: Ev, columns: dict[str, Any]) -> None:
-        self._buffer.put(encoding.columns(event, columns))
-        self._routes_changed = True
 
 
 def member_columns(member: Member, group: Group) -> dict[str, Any]:
@@ -134,6 +120,3 @@ def adopt(tables: RouteTables, members: Members) -> None:
             cluster = tables.registrants[name][broker_id]
             live = members.lives.get((cluster, addr)) or Live(0, is_there=False)
             members.add(cluster, group, broker_id, live)
-    for cluster, names in tables.cluster_addr_table.items():
-        for name in names:
-            members.put_name(cluster, name)

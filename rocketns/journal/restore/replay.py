@@ -79,9 +79,6 @@ class Replay:
     def _group(self, record: Record) -> None:
         self._put_group(self._broker(record), record)
 
-    def _list(self, record: Record) -> None:
-        self._put_name(self._broker(record), record)
-
     def _tput(self, record: Record) -> None:
         name = self._broker(record)
         self.routes.put_topics(name, _queues(record["topics"]))
@@ -105,8 +102,6 @@ class Replay:
             self.routes.put_topics(self._name(record["broker"]), _queues(record["topics"]))
         elif "live" in record:
             self._live(record)
-        elif "listed" in record:
-            self._put_name(self._name(record["broker"]), record)
         elif "acting" in record:
             self._put_group(self._name(record["broker"]), record)
 
@@ -146,10 +141,6 @@ class Replay:
             return
         cluster, switches = self._name(record["gcluster"]), (_text_or_none(record.get("zone")), bool(record["acting"]))
         self.routes.put_group(name, cluster).note_switches(*switches)
-
-    def _put_name(self, name: str, record: Record) -> None:
-        change = self.routes.put_name if record["listed"] is True else self.routes.remove_name
-        change(self._name(record["cluster"]), name)
 
     def _live(self, record: Record) -> None:
         cluster, addr, timeout_ms = self._name(record["cluster"]), _addr(record["live"]), record.get("timeout_ms")

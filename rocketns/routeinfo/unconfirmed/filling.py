@@ -24,7 +24,7 @@ def fill(tables: RouteTables, known: KnownRoutes, reason: Reason, now_ms: int, c
     """Put known routes into empty tables. Each broker has ``confirm_ms`` for its first sign of life.
 
     An address of a group without a live entry gets one, without a data version: it would stay for ever otherwise.
-    Groups without members and names of clusters without a group, which Java and older journals have, are left out.
+    Groups without members, which Java and older journals have, are left out.
     """
     for name, group in known.groups.items():
         if group.brokers:

@@ -71,54 +71,36 @@ class KnownGroup:
 
 @dataclass(slots=True)
 class KnownRoutes:
-    """Groups, topics and static topics by name; live entries by cluster and address.
-
-    ``clusters`` are the broker names that each cluster lists, also names without a group.
-    """
+    """Groups, topics and static topics by name; live entries by cluster and address."""
 
     groups: dict[str, KnownGroup] = field(default_factory=dict)
     topics: dict[str, dict[str, QueueData]] = field(default_factory=dict)
     mappings: dict[str, dict[str | None, TopicQueueMappingInfo]] = field(default_factory=dict)
-    clusters: dict[str, set[str]] = field(default_factory=dict)
     lives: dict[tuple[str, str], KnownLive] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.groups or self.topics or self.mappings or self.clusters or self.lives)
+        return not (self.groups or self.topics or self.mappings or self.lives)
 
     def put_group(self, name: str, cluster: str) -> KnownGroup:
-        """There is a group of this name, with this cluster of its own, which lists it."""
+        """There is a group of this name, with this cluster of its own."""
         group = self.groups.get(name)
         if group is None:
             group = self.groups[name] = KnownGroup(cluster)
         group.cluster = cluster
-        self.put_name(cluster, name)
         return group
 
     def remove_group(self, name: str) -> None:
-        """There is no group of this name, unless it has brokers. Clusters may list the name still."""
+        """There is no group of this name, unless it has brokers."""
         group = self.groups.get(name)
         if group is not None and not group.brokers:
             del self.groups[name]
-
-    def put_name(self, cluster: str, name: str) -> None:
-        """The cluster lists the broker name."""
-        self.clusters.setdefault(cluster, set()).add(name)
-
-    def remove_name(self, cluster: str, name: str) -> None:
-        """The cluster does not list the broker name."""
-        names = self.clusters.get(cluster)
-        if names is not None:
-            names.discard(name)
-            if not names:
-                del self.clusters[cluster]
 
     def put_broker(self, name: str, broker_id: int, cluster: str, addr: str, group_cluster: str) -> KnownLive:
         """The address has the id. ``group_cluster``: of a new group. The caller fills the live entry."""
         group = self.groups.get(name)
         if group is None:
             group = self.put_group(name, group_cluster)
-        self.put_name(cluster, name)
         former = group.brokers.get(broker_id)
         if former is not None and (former.cluster, former.addr) == (cluster, addr):
             return former.live
@@ -130,8 +112,8 @@ class KnownRoutes:
         return live
 
     def remove_broker(self, name: str, broker_id: int, cluster: str, addr: str) -> None:
-        """The address does not have the id any more. The last broker takes the group along, its name in its cluster,
-        and an address that no group lists its live entry.
+        """The address does not have the id any more. The last broker takes the group along, an address in no group its
+        live entry.
         """
         group = self.groups.get(name)
         broker = None if group is None else group.brokers.get(broker_id)
@@ -140,9 +122,7 @@ class KnownRoutes:
             self._release(broker)
         elif (cluster, addr) in self.lives and not self.lives[cluster, addr].members:
             del self.lives[cluster, addr]
-        if group is None or not group.brokers:
-            self.remove_group(name)
-            self.remove_name(cluster, name)
+        self.remove_group(name)
 
     def _release(self, broker: KnownBroker) -> None:
         broker.live.members -= 1

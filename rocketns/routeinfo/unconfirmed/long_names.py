@@ -16,7 +16,7 @@ def leave_out_long_names(known: KnownRoutes, most: int) -> int:
     Returns how many. Topics and mappings of a removed group are not counted.
     """
     before = set(known.groups)
-    count = _leave_out_groups(known, most) + _leave_out_addresses(known, most) + _leave_out_listed(known, most)
+    count = _leave_out_groups(known, most) + _leave_out_addresses(known, most)
     _leave_out_topics_of(known, before - known.groups.keys())
     return count + _leave_out_topics(known, most) + _leave_out_mappings(known, most)
 
@@ -28,11 +28,9 @@ def _any_too_long(most: int, *texts: str | None) -> bool:
 def _leave_out_groups(known: KnownRoutes, most: int) -> int:
     gone = [name for name, one in known.groups.items() if _any_too_long(most, name, one.cluster, one.zone_name)]
     for name in gone:
-        cluster = known.groups[name].cluster
         for broker_id, broker in list(known.groups[name].brokers.items()):
             known.remove_broker(name, broker_id, broker.cluster, broker.addr)
         known.remove_group(name)
-        known.remove_name(cluster, name)
     return len(gone)
 
 
@@ -43,8 +41,6 @@ def _leave_out_addresses(known: KnownRoutes, most: int) -> int:
         for broker_id, broker in list(group.brokers.items()):
             if (broker.cluster, broker.addr) in gone:
                 known.remove_broker(name, broker_id, broker.cluster, broker.addr)
-                if is_too_long(broker.cluster, most):
-                    known.remove_name(broker.cluster, name)
     for key in gone:
         known.lives.pop(key, None)
     return len(gone) + sum(_leave_out_filter_servers(live, most) for live in known.lives.values())
@@ -56,15 +52,6 @@ def _leave_out_filter_servers(live: KnownLive, most: int) -> int:
     if count:
         live.note_filter_servers(kept)
     return count
-
-
-def _leave_out_listed(known: KnownRoutes, most: int) -> int:
-    """Broker names that a cluster lists."""
-    gone = [(cluster, name) for cluster, names in known.clusters.items() for name in names
-            if _any_too_long(most, cluster, name)]  # fmt: skip
-    for cluster, name in gone:
-        known.remove_name(cluster, name)
-    return len(gone)
 
 
 def _leave_out_topics_of(known: KnownRoutes, gone: set[str]) -> None:

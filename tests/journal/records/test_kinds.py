@@ -33,7 +33,7 @@ def records_of(kind: str) -> list[dict[str, Any]]:
     """Records of the kind that have all of its columns together."""
     if kind != "snap":
         return [columns_of(kind)]
-    names = ("addr", "maps", "topics", "live", "listed", "acting")  # a record of a snapshot has the first of them only
+    names = ("addr", "maps", "topics", "live", "acting")  # a record of a snapshot has the first of them only
     common = {name: value for name, value in columns_of(kind).items() if name not in (*names, "end")}
     parts = [common | {name: columns_of(kind)[name], "acting": True} for name in names]
     return [*parts, {"snap": 1, "part": 1, "end": True}]

@@ -90,7 +90,7 @@ def test_a_broker_with_a_long_name(cluster: str, addr: str, ha: str | None) -> N
     routes.put_broker("b", 1, cluster, addr, "C").ha_server_addr = ha
     assert leave_out_long_names(routes, NAME_BYTES_MAX) == 1
     assert (routes.groups["b"].brokers.keys(), routes.lives.keys()) == ({0}, {("C", "a:1")})
-    assert (routes.topics, routes.clusters) == (known().topics, known().clusters)
+    assert routes.topics == known().topics
 
 
 def test_a_group_of_brokers_with_long_names_alone() -> None:
@@ -108,15 +108,6 @@ def test_a_group_with_a_long_name(change: dict[str, str]) -> None:
         setattr(routes.groups["b"], name, text)
     assert leave_out_long_names(routes, NAME_BYTES_MAX) == 1
     assert (routes.groups.keys(), routes.topics, routes.lives) == ({"empty"}, {}, {})
-    assert routes.clusters == {"C": {"empty"}}
-
-
-def test_a_long_name_that_only_a_cluster_lists() -> None:
-    routes = known()
-    routes.put_name("C", LONG)
-    routes.put_name(LONG, "b")
-    assert leave_out_long_names(routes, NAME_BYTES_MAX) == 2
-    assert routes == known()
 
 
 def test_a_long_filter_server_topic_and_mapping() -> None:

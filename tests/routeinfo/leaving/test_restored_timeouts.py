@@ -17,9 +17,8 @@ def test_a_restored_timeout_counts_as_a_day_at_most() -> None:
 
 
 def test_a_group_without_members_is_not_restored() -> None:
-    """An older journal has such groups, and names of clusters without a group."""
+    """An older journal has such groups."""
     known, tables = KnownRoutes(), RouteTables()
     known.put_group("b", "C")
-    known.put_name("D", "other")
     fill(tables, known, Reason.RESTORED, 0, 90_000)
     assert tables == RouteTables()
