@@ -88,11 +88,8 @@ class BrokerIdsLeft:
 
 @dataclass(slots=True, frozen=True)
 class GroupChanged:
-    """A registration that was not accepted changed something: its group is new, or has other switches, or its cluster
-    lists the name from now on.
-    """
+    """A registration that was not accepted changed the switches of its group."""
 
-    cluster: str
     broker_name: str
 
 

@@ -115,7 +115,7 @@ class _Registration:
         wrapper = self.asked.wrapper
         if is_refused or self.loses_against_holder(group):
             if is_changed:
-                self.result.events.append(GroupChanged(self.key.cluster, self.name))
+                self.result.events.append(GroupChanged(self.name))
             return self.result
         first = not group.broker_addrs.get(self.asked.broker_id) or first
         self.tables.put_member(group, self.asked.broker_id, self.key.addr, self.key.cluster)

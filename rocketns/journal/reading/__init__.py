@@ -1,1 +1,1 @@
-"""Which lines of a journal are records, in plain Python: for the restore and for `rocketns audit explain`."""
+"""A journal read in plain Python, by a start and by `rocketns audit explain`: lines, holes, snapshots, replay."""

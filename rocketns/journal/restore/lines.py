@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import orjson
 
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
 from rocketns.journal.reading.lines import INT_MAX, Record, record_of
+from rocketns.journal.reading.replay import Queues
 from rocketns.journal.record import KINDS
 from rocketns.protocol.body.route import QueueData, queue_data
 
@@ -37,12 +38,6 @@ _END = {"boot", "seq", "ts", "ev", "snap", "part", "end"}
 def is_snapshot_end(record: Record) -> bool:
     """Whether it is the last record of a snapshot, which has nothing else."""
     return record.get("end") is True and record.keys() == _END
-
-
-class Queues(NamedTuple):
-    """The column ``topics``, already read: queues by topic."""
-
-    by_topic: dict[str, QueueData]
 
 
 class File:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocketns.journal.reading.lines import Record
+from rocketns.journal.reading.replay import Replay
 from rocketns.journal.record import KINDS
 from rocketns.journal.restore.finding import Found
 from rocketns.journal.restore.lines import File, is_snapshot_end
-from rocketns.journal.restore.replay import Replay
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 
 _KNOWN = frozenset((*KINDS, None))

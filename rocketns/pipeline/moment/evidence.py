@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from rocketns.journal.reading.lines import Record
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
-from rocketns.pipeline.moment.boots import known_boots
 from rocketns.pipeline.moment.told import Told
 
 
@@ -39,7 +38,7 @@ def _cause(record: Record) -> str:
 def lost_before(told: Told, at: int) -> dict[str, int]:
     """By name server, since when (us) records of the running boot are missing that may have changed a route as of
     ``at``. A whole snapshot after a hole restores the state."""
-    last = {boot.ns: boot for boot in known_boots(told.until(at))}  # the last boot is the last one of its name server
+    last = {boot.ns: boot for boot in told.until(at).boots()}  # the last boot is the last one of its name server
     since: dict[str, int] = {}
     for ns, boot in last.items():
         open_holes = [h.t for h in boot.holes if not any(one.snap >= h.until for one in boot.snapshots)]

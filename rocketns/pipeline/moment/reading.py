@@ -29,7 +29,7 @@ from rocketns.pipeline.storage.paths import folder_at
 # What routes and clocks need of a record.
 COLUMNS = (
     "boot", "seq", "ts", "ev", "cluster", "broker", "bid", "addr", "gap", "dvt", "dvc", "dvs", "timeout_ms", "acting",
-    "cause", "topics", "snap", "part", "end", "restored",
+    "gcluster", "cause", "topics", "snap", "part", "end", "restored",
 )  # fmt: skip
 # Nearly all records are these, which have no other columns than the first ones. Rows of few columns are read faster.
 QUIET, QUIET_COLUMNS = "hb", 12

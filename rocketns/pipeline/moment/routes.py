@@ -1,18 +1,18 @@
 """What each name server answered for a topic at a moment, according to its journal, in the order of the answer.
 
-A journal does not hold filter servers, mappings of static topics, or whether supportActingMaster was on, which the
-caller says. If members of one broker name registered in several clusters, the first cluster by name is taken.
+Without filter servers and mappings of static topics. A journal does not hold whether supportActingMaster was on, so the
+caller says it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.lines import Record
+from rocketns.journal.reading.boots import Known
+from rocketns.journal.reading.replay import Replay
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.moment.boots import Known, Snapshot, known_boots
 from rocketns.pipeline.moment.told import Told
 
 WRITE, MASTER = 2, 0
@@ -23,10 +23,10 @@ class Queues(NamedTuple):
     """Queue data of the topic on a broker: read and write queues, permission, system flag."""
 
     broker: str
-    r: int | None
-    w: int | None
-    p: int | None
-    s: int | None
+    r: int
+    w: int
+    p: int
+    s: int
 
 
 class Group(NamedTuple):
@@ -47,31 +47,23 @@ class Route(NamedTuple):
     groups: list[Group]
 
 
-class Change(NamedTuple):
-    """``value`` None: gone."""
-
-    seq: int
-    ts: int
-    value: Any
-
-
 def routes_at(told: Told, topic: str, at: int, *, acting_masters: bool = False) -> list[Route]:
     """As of ``at`` (epoch us), one of each name server with any record, by name. Later records show whether a name
     server that was quiet at that moment was still up. ``told`` is in order, and has no other topic."""
-    boots = known_boots(told)
     by_server: dict[str, list[Known]] = {}
-    for boot in boots:
+    for boot in told.boots():
         by_server.setdefault(boot.ns, []).append(boot)
     acting = acting_masters and not topic.startswith(MEMBER_LIST_PREFIX)
-    return [_route(ns, found, at, acting) for ns, found in sorted(by_server.items())]
+    return [_route(ns, found, topic, at, acting) for ns, found in sorted(by_server.items())]
 
 
-def _route(ns: str, boots: Sequence[Known], at: int, acting_masters: bool) -> Route:
+def _route(ns: str, boots: Sequence[Known], topic: str, at: int, acting_masters: bool) -> Route:
     running = next((boot for boot in reversed(boots) if _is_up(boot, at, boot is boots[-1])), None)
     if running is None:
         return Route(ns, False, [], [])
-    queues = sorted(Queues(broker, *value) for broker, value in _held(_topic_changes(running), running, at).items())
-    groups = _groups(boots, running, {one.broker for one in queues}, at)
+    replayed = _replayed(running, at)
+    queues = sorted(Queues(broker, *data) for broker, data in replayed.routes.topics.get(topic, {}).items())
+    groups = [_group(one.broker, replayed) for one in queues]
     if acting_masters:
         groups = [_with_acting_master(group, queues) for group in groups]
     return Route(ns, True, queues, groups)
@@ -83,90 +75,38 @@ def _is_up(boot: Known, at: int, is_last: bool) -> bool:
     return boot.t1 is not None and boot.t1 <= at < until
 
 
-def _held(changes: Iterable[tuple[Any, Change]], boot: Known, at: int) -> dict[Any, Any]:
-    """The value of each key at the moment, where it is there."""
-    by_key: dict[Any, list[Change]] = {}
-    for key, change in changes:
-        by_key.setdefault(key, []).append(change)
-    values = {key: _value(found, boot.snapshots, at) for key, found in by_key.items()}
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def _value(changes: Sequence[Change], snapshots: Sequence[Snapshot], at: int) -> Any:
-    value, latest = None, changes[0].ts
-    for change in _with_found_gone(changes, snapshots):
-        latest = max(latest, change.ts)  # the clock may have been set back
-        if latest > at:
-            break
-        value = change.value
-    return value
-
-
-def _with_found_gone(changes: Sequence[Change], snapshots: Sequence[Snapshot]) -> Iterator[Change]:
-    """An absence after a change that the next snapshot does not name: its removal was lost."""
-    for number, change in enumerate(changes):
-        yield change
-        later = next((one for one in snapshots if one.snap > change.seq), None)
-        following = changes[number + 1].seq if number + 1 < len(changes) else None
-        if later is not None and (following is None or following > later.end_seq):
-            yield Change(later.end_seq, later.end_ts, None)
-
-
-def _counted(boot: Known) -> Iterator[Record]:
-    """Of snapshots only those at which state begins."""
+def _replayed(boot: Known, at: int) -> Replay:
+    """Its routes at the moment. What a whole snapshot does not name, and no record after its begin, is gone at its end:
+    the removal was lost. Of snapshots only those count at which state begins."""
     begins = {snapshot.snap for snapshot in boot.snapshots}
-    return (record for record in boot.records if record["ev"] != "snap" or record.get("snap") in begins)
+    ends = {(snapshot.snap, snapshot.end_seq) for snapshot in boot.snapshots}
+    replays, latest = [Replay()], dict[tuple[Any, ...], int]()
+    for record in boot.records:
+        subject, snap = tuple(record.get(name) for name in MEMBER), record.get("snap")
+        latest[subject] = max(latest.get(subject, 0), record["ts"])  # the clock may have been set back
+        if latest[subject] > at or (record["ev"] == "snap" and snap not in begins):
+            continue
+        if record["ev"] == "snap" and record.get("part") == 0:
+            replays.append(Replay())
+        for replay in replays:
+            replay.apply(record)
+        if (snap, record["seq"]) in ends:
+            replays = replays[-1:]
+    return replays[0]
 
 
-def _topic_changes(boot: Known) -> Iterator[tuple[str, Change]]:
-    for record in _counted(boot):
-        if record["ev"] in ("tput", "tdel", "snap"):
-            for entry in record.get("topics") or ():
-                there = record["ev"] != "tdel"
-                value = tuple(entry.get(name) for name in "rwps") if there else None
-                yield record["broker"], Change(record["seq"], record["ts"], value)
-
-
-def _member_changes(boot: Known) -> Iterator[tuple[tuple[Any, ...], Change]]:
-    for record in _counted(boot):
-        is_member = record.get("bid") is not None and record.get("addr") is not None
-        told = record["ev"] in ("reg", "down", "snap") or record.get("timeout_ms") is not None
-        if is_member and told:
-            gone = record["ev"] == "down"
-            yield tuple(record.get(n) for n in MEMBER), Change(record["seq"], record["ts"], None if gone else True)
-
-
-def _groups(boots: Sequence[Known], running: Known, brokers: set[str], at: int) -> list[Group]:
-    """Each broker with queues has a group. The group may have lost all its addresses to other groups or ids."""
-    members: dict[str, list[tuple[Any, ...]]] = {}
-    for member in _held(_member_changes(running), running, at):
-        members.setdefault(member[1], []).append(member)
-    last = _last_told(boots, at)
-    groups = []
-    for broker in sorted(brokers):
-        found = members.get(broker, [])
-        cluster = min((member[0] for member in found), default=last.get(broker, {}).get("cluster"))
-        addrs = sorted((bid, addr) for _, _, bid, addr in found)
-        groups.append(Group(broker, cluster, addrs, last.get(broker, {}).get("acting")))
-    return groups
-
-
-def _last_told(boots: Iterable[Known], at: int) -> Mapping[str, Record]:
-    """The last cluster of each broker, and whether its group supports acting masters."""
-    last: dict[str, Record] = {}
-    for record in (record for boot in boots for record in boot.records):
-        acting, cluster = record.get("acting"), record.get("cluster")
-        is_member = cluster is not None and (acting is not None or record["ev"] in ("reg", "down"))
-        if record["ts"] <= at and (is_member or acting is not None):
-            told = last.setdefault(record["broker"], {})
-            told |= {"cluster": cluster} if is_member else {}
-            told |= {} if acting is None else {"acting": acting}
-    return last
+def _group(broker: str, replayed: Replay) -> Group:
+    """Each broker with queues has a group, unless its records are missing."""
+    group = replayed.routes.groups.get(broker)
+    if group is None:
+        return Group(broker, None, [], None)
+    addrs = sorted((bid, one.addr) for bid, one in group.brokers.items())
+    return Group(broker, group.cluster, addrs, group.enable_acting_master)
 
 
 def _with_acting_master(group: Group, queues: Iterable[Queues]) -> Group:
     """Show the slave with the smallest id as master, in a read-only group that supports acting masters and has none."""
-    writable = any(one.broker == group.broker and (one.p or 0) & WRITE for one in queues)
+    writable = any(one.broker == group.broker and one.p & WRITE for one in queues)
     has_master = any(bid == MASTER for bid, _ in group.addrs)
     if not group.acting or not group.addrs or has_master or writable:
         return group

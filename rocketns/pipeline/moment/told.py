@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from rocketns.journal.reading.boots import Known, Mark, known
 from rocketns.journal.reading.lines import Record
 from rocketns.journal.record import KINDS
 from rocketns.pipeline.contract.causes import MEMBER
@@ -20,14 +21,6 @@ _HEARD = frozenset(("reg", "hb"))
 
 Boot = tuple[str, int]  # name server, boot
 Day = tuple[str, str]  # dt, name server
-
-
-class Mark(NamedTuple):
-    """The number and the time (epoch us) of any record, and the day of its file."""
-
-    seq: int
-    ts: int
-    dt: str
 
 
 @dataclass
@@ -64,13 +57,18 @@ class Told:
         if ev in _SHOWING or (ev == "hb" and states_attributes(record)):
             if record.get("topics"):
                 record["topics"] = [one for one in record["topics"] if one and one.get("t") == topic]
-            self.records.setdefault(boot, []).append(record)
+            given = {name: value for name, value in record.items() if value is not None}
+            self.records.setdefault(boot, []).append(given)
 
     def sorted(self) -> Told:
         """The same in the order of ``seq``."""
         marks = {boot: dict(sorted(found.items())) for boot, found in self.marks.items()}
         records = {boot: sorted(found, key=_seq) for boot, found in self.records.items()}
         return Told(marks, records, self.heard, self.days, self.last)
+
+    def boots(self) -> list[Known]:
+        """Each boot, in the order of name server and boot. It must be sorted."""
+        return [known(*boot, [*self.marks[boot].values()], self.records.get(boot, [])) for boot in sorted(self.marks)]
 
     def corrected(self, offsets: Mapping[Day, int]) -> Told:
         """The same by the reference's clock. ``offsets``: us that a clock is ahead on a day."""

@@ -12,8 +12,9 @@ import orjson
 import pytest
 
 from rocketns.journal import record
+from rocketns.journal.reading import replay
 from rocketns.journal.record import KINDS, Kept
-from rocketns.journal.restore import lines, replay
+from rocketns.journal.restore import lines
 from rocketns.journal.restore.finding import Found
 from rocketns.journal.restore.reading import Reading
 from rocketns.journal.segments import Segment, day_of

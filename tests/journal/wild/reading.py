@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from rocketns.journal import encoding
-from rocketns.journal.restore.replay import Replay
+from rocketns.journal.reading.replay import Replay
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
 from tests.journal.replay import Record, State, check_columns, check_sequence
 from tests.journal.wild.world import World

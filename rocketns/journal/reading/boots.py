@@ -1,4 +1,7 @@
-"""When the state of each boot is known, from its records: the same as ``jobs.history.state`` for a single moment."""
+"""Which records of a boot are missing, which of its snapshots are whole, and when its state is known.
+
+Spark has the same rules for whole runs of the audit; a test compares the two.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rocketns.journal.reading.lines import Record
-from rocketns.pipeline.moment.told import Mark, Told
+
+
+class Mark(NamedTuple):
+    """The number and the time (epoch us) of any record, and the day of its file."""
+
+    seq: int
+    ts: int
+    dt: str
 
 
 class Hole(NamedTuple):
@@ -28,7 +38,7 @@ class Snapshot(NamedTuple):
 
 class Known(NamedTuple):
     """A boot. Its state is known in [t1, t2), us; never if ``t1`` is None. ``stopped``: t2 is that of a stop record.
-    ``snapshots``: those at which state begins."""
+    ``snapshots``: those at which state begins. ``records``: those that show state."""
 
     ns: str
     boot: int
@@ -40,15 +50,8 @@ class Known(NamedTuple):
     records: Sequence[Record]
 
 
-def known_boots(told: Told) -> list[Known]:
-    """Each boot, in the order of name server and boot. ``told`` is in the order of ``seq``."""
-    return [
-        _known(ns, boot, list(told.marks[ns, boot].values()), told.records.get((ns, boot), []))
-        for ns, boot in sorted(told.marks)
-    ]
-
-
-def _known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) -> Known:
+def known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) -> Known:
+    """A boot from the marks of all its records and those records that show state, both in the order of ``seq``."""
     starts = [record for record in records if record["ev"] == "start"]
     stop = max((record["ts"] for record in records if record["ev"] == "stop"), default=None)
     restored = any(record.get("restored") for record in starts)

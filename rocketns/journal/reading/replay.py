@@ -1,4 +1,4 @@
-"""Records → routes, as the contract in journal/record.py defines them. The tests of the journal replay with it, too.
+"""Records → routes, as the contract in journal/record.py defines them: for a start, `explain` and the journal's tests.
 
 A record that breaks the contract changes nothing and is counted in ``refused``: the file may be damaged or forged.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocketns.journal.reading.lines import Record, int_of, long_of
 from rocketns.journal.record import KINDS
-from rocketns.journal.restore.lines import Queues
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
 
@@ -20,6 +19,12 @@ QUEUE_KINDS_MAX = 4096
 
 class NoRecordError(ValueError):
     """A text has another type than the contract says, or is missing."""
+
+
+class Queues(NamedTuple):
+    """The column ``topics``, already read: queues by topic."""
+
+    by_topic: dict[str, QueueData]
 
 
 class Replay:
