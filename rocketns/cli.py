@@ -9,18 +9,9 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from rocketns import __version__
-from rocketns.config import (
-    AdminConfig,
-    CompatibleConfig,
-    DiscoveryConfig,
-    JournalConfig,
-    Limits,
-    NamesrvConfig,
-    NettyServerConfig,
-    RestoreConfig,
-    properties,
-)
-from rocketns.config.limits import PREFIX, REACTORS_MAX
+from rocketns.config import NamesrvConfig, NettyServerConfig, properties
+from rocketns.config.limits import REACTORS_MAX
+from rocketns.config.sections import OWN
 from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 
@@ -138,12 +129,7 @@ def _epilog() -> str:
     sections = [
         ("Properties of the config file (Java's NamesrvConfig)", _listed(NamesrvConfig)),
         ("Sockets (Java's NettyServerConfig)", _listed(NettyServerConfig)),
-        ("Limits of rocketns", _listed(Limits, PREFIX)),
-        ("The journal of rocketns", _listed(JournalConfig)),
-        ("The restart of rocketns", _listed(RestoreConfig, PREFIX)),
-        ("The management port of rocketns", _listed(AdminConfig, PREFIX)),
-        ("The name servers of the cluster", _listed(DiscoveryConfig, PREFIX)),
-        ("The release of RocketMQ", _listed(CompatibleConfig, PREFIX)),
+        *((kind.title, _listed(kind, kind.prefix)) for kind in OWN.values()),
         (
             "System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)",
             [f"  {name} ({default or '-'})  {doc}" for name, default, doc in SYSTEM_PROPERTIES],

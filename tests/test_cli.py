@@ -11,18 +11,8 @@ import pytest
 from rocketns import __version__, cli
 from rocketns.__main__ import main
 from rocketns.cli import Options
-from rocketns.config import (
-    AdminConfig,
-    CompatibleConfig,
-    DiscoveryConfig,
-    JournalConfig,
-    Limits,
-    NamesrvConfig,
-    NettyServerConfig,
-    RestoreConfig,
-    properties,
-)
-from rocketns.config.limits import PREFIX
+from rocketns.config import properties
+from rocketns.config.sections import CLASSES
 from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 
@@ -70,15 +60,8 @@ def test_help_names_every_property_with_its_default(option: str, capsys: pytest.
     shown = capsys.readouterr().out
     assert raised.value.code == 0
     assert shown.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
-    rocketns = (
-        (Limits, PREFIX),
-        (JournalConfig, ""),
-        (RestoreConfig, PREFIX),
-        (AdminConfig, PREFIX),
-        (DiscoveryConfig, PREFIX),
-        (CompatibleConfig, PREFIX),
-    )
-    for kind, prefix in ((NamesrvConfig, ""), (NettyServerConfig, ""), *rocketns):
+    for kind in CLASSES:
+        prefix = getattr(kind, "prefix", "")
         for name, declaration in properties.declared(kind).items():
             default = "-" if declaration.default in (None, "") else properties.show(declaration.default)
             line = next(line for line in shown.splitlines() if line.startswith(f"  {prefix}{name} ({default})  "))

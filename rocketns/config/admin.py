@@ -1,18 +1,12 @@
-"""The properties of the management port: metrics, probes, and what a person or a program looks at over HTTP.
-
-In the configuration file they have the prefix ``rocketns.``, as the limits have: ``rocketns.adminPort=9877``.
-"""
+"""The properties of the management port: metrics, probes, and what a person or a program looks at over HTTP."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocketns.config import properties
-from rocketns.config.fleet.networks import Network, read_networks
-from rocketns.config.limits import PREFIX
-from rocketns.config.properties import Effect, prop
+from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
+from rocketns.config.texts.networks import Network, read_networks
 from rocketns.errors import StartupError
 
 START = Effect.START
@@ -21,8 +15,10 @@ HOST_NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 
 
 @dataclass(slots=True)
-class AdminConfig:
+class AdminConfig(OwnConfig):
     """Where the management port listens, under which host names it answers, and who may ask it for a drain."""
+
+    title = "Management port"
 
     admin_port: int = prop(
         0, "port of the HTTP server with metrics, probes and the status page; 0 is off. It needs the extra "
@@ -38,10 +34,8 @@ class AdminConfig:
         "dot stands for all names that end with it", START,
     )  # fmt: skip
 
-    def update(self, given: Mapping[str, str]) -> None:
-        """Read the properties. StartupError for a value out of its range."""
-        properties.update_own(self, given, PREFIX)
-        properties.check(self, PREFIX)
+    def check_texts(self) -> None:
+        """StartupError for a network or a host name that is none, and for too many."""
         read_networks(f"{PREFIX}adminDrainFrom", self.admin_drain_from)
         if len(self.host_names) > NAMES_MAX:
             raise StartupError(f"{PREFIX}adminHosts has {len(self.host_names)} names, but at most {NAMES_MAX} are "

@@ -8,16 +8,12 @@ from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
-from rocketns.config import ineffective, properties, refused
-from rocketns.config.admin import AdminConfig
-from rocketns.config.fleet.compatible import CompatibleConfig
-from rocketns.config.fleet.discovery import DiscoveryConfig
-from rocketns.config.journal import JournalConfig
+from rocketns.config import properties
+from rocketns.config.checks import ineffective, refused
+from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.config.limits import Limits
-from rocketns.config.namesrv import NamesrvConfig
-from rocketns.config.netty import NettyServerConfig
 from rocketns.config.properties import Effect
-from rocketns.config.restoring import RestoreConfig
+from rocketns.config.sections import OwnSections
 from rocketns.config.system import IPV4_ONLY
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
@@ -34,18 +30,14 @@ CONTROLLER_REFUSED = (
 )
 
 
-class Configuration:
+class Configuration(OwnSections):
     """The configuration objects, and the unknown keys of the start-up file, which are kept and shown as in Java."""
 
     def __init__(self, namesrv: NamesrvConfig, netty: NettyServerConfig, limits: Limits | None = None) -> None:
+        super().__init__()
         self.namesrv = namesrv
         self.netty = netty
-        self.limits = limits or Limits()
-        self.journal = JournalConfig()
-        self.restore = RestoreConfig()
-        self.admin = AdminConfig()
-        self.discovery = DiscoveryConfig()
-        self.compatible = CompatibleConfig()
+        self.limits = limits or self.limits
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
         self._withheld = refused.Withheld()
@@ -83,13 +75,9 @@ class Configuration:
         for config in (self.namesrv, self.netty):
             properties.update(config, given)
             properties.check(config)
-        self.limits.update(given, system)
-        properties.update_own(self.journal, given)
-        self.journal.check()
-        self.restore.update(given)
-        self.admin.update(given)
-        self.discovery.update(given)
-        self.compatible.update(given)
+        for own in self.own():
+            own.update(given)
+        self.limits.read_frame_max(system)
         known = self._declared()
         self.extra = {key: text for key, text in given.items() if key not in known}
         self._given = dict(given)

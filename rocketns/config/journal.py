@@ -7,8 +7,7 @@ import socket
 from dataclasses import dataclass
 
 from rocketns.addresses import ANY_ADDRESS, bare
-from rocketns.config import properties
-from rocketns.config.properties import Effect, prop
+from rocketns.config.properties import Effect, OwnConfig, prop
 from rocketns.errors import StartupError
 
 START = Effect.START
@@ -19,8 +18,11 @@ BYTES_MAX = 1 << 40
 
 
 @dataclass(slots=True)
-class JournalConfig:
+class JournalConfig(OwnConfig):
     """The properties of the journal."""
+
+    title = "Journal"
+    prefix = ""
 
     journal_path: str = prop("", "folder of the journal; without it no journal is written", START)
     journal_ns: str = prop(
@@ -68,9 +70,8 @@ class JournalConfig:
     def __post_init__(self) -> None:
         self.check()
 
-    def check(self) -> None:
-        """StartupError for a number out of its range, and for an id that is not a valid folder name everywhere."""
-        properties.check(self)
+    def check_texts(self) -> None:
+        """StartupError for an id that is not a valid folder name everywhere."""
         if self.journal_ns and not NS_SAFE.fullmatch(self.journal_ns):
             raise StartupError(f"journalNs is {self.journal_ns!r}, but may only have letters, digits, '.', '_' and '-'")
 

@@ -1,7 +1,4 @@
-"""The limits of rocketns itself. Each has a unit and says what happens when it is reached.
-
-In the configuration file they have the prefix ``rocketns.``: ``rocketns.connectionsMax=1000``.
-"""
+"""The limits of rocketns itself. Each has a unit and says what happens when it is reached."""
 
 from __future__ import annotations
 
@@ -9,12 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocketns.config import properties
-from rocketns.config.properties import Effect, prop
+from rocketns.config.properties import Effect, OwnConfig, prop
 from rocketns.errors import StartupError
 from rocketns.javatext import INT_MAX, parse_int
 
-PREFIX = "rocketns."
 FRAME_MAX_LENGTH = "com.rocketmq.remoting.frameMaxLength"
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 FRAME_BYTES_MIN = 1024  # enough for a lookup and its answer; a registration needs more
@@ -28,8 +23,10 @@ START = Effect.START
 
 
 @dataclass(slots=True)
-class Limits:
+class Limits(OwnConfig):
     """Upper limits of one process."""
+
+    title = "Limits"
 
     frame_bytes_max: int = FRAME_BYTES_MAX  # Java's system property, not a rocketns. property
     connections_max: int = prop(
@@ -128,10 +125,8 @@ class Limits:
         """The system allows fewer connections than were asked for."""
         self.connections_max, self.outgoing_connections_max = connections_max, outgoing_connections_max
 
-    def update(self, given: Mapping[str, str], system: Mapping[str, str]) -> None:
-        """Read the ``rocketns.…`` properties and Java's system property. StartupError for a value out of its range."""
-        properties.update_own(self, given, PREFIX)
-        properties.check(self, PREFIX)
+    def read_frame_max(self, system: Mapping[str, str]) -> None:
+        """Read Java's system property. StartupError for a value out of its range."""
         text = system.get(FRAME_MAX_LENGTH)
         if text is not None:
             frame_max = parse_int(text)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, field, fields
+from dataclasses import Field, dataclass, field, fields
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from rocketns.errors import StartupError
 from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_boolean, parse_long, trim
+
+PREFIX = "rocketns."
 
 
 class Effect(Enum):
@@ -84,18 +86,6 @@ def update(config: Any, properties: Mapping[str, str]) -> None:
             setattr(config, declaration.name, value)
 
 
-def update_own(config: Any, properties: Mapping[str, str], prefix: str = "") -> None:
-    """Like `update`, for properties that Java does not have: StartupError if a text does not parse."""
-    for name, declaration in declared(config).items():
-        text = properties.get(prefix + name)
-        if text is None:
-            continue
-        value = parse(declaration, text)
-        if value is None or (declaration.type == "bool" and not is_boolean(text)):
-            raise StartupError(f"{prefix}{name} is {text!r}, but must be {expected(declaration)}")
-        setattr(config, declaration.name, value)
-
-
 def is_boolean(text: str) -> bool:
     """Whether a text is true or false. Java reads any other text as false."""
     return text.lower() in ("true", "false")
@@ -162,3 +152,31 @@ def items(config: Any) -> dict[str, str]:
     """All properties that have a value, as text."""
     values = {name: getattr(config, declaration.name) for name, declaration in declared(config).items()}
     return {name: show(value) for name, value in values.items() if value is not None}
+
+
+@dataclass(slots=True)
+class OwnConfig:
+    """A class of properties that Java does not have. `rocketns.config.sections` lists all of them."""
+
+    title: ClassVar[str]  # of the section in docs/properties.md and ``--help``
+    prefix: ClassVar[str] = PREFIX  # of the names in the configuration file: ``rocketns.peers``
+
+    def update(self, given: Mapping[str, str]) -> None:
+        """Read the properties. StartupError for a text that does not parse, and for what `check` refuses."""
+        for name, declaration in declared(self).items():
+            text = given.get(self.prefix + name)
+            if text is None:
+                continue
+            value = parse(declaration, text)
+            if value is None or (declaration.type == "bool" and not is_boolean(text)):
+                raise StartupError(f"{self.prefix}{name} is {text!r}, but must be {expected(declaration)}")
+            setattr(self, declaration.name, value)
+        self.check()
+
+    def check(self) -> None:
+        """StartupError for a number out of its range, and for a text that is not valid."""
+        check(self, self.prefix)
+        self.check_texts()
+
+    def check_texts(self) -> None:
+        """StartupError for a text that is not valid. By default every text is."""

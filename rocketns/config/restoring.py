@@ -1,25 +1,21 @@
-"""The properties of brokers that are in the routes without a sign of life: how they come there, how long they stay.
-
-In the configuration file they have the prefix ``rocketns.``, as the limits have: ``rocketns.confirmSeconds=90``.
-"""
+"""The properties of brokers that are in the routes without a sign of life: how they come there, how long they stay."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocketns.config import properties
-from rocketns.config.fleet.addresses import check_addresses, split_addresses
-from rocketns.config.fleet.networks import Network, read_networks
-from rocketns.config.limits import PREFIX
-from rocketns.config.properties import Effect, prop
+from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
+from rocketns.config.texts.addresses import check_addresses, split_addresses
+from rocketns.config.texts.networks import Network, read_networks
 
 START = Effect.START
 
 
 @dataclass(slots=True)
-class RestoreConfig:
+class RestoreConfig(OwnConfig):
     """Which routes a start restores, and how long brokers that were not heard stay in them."""
+
+    title = "Restart"
 
     restore: bool = prop(
         True, "read the routes from the journal at the start; without journalPath there is none", START
@@ -61,10 +57,8 @@ class RestoreConfig:
         at_limit="the broker is removed", low=1, high=86_400,
     )  # fmt: skip
 
-    def update(self, given: Mapping[str, str]) -> None:
-        """Read the properties. StartupError for a value out of its range."""
-        properties.update_own(self, given, PREFIX)
-        properties.check(self, PREFIX)
+    def check_texts(self) -> None:
+        """StartupError for an address or a network that is none, and for too many."""
         check_addresses(f"{PREFIX}seedServers", self.seeds)
         read_networks(f"{PREFIX}askNetworks", self.ask_networks)
 

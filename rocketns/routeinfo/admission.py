@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rocketns._fast.routes.queue_table import routes_of
-from rocketns.config.limits import PREFIX, Limits
+from rocketns.config.limits import Limits
+from rocketns.config.properties import PREFIX
 from rocketns.errors import TablesFull
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import TopicTable

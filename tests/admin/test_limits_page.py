@@ -10,7 +10,7 @@ from rocketns.admin.metrics import family
 from rocketns.admin.page import stream
 from rocketns.admin.recent import ring
 from rocketns.config import admin
-from rocketns.config.fleet.networks import NETWORKS_MAX
+from rocketns.config.texts.networks import NETWORKS_MAX
 from rocketns.server.http import heads
 from tests.check.source import ROOT
 

@@ -11,20 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rocketns import cli
-from rocketns.config import (
-    AdminConfig,
-    CompatibleConfig,
-    Configuration,
-    DiscoveryConfig,
-    JournalConfig,
-    Limits,
-    NamesrvConfig,
-    NettyServerConfig,
-    RestoreConfig,
-    properties,
-)
-from rocketns.config.limits import PREFIX
-from rocketns.config.refused import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
+from rocketns.config import Configuration, properties
+from rocketns.config.checks.refused import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
+from rocketns.config.properties import OwnConfig
 from rocketns.config.system import SYSTEM_PROPERTIES, SystemProperty
 from rocketns.config.tls import TLS_PROPERTIES
 from tests.check.source import ROOT
@@ -63,14 +52,9 @@ def page() -> str:
         ("Options of the command line", _table(("Option", "Meaning"), _options())),
         ("Exit status", _table(("Status", "Meaning"), ((str(status), doc) for status, doc in cli.EXIT_STATUSES))),
         ("Signals", _table(("Signal", "Effect"), cli.SIGNALS)),
-        ("Name server", _properties(configuration.namesrv, NamesrvConfig)),
-        ("Sockets", _properties(configuration.netty, NettyServerConfig)),
-        ("Limits", _own_properties(configuration.limits, Limits, PREFIX)),
-        ("Journal", _own_properties(configuration.journal, JournalConfig)),
-        ("Restart", _own_properties(configuration.restore, RestoreConfig, PREFIX)),
-        ("Management port", _own_properties(configuration.admin, AdminConfig, PREFIX)),
-        ("Name servers of the cluster", _own_properties(configuration.discovery, DiscoveryConfig, PREFIX)),
-        ("Release of RocketMQ", _own_properties(configuration.compatible, CompatibleConfig, PREFIX)),
+        ("Name server", _properties(configuration.namesrv)),
+        ("Sockets", _properties(configuration.netty)),
+        *((own.title, _own_properties(own)) for own in configuration.own()),
         ("System properties", _system_properties(SYSTEM_PROPERTIES)),
         ("TLS", _system_properties(TLS_PROPERTIES)),
     )
@@ -87,14 +71,13 @@ def _options() -> Iterator[tuple[str, str]]:
 COLUMNS = ("Property", "Default", "Unit", "Range", "Meaning", "At the limit", "A change takes effect")
 
 
-def _properties(config: Any, kind: type) -> str:
-    declared = properties.declared(kind)
-    rows = ((*_cells(config, name, one), _written(name, one)) for name, one in declared.items())
+def _properties(config: Any) -> str:
+    rows = ((*_cells(config, name, one), _written(name, one)) for name, one in properties.declared(config).items())
     return _table((*COLUMNS, "318 writes"), rows)
 
 
-def _own_properties(config: Any, kind: type, prefix: str = "") -> str:
-    return _table(COLUMNS, (_cells(config, name, one, prefix) for name, one in properties.declared(kind).items()))
+def _own_properties(own: OwnConfig) -> str:
+    return _table(COLUMNS, (_cells(own, name, one, own.prefix) for name, one in properties.declared(own).items()))
 
 
 def _cells(config: Any, name: str, declaration: Field[Any], prefix: str = "") -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocketns.config import CompatibleConfig, Configuration
-from rocketns.config.fleet.compatible import VERSIONS
+from rocketns.config.compatible import VERSIONS
 from rocketns.errors import StartupError
 from rocketns.protocol.versions import RELEASES, version_name
 

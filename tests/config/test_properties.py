@@ -6,17 +6,9 @@ from typing import Any
 
 import pytest
 
-from rocketns.config import (
-    CompatibleConfig,
-    DiscoveryConfig,
-    JournalConfig,
-    Limits,
-    NamesrvConfig,
-    NettyServerConfig,
-    RestoreConfig,
-    properties,
-)
+from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH
+from rocketns.config.sections import CLASSES
 from rocketns.errors import StartupError
 
 # NamesrvConfig and NettyServerConfig of RocketMQ 5.5.0, as request 319 shows them; paths depend on the machine.
@@ -105,9 +97,10 @@ def test_a_bad_escape_is_refused(text: bytes) -> None:
 
 def test_limits_have_their_own_prefix_and_javas_frame_length() -> None:
     limits = Limits()
-    limits.update({"rocketns.connectionsMax": "7", "connectionsMax": "8"}, {})
+    limits.update({"rocketns.connectionsMax": "7", "connectionsMax": "8"})
     assert (limits.connections_max, limits.in_flight_max, limits.frame_bytes_max) == (7, 1024, FRAME_BYTES_MAX)
-    limits.update({"rocketns.frameBytesMax": "5"}, {FRAME_MAX_LENGTH: "1024"})
+    limits.update({"rocketns.frameBytesMax": "5"})
+    limits.read_frame_max({FRAME_MAX_LENGTH: "1024"})
     assert limits.frame_bytes_max == 1024
 
 
@@ -141,7 +134,7 @@ def test_the_lower_water_mark_is_the_lower_one(low: int, high: int, expected: tu
 def test_a_frame_length_that_serves_nobody_is_refused(bad: str) -> None:
     """B053: with such a value of Java's property no lookup's frame fits."""
     with pytest.raises(StartupError, match=f"{FRAME_MAX_LENGTH} is '{bad}', but must be a number from 1024 to"):
-        Limits().update({}, {FRAME_MAX_LENGTH: bad})
+        Limits().read_frame_max({FRAME_MAX_LENGTH: bad})
 
 
 @pytest.mark.parametrize(("name", "declaration"), properties.declared(Limits).items())
@@ -150,16 +143,14 @@ def test_a_limit_out_of_its_range_is_refused_by_name(name: str, declaration: Any
     low, high = declaration.metadata["bounds"]
     for value in (low, high):
         limits = Limits()
-        limits.update({f"rocketns.{name}": str(value)}, {})
+        limits.update({f"rocketns.{name}": str(value)})
         assert getattr(limits, declaration.name) == value
     for value in (low - 1, high + 1, "x", ""):
         with pytest.raises(StartupError, match=f"^rocketns.{name} is '?{value}'?, but must be a number from {low} to"):
-            Limits().update({f"rocketns.{name}": str(value)}, {})
+            Limits().update({f"rocketns.{name}": str(value)})
 
 
-@pytest.mark.parametrize(
-    "kind", [NamesrvConfig, NettyServerConfig, Limits, JournalConfig, RestoreConfig, DiscoveryConfig, CompatibleConfig]
-)
+@pytest.mark.parametrize("kind", CLASSES)
 def test_every_default_is_within_its_bounds_and_may_be_kept(kind: type) -> None:
     config = kind()
     properties.check(config)

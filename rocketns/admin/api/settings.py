@@ -6,16 +6,15 @@ from typing import Any
 
 from rocketns.admin.api.rows import LimitRow, PropertyRow
 from rocketns.config import Configuration, properties
-from rocketns.config.limits import FRAME_MAX_LENGTH, PREFIX
+from rocketns.config.limits import FRAME_MAX_LENGTH
+from rocketns.config.properties import PREFIX
 from rocketns.controller import NamesrvController
 
 
 def property_rows(controller: NamesrvController) -> list[PropertyRow]:
     """A look: all properties. Those that Java does not have come with their prefix."""
     configuration = controller.configuration
-    items = configuration.items() | properties.items(configuration.journal)
-    for config in (configuration.limits, configuration.restore, configuration.admin, configuration.discovery):
-        items |= {f"{PREFIX}{name}": text for name, text in properties.items(config).items()}
+    items = configuration.items() | configuration.own_items()
     return [PropertyRow(name, None if properties.is_secret(name) else text) for name, text in items.items()]
 
 

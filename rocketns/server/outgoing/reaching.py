@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from rocketns.addresses import Address, is_host_of, literal
-from rocketns.config.fleet.networks import Network
+from rocketns.config.texts.networks import Network
 from rocketns.javatext import parse_int
 
 RESOLVE_WITHIN_S = 2.0

@@ -9,8 +9,8 @@ from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
-from rocketns.config.limits import PREFIX
-from rocketns.config.refused import BLACK_LIST
+from rocketns.config.checks.refused import BLACK_LIST
+from rocketns.config.properties import PREFIX
 from tests.behaviour.calls import settings, switch, update_settings
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered

@@ -1,7 +1,4 @@
-"""The other name servers of the cluster, and the address server that tells brokers and clients where all of them are.
-
-In the configuration file they have the prefix ``rocketns.``, as the limits have: ``rocketns.peers=ns-2:9876``.
-"""
+"""The other name servers of the cluster, and the address server that tells brokers and clients where all are."""
 
 from __future__ import annotations
 
@@ -9,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rocketns.addresses import ANY_ADDRESS, bare, with_port
-from rocketns.config import properties
-from rocketns.config.fleet.addresses import check_address, check_addresses, split_addresses
-from rocketns.config.limits import PREFIX
-from rocketns.config.properties import Effect, prop
+from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
+from rocketns.config.texts.addresses import check_address, check_addresses, split_addresses
 from rocketns.errors import StartupError
 from rocketns.javatext import parse_int, trim
 
@@ -20,8 +15,10 @@ START, LIVE = Effect.START, Effect.LIVE
 
 
 @dataclass(slots=True)
-class DiscoveryConfig:
+class DiscoveryConfig(OwnConfig):
     """Who the name servers are. ``peers`` may change while the server runs."""
+
+    title = "Name servers of the cluster"
 
     peers: str = prop(
         "",
@@ -58,10 +55,8 @@ class DiscoveryConfig:
         high=10_000,
     )
 
-    def update(self, given: Mapping[str, str]) -> None:
-        """Read the properties. StartupError for a text that cannot be an address."""
-        properties.update_own(self, given, PREFIX)
-        properties.check(self, PREFIX)
+    def check_texts(self) -> None:
+        """StartupError for a text that cannot be an address."""
         check_addresses(f"{PREFIX}peers", self.peer_addresses)
         if self.announced_address:
             check_address(f"{PREFIX}announcedAddress", self.announced_address)

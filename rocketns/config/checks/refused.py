@@ -8,8 +8,8 @@ from dataclasses import Field
 from typing import Any
 
 from rocketns.config import properties
-from rocketns.config.journal import JournalConfig
-from rocketns.config.limits import PREFIX
+from rocketns.config.properties import PREFIX
+from rocketns.config.sections import OWN_NAMES
 from rocketns.errors import NoPermission, RequestError
 
 # All properties of 5.5.0 with their values are 2 KB. The parser's time grows with the square of a value that is
@@ -35,7 +35,7 @@ def refuse_names(names: set[str], black_list: frozenset[str]) -> None:
 
 
 def _is_operators(name: str) -> bool:
-    return name.startswith(OPERATORS_PREFIXES) or name in properties.declared(JournalConfig)
+    return name.startswith(OPERATORS_PREFIXES) or name in OWN_NAMES
 
 
 def refuse_control_characters(texts: Mapping[str, str]) -> None:

@@ -7,13 +7,8 @@ from dataclasses import Field
 from typing import Any
 
 from rocketns.config import properties
-from rocketns.config.admin import AdminConfig
-from rocketns.config.fleet.compatible import CompatibleConfig
-from rocketns.config.fleet.discovery import DiscoveryConfig
-from rocketns.config.journal import JournalConfig
-from rocketns.config.limits import PREFIX, Limits
-from rocketns.config.properties import Effect
-from rocketns.config.restoring import RestoreConfig
+from rocketns.config.properties import PREFIX, Effect
+from rocketns.config.sections import OWN_NAMES
 from rocketns.config.tls import TLS_PREFIX, TLS_PROPERTIES
 
 # A name with one of these can only be meant for rocketns. Java keeps and shows any other name.
@@ -57,12 +52,7 @@ def unused(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> dict[str
 
 
 def _names(java: Mapping[str, Field[Any]]) -> set[str]:
-    own = {
-        PREFIX + name
-        for kind in (Limits, RestoreConfig, AdminConfig, DiscoveryConfig, CompatibleConfig)
-        for name in properties.declared(kind)
-    }
-    return {*java, *own, *properties.declared(JournalConfig), *(one.name for one in TLS_PROPERTIES)}
+    return {*java, *OWN_NAMES, *(one.name for one in TLS_PROPERTIES)}
 
 
 def _misread(name: str, text: str, declaration: Field[Any]) -> Iterator[str]:

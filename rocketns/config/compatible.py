@@ -1,16 +1,10 @@
-"""The release of RocketMQ that the answers follow. All name servers of a cluster should have the same.
-
-In the configuration file: ``rocketns.compatibleVersion=5.5.1``.
-"""
+"""The release of RocketMQ that the answers follow. All name servers of a cluster should have the same."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocketns.config import properties
-from rocketns.config.limits import PREFIX
-from rocketns.config.properties import Effect, prop
+from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
 from rocketns.errors import StartupError
 
 # rocketns/protocol/versions.py has what each of them says.
@@ -18,8 +12,10 @@ VERSIONS = ("5.5.0", "5.5.1")
 
 
 @dataclass(slots=True)
-class CompatibleConfig:
+class CompatibleConfig(OwnConfig):
     """Which release of RocketMQ the answers follow."""
+
+    title = "Release of RocketMQ"
 
     compatible_version: str = prop(
         VERSIONS[0],
@@ -28,9 +24,8 @@ class CompatibleConfig:
         Effect.START,
     )
 
-    def update(self, given: Mapping[str, str]) -> None:
-        """Read the property. StartupError for a release that rocketns does not know."""
-        properties.update_own(self, given, PREFIX)
+    def check_texts(self) -> None:
+        """StartupError for a release that rocketns does not know."""
         if self.compatible_version not in VERSIONS:
             raise StartupError(
                 f"{PREFIX}compatibleVersion is {self.compatible_version!r}, but must be {' or '.join(VERSIONS)}"

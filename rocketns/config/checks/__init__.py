@@ -1,0 +1,1 @@
+"""What of the given properties is refused, and what has no effect."""

@@ -1,0 +1,43 @@
+"""All classes of properties: two of Java's, and those of rocketns."""
+
+from __future__ import annotations
+
+from typing import Any, get_type_hints
+
+from rocketns.config import properties
+from rocketns.config.admin import AdminConfig
+from rocketns.config.compatible import CompatibleConfig
+from rocketns.config.discovery import DiscoveryConfig
+from rocketns.config.java import NamesrvConfig, NettyServerConfig
+from rocketns.config.journal import JournalConfig
+from rocketns.config.limits import Limits
+from rocketns.config.properties import OwnConfig
+from rocketns.config.restoring import RestoreConfig
+
+
+class OwnSections:
+    """An object of each class of rocketns' own properties. This is their only list: a new class is a line here."""
+
+    limits: Limits
+    journal: JournalConfig
+    restore: RestoreConfig
+    admin: AdminConfig
+    discovery: DiscoveryConfig
+    compatible: CompatibleConfig
+
+    def __init__(self) -> None:
+        for name, kind in OWN.items():
+            setattr(self, name, kind())
+
+    def own(self) -> list[OwnConfig]:
+        """The objects, in the order of the list."""
+        return [getattr(self, name) for name in OWN]
+
+    def own_items(self) -> dict[str, str]:
+        """All properties that have a value, by their names in the configuration file, as text."""
+        return {one.prefix + name: text for one in self.own() for name, text in properties.items(one).items()}
+
+
+OWN: dict[str, type[OwnConfig]] = get_type_hints(OwnSections)
+OWN_NAMES = frozenset(kind.prefix + name for kind in OWN.values() for name in properties.declared(kind))
+CLASSES: tuple[type[Any], ...] = (NamesrvConfig, NettyServerConfig, *OWN.values())

@@ -1,0 +1,1 @@
+"""Properties whose texts have a form: addresses, networks."""
