@@ -21,10 +21,10 @@ from rocketns.addressserver.server import AddressServer
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration
 from rocketns.config.system import system_properties
-from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
 from rocketns.logs import LogWriter, log_folder, start_logging
 from rocketns.logtext import escape, one_line
+from rocketns.namesrv_controller import NamesrvController
 from rocketns.server import listening, signals
 from rocketns.server.supervisor import Supervisor
 
@@ -93,12 +93,12 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
     address_server = AddressServer(configuration) if configuration.discovery.address_server else None
     _say_that_it_lives(controller, supervisor)
-    admin = make_admin(controller, CONTROL_NICENESS, log_writer)
+    admin = make_admin(controller.facts, CONTROL_NICENESS, log_writer)
     if admin is not None:
         admin.start()
     signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))
     if await _started(controller, stop):
-        signals.print_stacks_at_sigquit(lambda: controller.counts() | {"log records": log_writer.waiting})
+        signals.print_stacks_at_sigquit(lambda: controller.facts.counts() | {"log records": log_writer.waiting})
         _settle_down(controller)
         await _serve_until(stop, controller, address_server, supervisor)
     await controller.stop()

@@ -11,7 +11,7 @@ To add one: write a module with a function ``add(app, view)``, and add it to FEA
 * An answer without end, such as server-sent events, first calls ``open_stream(request)`` of
   `rocketns/admin/answers.py`. At most STREAMS_MAX of them are open; more are answered 503.
 * A task of its own: ``app.cleanup_ctx.append(…)`` as aiohttp's documentation says. It runs on this loop.
-* What control must note as it happens: ``view.controller.delivery.watch(…)`` in ``add``, which is called on control's
+* What control must note as it happens: ``view.facts.watch(…)`` in ``add``, which is called on control's
   thread before the server starts. It is called on control's thread and must take microseconds.
 * No handler changes anything. The drain is the only exception. A request other than GET and HEAD needs CHANGE_HEADER.
 """

@@ -17,9 +17,8 @@ from aiohttp import web
 
 from rocketns.admin.answers import CHANGE_HEADER
 from rocketns.admin.pulse import Pulse
-from rocketns.admin.readiness import drain, why_not_ready
 from rocketns.admin.view import View
-from rocketns.controller import NamesrvController
+from rocketns.config import AdminConfig
 
 log = logging.getLogger("rocketns.admin")
 
@@ -46,7 +45,7 @@ async def _livez(pulse: Pulse, _: web.Request) -> web.Response:
 
 
 async def _readyz(view: View, _: web.Request) -> web.Response:
-    why = why_not_ready(view.controller)
+    why = view.facts.why_not_ready()
     return web.Response(text="ready\n") if why is None else web.Response(status=503, text=f"not ready: {why}\n")
 
 
@@ -55,14 +54,14 @@ async def _explain(_: web.Request) -> web.Response:
 
 
 async def _drainz(view: View, drains: bool, request: web.Request) -> web.Response:
-    if not _may_drain(view.controller, request):
+    if not _may_drain(view.facts.configuration.admin, request):
         return web.Response(status=403, text="only this machine and rocketns.adminDrainFrom may ask for a drain\n")
     log.warning("%s asks for the %s of the drain", request.remote, "beginning" if drains else "end")
-    await view.look(partial(drain, begins=drains))
+    await view.look(lambda facts: facts.drain(begins=drains))
     return web.Response(text="draining\n" if drains else "not draining\n")
 
 
-def _may_drain(controller: NamesrvController, request: web.Request) -> bool:
+def _may_drain(config: AdminConfig, request: web.Request) -> bool:
     """A page in a browser on this machine could send the request too: it would have one of these headers, or a name
     as Host that `Hosts` refuses."""
     if any(name in request.headers for name in BROWSERS_SEND):
@@ -72,4 +71,4 @@ def _may_drain(controller: NamesrvController, request: web.Request) -> bool:
     except ValueError:
         return False
     peer = getattr(peer, "ipv4_mapped", None) or peer
-    return peer.is_loopback or any(peer in network for network in controller.configuration.admin.drain_networks)
+    return peer.is_loopback or any(peer in network for network in config.drain_networks)

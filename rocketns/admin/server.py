@@ -18,7 +18,7 @@ from rocketns.admin.features import FEATURES
 from rocketns.admin.gate import Gate
 from rocketns.admin.hosts import Hosts
 from rocketns.admin.view import Log, View
-from rocketns.controller import NamesrvController
+from rocketns.server.facts.facts import Facts
 from rocketns.server.http.heads import FIELDS_MAX, HEAD_BYTES_MAX
 from rocketns.server.listening import Listening
 from rocketns.server.sharing import share_python
@@ -43,15 +43,13 @@ def _http_log() -> logging.Logger:
 class AdminServer:
     """`start` and `stop` are for control's thread. The socket is bound before `start` returns."""
 
-    def __init__(
-        self, controller: NamesrvController, listening: Listening, niceness: int = 0, log: Log | None = None
-    ) -> None:
+    def __init__(self, facts: Facts, listening: Listening, niceness: int = 0, log: Log | None = None) -> None:
         """``niceness``: how much nicer than the process its thread is. It must not be nicer than control.
 
         Else control would wait for the GIL while this thread holds it and has no core.
         """
         self._listening = listening
-        self._controller = controller
+        self._facts = facts
         self._loop = asyncio.new_event_loop()
         self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="admin", daemon=True)
@@ -66,11 +64,11 @@ class AdminServer:
         return self._listening.address[1]
 
     def start(self) -> None:
-        """Control only, on its running loop, before the controller starts: probes are answered from then on."""
-        view = View(self._controller, asyncio.get_running_loop(), self.gate, self._log)
+        """Control only, on its running loop, before the server starts: probes are answered from then on."""
+        view = View(self._facts, asyncio.get_running_loop(), self.gate, self._log)
         view.pulse.start()
         app = web.Application(middlewares=[watched])
-        config = self._controller.configuration.admin
+        config = self._facts.configuration.admin
         app[VIEW], app[GATE] = view, self.gate
         app[HOSTS] = Hosts([socket.gethostname(), config.admin_address, *config.host_names])
         for add in FEATURES:

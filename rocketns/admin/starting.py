@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from rocketns.config import Configuration
-from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
+from rocketns.server.facts.facts import Facts
 from rocketns.server.listening import Listening, bind
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 NEEDED = {"aiohttp": "aiohttp", "prometheus_client": "prometheus-client"}
 
 
-def make_admin(controller: NamesrvController, niceness: int = 0, log: Log | None = None) -> AdminServer | None:
+def make_admin(facts: Facts, niceness: int = 0, log: Log | None = None) -> AdminServer | None:
     """Control only. The management port, bound and not started; None if ``adminPort`` is 0.
 
     StartupError if a library is missing, or the address cannot be had.
     """
-    config = controller.configuration.admin
+    config = facts.configuration.admin
     if not config.admin_port:
         return None
     missing = [name for module, name in NEEDED.items() if find_spec(module) is None]
@@ -31,7 +31,7 @@ def make_admin(controller: NamesrvController, niceness: int = 0, log: Log | None
                            "pip install 'rocketns[admin]', or set rocketns.adminPort=0")  # fmt: skip
     from rocketns.admin.server import AdminServer  # its libraries take 25 MB
 
-    return AdminServer(controller, _listening(controller.configuration), niceness, log)
+    return AdminServer(facts, _listening(facts.configuration), niceness, log)
 
 
 def _listening(configuration: Configuration) -> Listening:

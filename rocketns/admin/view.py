@@ -2,7 +2,7 @@
 
 Three ways, from cheap to expensive:
 
-* `View.controller`: its numbers may be read on any thread. A number is an attribute, a `len`, or one of the reactors'
+* `View.facts`: its numbers may be read on any thread. A number is an attribute, a `len`, or one of the reactors'
   atomic words. Never iterate over a table of control's: it changes meanwhile.
 * `View.look`: a function that control calls once, between two turns. It must take well under a millisecond, such as the
   route of one topic. It returns values that never change again: strings, numbers, tuples, frozen dataclasses.
@@ -23,7 +23,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from rocketns.admin.gate import Gate
 from rocketns.admin.pulse import Pulse
-from rocketns.controller import NamesrvController
+from rocketns.server.facts.facts import Facts
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Log(Protocol):
     def waiting(self) -> int: ...
 
 
-Copier = Callable[[NamesrvController], Generator[None, None, T]]
+Copier = Callable[[Facts], Generator[None, None, T]]
 
 SLICE_MS = 1.0
 PAUSE_S = 0.002
@@ -87,11 +87,11 @@ class View:
     """Its methods are for the loop of the management port."""
 
     def __init__(
-        self, controller: NamesrvController, control_loop: asyncio.AbstractEventLoop, gate: Gate | None = None,
+        self, facts: Facts, control_loop: asyncio.AbstractEventLoop, gate: Gate | None = None,
         log: Log | None = None,
     ) -> None:  # fmt: skip
         """``pulse`` does not beat until it is started; ``gate`` has the connections of the management port."""
-        self.controller = controller
+        self.facts = facts
         self.pulse = Pulse()
         self.gate = gate or Gate()
         self.log = log
@@ -112,17 +112,17 @@ class View:
             return value
         future = self._under_way.get(copier)
         if future is None:
-            future = self._under_way[copier] = self._ask(lambda done: _Slices(copier(self.controller), done).run())
+            future = self._under_way[copier] = self._ask(lambda done: _Slices(copier(self.facts), done).run())
             future.add_done_callback(partial(self._keep, copier))
         made: T = await _within(future)
         return made
 
-    async def look(self, function: Callable[[NamesrvController], T]) -> T:
+    async def look(self, function: Callable[[Facts], T]) -> T:
         """What ``function`` returns on control's thread. Busy if LOOKS_MAX wait, or control needs COPY_WITHIN_S."""
         if self._looks >= LOOKS_MAX:
             raise Busy(f"{LOOKS_MAX} requests wait for the control thread")
         self._looks += 1
-        future = self._ask(lambda done: _call(lambda: function(self.controller), done))
+        future = self._ask(lambda done: _call(lambda: function(self.facts), done))
         future.add_done_callback(self._end_look)
         made: T = await _within(future)
         return made

@@ -31,7 +31,7 @@ class Managed(TimedServer):
         return Scraped(self.http.ask("/metrics").text)
 
     async def _start(self) -> None:
-        self.admin = make_admin(self.controller, log=self._log)
+        self.admin = make_admin(self.controller.facts, log=self._log)
         assert self.admin is not None
         self.admin.start()
         await super()._start()

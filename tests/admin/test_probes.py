@@ -119,4 +119,4 @@ def test_only_this_machine_and_the_networks_of_the_property_may_ask_for_a_drain(
     managed = start_managed({"rocketns.adminDrainFrom": allowed})
     transport = Mock(get_extra_info=lambda name, default=None: (peer, 1) if name == "peername" else default)
     request = make_mocked_request("POST", "/drainz", {"X-Forwarded-For": "127.0.0.1"}, transport=transport)
-    assert probes._may_drain(managed.controller, request) is may
+    assert probes._may_drain(managed.controller.configuration.admin, request) is may

@@ -14,8 +14,8 @@ from interop.harness.ports import free_port
 from interop.harness.servers import ReactorServer
 from rocketns.admin import starting
 from rocketns.config import AdminConfig, Configuration
-from rocketns.controller import NamesrvController
 from rocketns.errors import StartupError
+from rocketns.namesrv_controller import NamesrvController
 from tests.admin.conftest import Managed
 from tests.admin.http import Http
 
@@ -27,7 +27,7 @@ def configuration(home: Path, text: str) -> Configuration:
 
 
 def test_it_is_off_by_default(tmp_path: Path) -> None:
-    assert starting.make_admin(NamesrvController(configuration(tmp_path, ""))) is None
+    assert starting.make_admin(NamesrvController(configuration(tmp_path, "")).facts) is None
 
 
 def test_a_missing_library_stops_the_start_and_the_message_says_what_to_install(
@@ -36,7 +36,7 @@ def test_a_missing_library_stops_the_start_and_the_message_says_what_to_install(
     monkeypatch.setattr(starting, "NEEDED", {"no_such_module": "no-such-library"})
     controller = NamesrvController(configuration(tmp_path, "rocketns.adminPort=9877\n"))
     with pytest.raises(StartupError, match=r"no-such-library.*pip install 'rocketns\[admin\]'"):
-        starting.make_admin(controller)
+        starting.make_admin(controller.facts)
 
 
 def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
@@ -46,17 +46,17 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         controller = NamesrvController(configuration(tmp_path, f"rocketns.adminPort={port}\n"))
         with pytest.raises(StartupError, match="the management port: Failed to bind to"):
-            starting.make_admin(controller)
+            starting.make_admin(controller.facts)
 
 
 def test_a_port_that_another_server_is_about_to_use_stops_the_start(tmp_path: Path) -> None:
     """Both can bind the port, but only one of them can listen."""
     shared = configuration(tmp_path, f"rocketns.adminPort={free_port()}\n")
     first, second = NamesrvController(shared), NamesrvController(shared)
-    admin = starting.make_admin(first)
+    admin = starting.make_admin(first.facts)
     assert admin is not None
     with pytest.raises(StartupError, match="the management port: Failed to bind to"):
-        starting.make_admin(second)
+        starting.make_admin(second.facts)
     admin.stop()
 
 

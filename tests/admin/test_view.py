@@ -11,7 +11,7 @@ import pytest
 
 from rocketns.admin import view as views
 from rocketns.admin.view import Busy, View
-from rocketns.controller import NamesrvController
+from rocketns.server.facts.facts import Facts
 from tests.admin.conftest import Managed
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 made: list[int] = []
 
 
-def rows(_: NamesrvController) -> Generator[None, None, int]:
+def rows(_: Facts) -> Generator[None, None, int]:
     """A copy in many steps, each of which takes a while."""
     made.append(0)
     for _number in range(3000):
@@ -33,7 +33,7 @@ def rows(_: NamesrvController) -> Generator[None, None, int]:
 def ask(managed: Managed) -> Callable[[Callable[[View], Coroutine[Any, Any, T]]], T]:
     def run(question: Callable[[View], Coroutine[Any, Any, T]]) -> T:
         async def main() -> T:
-            return await question(View(managed.controller, managed.loop))
+            return await question(View(managed.controller.facts, managed.loop))
 
         made.clear()
         return asyncio.run(main())
@@ -78,13 +78,13 @@ def test_control_goes_on_between_the_slices_of_a_copy(ask: Ask, monkeypatch: pyt
 
 
 def test_an_error_of_a_copy_or_a_look_reaches_who_asked_and_nobody_else(ask: Ask) -> None:
-    def fails(_: NamesrvController) -> Generator[None, None, int]:
+    def fails(_: Facts) -> Generator[None, None, int]:
         yield
         raise LookupError("no such row")
 
     async def question(view: View) -> tuple[Any, ...]:
         return *await asyncio.gather(view.copy(fails), view.look(lambda _: 1 // 0), return_exceptions=True), (
-            await view.look(lambda controller: controller.configuration.netty.bind_address)
+            await view.look(lambda facts: facts.configuration.netty.bind_address)
         )
 
     copied, looked, address = ask(question)

@@ -79,7 +79,7 @@ def test_what_brokers_do_is_written_in_order(serve: Callable[..., TimedServer], 
         put_kv(client, "ns", "k", "v")
         update_settings(client, "enableTopicList=false")
         unregister(client, names)
-        tables = server.controller.context.tables
+        tables = server.controller.core.context.tables
         eventually(lambda: not server.call(lambda: dict(tables.broker_live_table)))
     server.stop()
     records = checked(tmp_path / "j")
@@ -126,7 +126,7 @@ def test_the_journal_replayed_is_what_the_server_holds(
         for host in range(1, 4):
             registered(client, names, [f"T{number}" for number in range(host * 2)], host=host, broker_id=host - 1)
         server.call(lambda: None)
-        tables = server.controller.context.tables
+        tables = server.controller.core.context.tables
         server.stop()
     state = State().apply(one for one in checked(tmp_path / "j") if one["ev"] != "stop")
     assert len(state.shown()["groups"]) == 1
@@ -201,7 +201,7 @@ def test_a_server_without_a_journal_has_nothing_of_it(tmp_path: Path) -> None:
     server = TimedServer(tmp_path)
     try:
         assert server.controller.journal is None
-        assert server.controller.context.lookups is None
+        assert server.controller.core.context.lookups is None
         assert "journal" not in {thread.name for thread in threading.enumerate()}
     finally:
         server.stop()

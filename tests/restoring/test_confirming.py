@@ -174,7 +174,7 @@ def test_an_unconfirmed_broker_is_marked_in_the_journal(serve: Serve, names: Nam
     assert set(marked) == {("restored", server.clock.now().epoch_ms - 7 * SECOND)}
     (begun,) = [one for one in written(tmp_path, "start") if one["boot"] == boot]
     assert begun["restored"] is True
-    assert server.controller.counts()["unconfirmed brokers"] == 1
+    assert server.controller.facts.counts()["unconfirmed brokers"] == 1
 
 
 def test_a_restored_broker_that_only_sent_heartbeats_does_not_keep_its_id(

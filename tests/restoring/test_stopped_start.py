@@ -13,8 +13,8 @@ import pytest
 
 from interop.harness.process import Process
 from rocketns.config import Configuration
-from rocketns.controller import NamesrvController
 from rocketns.journal.restore import restoring
+from rocketns.namesrv_controller import NamesrvController
 from tests.journal.files import closed_files, open_files
 
 

@@ -25,7 +25,7 @@ def test_a_server_that_goes_away_notifies_nobody(
             ext = register_ext(addr=addr, broker_id=broker_id, body=body, enableActingMaster="true")
             assert client.request(103, ext, body, version=SERVED).code == 0
         monkeypatch.setattr(controller.client, "invoke_oneway", lambda addr, *_: receivers.append(addr))
-        monkeypatch.setattr(controller.context, "going_away", goes)
+        monkeypatch.setattr(controller.core.context, "going_away", goes)
         who = {"clusterName": "C1", "brokerName": "broker-a", "brokerAddr": "10.0.0.1:1", "brokerId": "0"}
         assert client.request(104, who, version=SERVED).code == 0
         client.request(206, version=SERVED)

@@ -154,7 +154,7 @@ class Simulation:
 
     def _check_kv(self, process: NameServerProcess) -> None:
         """(e) Every KV item that was answered is there again, or a later one of the same key."""
-        table = process.controller.context.kv_config.config_table.get("N", {})
+        table = process.controller.core.context.kv_config.config_table.get("N", {})
         for (name, key), values in self.admin.accepted.items():
             is_answered = (name, key) in self.admin.answered
             if name == process.name and is_answered and table.get(key) not in values:

@@ -90,7 +90,7 @@ class Visitor:
                     client.request(104, who)
                 case 1:
                     time.sleep(0.003)
-                    self.server.call(self.server.controller.expiry.scan)
+                    self.server.call(self.server.controller.core.expiry.scan)
                 case 2:
                     client.request(216, {"topic": self.chance.choice(self.own)})
                     client.request(self.chance.choice([205, 327]), {"brokerName": name})

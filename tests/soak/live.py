@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from interop.harness.wire import Client
 from rocketns.config import Configuration
-from rocketns.controller import NamesrvController
+from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor import dispatch
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
@@ -84,7 +84,7 @@ class LiveServer:
         request = command.decode(frame)
 
         def process() -> bytes:
-            context = self.controller.context
+            context = self.controller.core.context
             reply = dispatch.process(context, request, Connection(), self.controller.clock.now())
             return encode_reply(reply, request.opaque, SerializeType.JSON)
 

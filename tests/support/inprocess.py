@@ -11,7 +11,7 @@ from typing import TypeVar
 from interop.harness.wire import HAPPENS_WITHIN_S, Client, eventually
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
-from rocketns.controller import NamesrvController
+from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.server.clock import Clock
 from tests.compiled.parts import is_settled, set_clock

@@ -9,7 +9,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
-from rocketns import controller
+from rocketns import namesrv_controller
 from tests.behaviour.calls import get_kv, put_kv, settings
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -47,7 +47,7 @@ def test_a_put_is_answered_after_its_write_and_holds_nobody_up(
         assert putter.stays_silent()
         disk.go_on()
         assert putter.receive().code == codes.SUCCESS
-        assert stored((server.controller.context.kv_config.path).read_bytes()) == {"ns": {"k": "v"}}
+        assert stored((server.controller.core.context.kv_config.path).read_bytes()) == {"ns": {"k": "v"}}
 
 
 def test_a_get_after_a_put_on_one_connection_sees_it(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
@@ -72,7 +72,7 @@ def test_puts_that_come_during_a_write_are_written_together(timed_server: TimedS
         disk.go_on(2)
         assert {client.receive().code for _ in range(100)} == {codes.SUCCESS}
     (_, one), (_, all_of_them) = disk.contents
-    path = server.controller.context.kv_config.path
+    path = server.controller.core.context.kv_config.path
     assert stored(one) == {"ns": {"first": "v"}}
     assert len(stored(all_of_them)["ns"]) == 101
     assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (all_of_them, one)
@@ -157,7 +157,7 @@ def test_a_disk_that_does_not_answer_does_not_hold_up_the_end(
     timed_server: TimedServerFactory, disk: SlowDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     """B246: the server gives up, does not answer the put with success, and logs that."""
-    assert controller.WRITE_WITHIN_S < 3
+    assert namesrv_controller.WRITE_WITHIN_S < 3
     server = timed_server()
     with server.connect() as client:
         post_put(client, "k")

@@ -81,7 +81,7 @@ def test_a_broker_that_leaves_and_comes_back_at_once_stays(timed_server: TimedSe
         others = b"".join(unregistration(Names()) for _ in range(100))
         broker.send(others + unregistration(names) + registration(names))
         assert [broker.receive().code for _ in range(102)] == [codes.SUCCESS] * 102
-        eventually(lambda: server.call(lambda: len(server.controller.context.unregister_queue)) == 0)
+        eventually(lambda: server.call(lambda: len(server.controller.core.context.unregister_queue)) == 0)
         assert group(client, names.broker) is not None
 
 
@@ -151,7 +151,7 @@ def test_a_broker_that_is_heard_between_two_pieces_of_a_scan_stays(timed_server:
         def scan() -> None:
             server.clock.advance(SECOND)
             server.controller.run_due_jobs()
-            tables, now = server.controller.context.tables, server.clock.now()
+            tables, now = server.controller.core.context.tables, server.clock.now()
             assert tables.refresh(last.cluster, last.addr(), now.ms)
 
         server.call(scan)

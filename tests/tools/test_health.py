@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from rocketns.__main__ import main
-from rocketns.admin.readiness import drain
 from tests.admin.conftest import Managed, start_managed
 
 __all__ = ["start_managed"]
@@ -36,7 +35,7 @@ def test_a_server_that_waits_for_brokers_is_not_ready(start_managed: Start, caps
 
 def test_a_server_that_drains_is_not_ready(start_managed: Start, capsys: pytest.CaptureFixture[str]) -> None:
     managed = start_managed()
-    managed.call(lambda: drain(managed.controller, begins=True))
+    managed.call(lambda: managed.controller.facts.drain(begins=True))
     assert main(["health", "-n", addr(managed)]) == 1
     assert "is not ready: it drains" in capsys.readouterr().out
 

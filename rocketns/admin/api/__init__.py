@@ -14,9 +14,8 @@ SOURCE = web.AppKey("source", Source)
 
 def add(app: web.Application, view: View) -> None:
     """Control only."""
-    recent = Recent(view.controller)
-    view.controller.delivery.watch(recent.watch)
-    if view.controller.reactors is not None:
-        view.controller.reactors.tell_clients()
+    recent = Recent(view.facts.tables.broker_live_table)
+    view.facts.watch(recent.watch)
+    view.facts.tell_clients()
     app[SOURCE] = Source(view, recent)
     add_handlers(app, app[SOURCE])

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from rocketns.admin.api.rows import BrokerRow, ConnectionRow, KvRow, State, TopicRow
-from rocketns.controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.protocol.codes import MASTER_ID, NAMESPACE_ORDER_TOPIC_CONFIG, PERM_WRITE
+from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
 from rocketns.protocol.versions import version_name
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.view import pick_up_route
+from rocketns.server.facts.facts import Facts
 from rocketns.server.reactors.reactor_connection import ReactorConnection
 
 ROWS_AT_ONCE = 16
@@ -33,9 +33,9 @@ class Brokers:
     masterless: tuple[str, ...]
 
 
-def copy_brokers(controller: NamesrvController) -> Generator[None, None, Brokers]:
+def copy_brokers(facts: Facts) -> Generator[None, None, Brokers]:
     """All brokers of the routes. Sorting many would take too long in one step."""
-    tables, now = controller.context.tables, controller.clock.now()
+    tables, now = facts.tables, facts.now()
     rows: list[BrokerRow] = []
     masterless: list[str] = []
     names = list(tables.broker_addr_table)
@@ -96,9 +96,9 @@ def _last_heartbeat(live: BrokerLiveInfo | None, silent_ms: int | None, now: Now
     return None if live is None or live.doubt is None else live.doubt.seen_epoch_ms
 
 
-def copy_topics(controller: NamesrvController) -> Generator[None, None, tuple[TopicRow, ...]]:
+def copy_topics(facts: Facts) -> Generator[None, None, tuple[TopicRow, ...]]:
     """All topics, by name only: `add_queues` counts the queues of those that are shown."""
-    table = controller.context.tables.topic_queue_table
+    table = facts.tables.topic_queue_table
     rows: list[TopicRow] = []
     names = iter(list(table))
     while some := list(islice(names, ROWS_AT_ONCE)):
@@ -107,9 +107,9 @@ def copy_topics(controller: NamesrvController) -> Generator[None, None, tuple[To
     return tuple(rows)
 
 
-def add_queues(controller: NamesrvController, rows: list[TopicRow]) -> list[TopicRow]:
+def add_queues(facts: Facts, rows: list[TopicRow]) -> list[TopicRow]:
     """A look: the rows with the sums of their queues."""
-    table = controller.context.tables.topic_queue_table
+    table = facts.tables.topic_queue_table
     return [_with_sums(row, table.get(row.topic, {}).values()) for row in rows]
 
 
@@ -122,14 +122,11 @@ def _with_sums(row: TopicRow, queues: object) -> TopicRow:
     return replace(row, read_queues=read, write_queues=write, not_writable=closed)
 
 
-def copy_connections(controller: NamesrvController) -> Generator[None, None, tuple[ConnectionRow, ...]]:
+def copy_connections(facts: Facts) -> Generator[None, None, tuple[ConnectionRow, ...]]:
     """All connections of the name server port."""
-    owned = controller.context.tables.owned
+    owned = facts.tables.owned
     rows: list[ConnectionRow] = []
-    reactor_transport = controller.reactor_transport
-    carried = () if reactor_transport is None else reactor_transport.connections
-    here: list[Connection] = [*carried, *controller.asyncio_transport.connections]
-    waiting = iter(here)
+    waiting = iter(facts.connections.of_all())
     while some := list(islice(waiting, ROWS_AT_ONCE)):
         rows += [_connection_row(one, owned.get(one, {})) for one in some if not one.has_ended]
         yield
@@ -151,9 +148,9 @@ def _connection_row(one: Connection, brokers: dict[BrokerAddrInfo, None]) -> Con
     )
 
 
-def copy_kv(controller: NamesrvController) -> Generator[None, None, tuple[KvRow, ...]]:
+def copy_kv(facts: Facts) -> Generator[None, None, tuple[KvRow, ...]]:
     """All items of the KV configuration."""
-    table = controller.context.kv_config.config_table
+    table = facts.kv
     rows: list[KvRow] = []
     for namespace in list(table):
         items = iter(list(table.get(namespace, {}).items()))
@@ -177,12 +174,11 @@ class Route:
     order: str | None
 
 
-def copy_route(controller: NamesrvController, topic: str) -> Route | None:
+def copy_route(facts: Facts, topic: str) -> Route | None:
     """A look: the route of a topic; None if it has none."""
-    tables, kv_config = controller.context.tables, controller.context.kv_config
-    data = pick_up_route(tables, controller.configuration.namesrv, topic)
+    data = pick_up_route(facts.tables, facts.configuration.namesrv, topic)
     if data is None:
         return None
     mappings = len(data.topic_queue_mapping_by_broker or ())
     data.topic_queue_mapping_by_broker = None  # it is a table of control's
-    return Route(data, mappings, kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic))
+    return Route(data, mappings, facts.order_of(topic))

@@ -55,7 +55,7 @@ async def _route(source: Source, request: web.Request) -> web.Response:
     topic = request.query.get("topic", "")
     if not 0 < len(topic) <= TEXT_MAX:
         raise BadQuery(f"topic must have 1 to {TEXT_MAX} characters")
-    route = await source.view.look(lambda controller: copy_route(controller, topic))
+    route = await source.view.look(lambda facts: copy_route(facts, topic))
     if route is None:
         return json_answer(ErrorRow(f"there is no topic {topic!r}"), 404)
     return json_answer(route_row(topic, route))

@@ -8,13 +8,12 @@ from rocketns.admin.api.rows import LimitRow, PropertyRow
 from rocketns.config import Configuration, properties
 from rocketns.config.limits import FRAME_MAX_LENGTH
 from rocketns.config.properties import PREFIX
-from rocketns.controller import NamesrvController
+from rocketns.server.facts.facts import Facts
 
 
-def property_rows(controller: NamesrvController) -> list[PropertyRow]:
+def property_rows(facts: Facts) -> list[PropertyRow]:
     """A look: all properties. Those that Java does not have come with their prefix."""
-    configuration = controller.configuration
-    items = configuration.items() | configuration.own_items()
+    items = facts.configuration.items() | facts.configuration.own_items()
     return [PropertyRow(name, None if properties.is_secret(name) else text) for name, text in items.items()]
 
 

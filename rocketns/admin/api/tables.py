@@ -119,7 +119,7 @@ async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[Top
         entries = accumulate(row.brokers for row in rows[len(done) :])
         count = max(1, sum(1 for _ in takewhile(lambda so_far: so_far <= ENTRIES_AT_ONCE, entries)))
         some = list(rows[len(done) : len(done) + count])
-        done += await source.view.look(lambda controller, some=some: copies.add_queues(controller, some))  # type: ignore[misc]
+        done += await source.view.look(lambda facts, some=some: copies.add_queues(facts, some))  # type: ignore[misc]
     return done
 
 
@@ -141,7 +141,7 @@ async def _name_servers(source: Source) -> Sequence[NameServerRow]:
             one.addr, one.kind, one.error, one.since_epoch_ms, one.read_epoch_ms, one.broker_groups, one.topics,
             one.differing_brokers, one.differing_topics,
         )
-        for one in source.view.controller.fleet.state.members
+        for one in source.view.facts.fleet.members
     ]  # fmt: skip
 
 
@@ -151,7 +151,7 @@ async def _disagreements(source: Source) -> Sequence[DisagreementRow]:
             str(one.kind), one.name, one.since_epoch_ms,
             {member: side.value for side in one.sides for member in side.members},
         )
-        for one in source.view.controller.fleet.state.disagreements
+        for one in source.view.facts.fleet.disagreements
     ]  # fmt: skip
 
 
@@ -160,7 +160,7 @@ async def _config(source: Source) -> Sequence[PropertyRow]:
 
 
 async def _limits(source: Source) -> Sequence[LimitRow]:
-    return limit_rows(source.view.controller.configuration)
+    return limit_rows(source.view.facts.configuration)
 
 
 TABLES = (

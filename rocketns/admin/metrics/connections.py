@@ -42,50 +42,45 @@ BY_LOOP = {
 
 
 def _connections(scene: Scene) -> Iterator[Sample]:
-    controller, here = scene.controller, len(scene.controller.asyncio_transport.connections)
-    yield ("asyncio",), here
-    yield ("reactors",), 0 if controller.reactors is None else max(0, controller.reactors.connections - here)
+    yield ("asyncio",), scene.facts.connections.of_loop
+    yield ("reactors",), scene.facts.connections.of_reactors
 
 
 def _opened(scene: Scene) -> Iterator[Sample]:
-    reactors = scene.controller.reactor_transport
-    yield ("asyncio",), scene.controller.asyncio_transport.opened_total
-    yield ("reactors",), 0 if reactors is None else reactors.opened
+    yield ("asyncio",), scene.facts.connections.opened_by_loop
+    yield ("reactors",), scene.facts.connections.opened_by_reactors
 
 
 def _closed(scene: Scene) -> Iterator[Sample]:
-    controller = scene.controller
+    connections = scene.facts.connections
     counted = Counter(dict.fromkeys((*BY_REACTORS.values(), *BY_LOOP.values()), 0))
-    for why, number in list(controller.asyncio_transport.ended.items()):
+    for why, number in list(connections.ended_by_loop.items()):
         counted[BY_LOOP[why]] += number
-    if controller.reactor_transport is not None:
-        for ending, number in list(controller.reactor_transport.endings.items()):
-            counted[BY_REACTORS[Ending(ending)]] += number
-    if controller.reactors is not None:
-        counted["connections_max"] += controller.reactors.turned_away
+    for ending, number in list(connections.ended_by_reactors.items()):
+        counted[BY_REACTORS[Ending(ending)]] += number
+    counted["connections_max"] += connections.turned_away
     yield from (((reason,), number) for reason, number in counted.items())
 
 
 def _held(scene: Scene) -> Iterator[Sample]:
-    reactors, loop = scene.controller.reactors, scene.controller.asyncio_transport
-    yield ("incoming",), loop.incoming_bytes if reactors is None else reactors.incoming_bytes
-    yield ("outgoing",), loop.outgoing_bytes if reactors is None else reactors.outgoing_bytes
+    yield ("incoming",), scene.facts.connections.incoming_bytes
+    yield ("outgoing",), scene.facts.connections.outgoing_bytes
 
 
 def _limits(scene: Scene) -> Iterator[Sample]:
-    limits = scene.controller.configuration.limits
+    limits = scene.facts.configuration.limits
     for name, declaration in properties.declared(Limits).items():
         yield (name,), getattr(limits, declaration.name)
 
 
 def _handshakes(scene: Scene) -> Iterator[Sample]:
-    handshakes = scene.controller.asyncio_transport.handshakes
+    handshakes = scene.facts.connections.handshakes
     yield ("succeeded",), handshakes.succeeded
     yield ("failed",), handshakes.failed
 
 
 def _certificate(scene: Scene) -> Iterator[Sample]:
-    ends_s = scene.controller.tls.certificate_ends_s
+    ends_s = scene.facts.certificate_ends_s
     if ends_s is not None and math.isfinite(ends_s):
         yield (), ends_s
 
@@ -109,11 +104,11 @@ FAMILIES: tuple[Family, ...] = (
             {"result": "`succeeded` or `failed`"}),
     counter("rocketns_tls_handshake_seconds_total",
             "Time that the control thread spent on TLS handshakes, unfinished ones included.",
-            one(lambda s: s.controller.asyncio_transport.handshakes.total_ns / 1e9)),
+            one(lambda s: s.facts.connections.handshakes.total_ns / 1e9)),
     gauge("rocketns_tls_certificate_not_after_timestamp_seconds",
           "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
     counter("rocketns_tls_reload_failures_total", "Failed reads of TLS files. The former ones stay in use.",
-            one(lambda s: s.controller.tls.load_failures)),
+            one(lambda s: s.facts.tls_load_failures)),
     gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: s.gate.connections)),
     counter(
         "rocketns_admin_connections_closed_total", "Connections of the management port that it closed itself.",

@@ -6,28 +6,23 @@ from collections.abc import Iterator
 
 from rocketns.admin.metrics.family import Family, Sample, counter, gauge, histogram, one
 from rocketns.admin.metrics.scene import Scene
-from rocketns.admin.readiness import why_not_ready
 
 
 def _queues(scene: Scene) -> Iterator[Sample]:
-    controller = scene.controller
-    yield ("requests",), controller.control.waiting_requests
-    yield ("unregistrations",), len(controller.context.unregister_queue)
-    yield ("files",), controller.writer.unwritten
+    yield ("requests",), scene.facts.waiting_requests
+    yield ("unregistrations",), scene.facts.waiting_unregistrations
+    yield ("files",), scene.facts.unwritten
     yield ("log",), 0 if scene.log is None else scene.log.waiting
 
 
 def _queue_bytes(scene: Scene) -> Iterator[Sample]:
-    controller = scene.controller
-    yield ("requests",), controller.control.waiting_bytes
-    yield ("reactors",), 0 if controller.reactors is None else controller.reactors.queued_bytes
+    yield ("requests",), scene.facts.waiting_bytes
+    yield ("reactors",), scene.facts.connections.queued_bytes
 
 
 def _reactors(scene: Scene) -> Iterator[Sample]:
-    balancer, reactors = scene.controller.balancer, scene.controller.reactors
-    started = 0 if reactors is None else reactors.count
-    yield ("started",), started
-    yield ("in_use",), started if balancer is None else balancer.balance.active
+    yield ("started",), scene.facts.connections.reactors_started
+    yield ("in_use",), scene.facts.connections.reactors_in_use
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -35,7 +30,7 @@ FAMILIES: tuple[Family, ...] = (
               "Length of a turn of the control thread, in which it answers requests.",
               lambda s: [((), s.measures.turns)]),
     counter("rocketns_control_slow_turns_total", "Turns of 0.1 s and more. The log says what took the time.",
-            one(lambda s: s.controller.control.slow_turns.count)),
+            one(lambda s: s.facts.slow_turns)),
     gauge("rocketns_control_idle_seconds", "Time since the control thread's loop ran last. It runs every 0.25 s.",
           one(lambda s: s.pulse.age_s)),
     counter("rocketns_stalls_total", "Times that the process or its control thread did not run for a second or more.",
@@ -46,15 +41,15 @@ FAMILIES: tuple[Family, ...] = (
           {"queue": "`requests` for control; `unregistrations`; `files`: changes of the KV and configuration files; "
            "`log`: lines"}),
     counter("rocketns_file_write_failures_total", "Writes of the KV or configuration file that failed. They are not "
-            "repeated: the next change writes the whole file.", one(lambda s: s.controller.writer.failures)),
+            "repeated: the next change writes the whole file.", one(lambda s: s.facts.write_failures)),
     gauge("rocketns_queue_bytes", "Bytes that wait.", _queue_bytes,
           {"queue": "`requests` at control; `reactors`: frames from reactors that control has not decoded"}),
     counter("rocketns_log_dropped_records_total", "Log lines that were dropped because the log's reader is slow.",
             one(lambda s: 0 if s.log is None else s.log.dropped_total)),
     gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.",
-          one(lambda s: float(why_not_ready(s.controller) is None))),
+          one(lambda s: float(s.facts.why_not_ready() is None))),
     gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
-          one(lambda s: float(s.controller.context.going_away))),
+          one(lambda s: float(s.facts.is_draining))),
     gauge("rocketns_reactors", "Threads that carry plain connections.", _reactors,
           {"state": "`started`; `in_use`: those that get new connections"}),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from rocketns.admin.metrics.scene import Scene
 from rocketns.admin.metrics.sizes import sizes
 from rocketns.admin.metrics.tally import Tally
 from rocketns.admin.view import View
-from rocketns.server.control.measures import BOUNDS_S, Histogram, Measures
+from rocketns.server.control.measures import Histogram, Measures
 
 # A text is given to all who ask within this time: a thousand scrapers cost what one does.
 TEXT_AGE_S = 1.0
@@ -51,11 +51,8 @@ class Metrics:
             own(registry=self._registry)
         self._texts: dict[str, tuple[float, bytes]] = {}
         self._making = asyncio.Lock()
-        controller = view.controller
-        controller.control.measure(self._measures)
-        controller.delivery.watch(self._tally.note)
-        if controller.reactors is not None:
-            controller.reactors.measure_lookups([round(bound * 1e9) for bound in BOUNDS_S])
+        view.facts.measure(self._measures)
+        view.facts.watch(self._tally.note)
 
     async def answer(self, request: web.Request) -> web.Response:
         """The text, at most TEXT_AGE_S old."""
@@ -70,9 +67,7 @@ class Metrics:
         if now_s - made_s < TEXT_AGE_S:
             return text
         view = self._view
-        scene = Scene(
-            view.controller, self._measures, self._tally, view.pulse, view.gate, await view.copy(sizes), view.log
-        )
+        scene = Scene(view.facts, self._measures, self._tally, view.pulse, view.gate, await view.copy(sizes), view.log)
         self._collector.show(scene)
         text = encode(self._registry)
         if len(self._texts) >= FORMATS_MAX:

@@ -6,29 +6,29 @@ from collections.abc import Callable, Iterable
 
 from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
 from rocketns.admin.metrics.scene import Scene
-from rocketns.journal.journal import Journal
+from rocketns.server.facts.facts import JournalFacts
 
 
-def _of(read: Callable[[Journal], float]) -> Callable[[Scene], Iterable[Sample]]:
+def _of(read: Callable[[JournalFacts], float]) -> Callable[[Scene], Iterable[Sample]]:
     """No sample without a journal."""
-    return lambda s: [] if s.controller.journal is None else [((), read(s.controller.journal))]
+    return lambda s: [((), read(journal)) for journal in (s.facts.journal,) if journal is not None]
 
 
 FAMILIES: tuple[Family, ...] = (
     counter("rocketns_journal_records_total", "Records of the journal, also dropped ones. Absent without a journal.",
-            _of(lambda j: j.buffer.seq)),
+            _of(lambda j: j.records)),
     counter("rocketns_journal_written_bytes_total", "Bytes that are on the disk.",
-            _of(lambda j: j.writer.written_bytes)),
+            _of(lambda j: j.written_bytes)),
     gauge("rocketns_journal_waiting_bytes", "Bytes that are not on the disk yet.",
-          _of(lambda j: j.buffer.waiting_bytes)),
+          _of(lambda j: j.waiting_bytes)),
     counter("rocketns_journal_dropped_records_total", "Records that were lost because the buffer was full.",
-            _of(lambda j: j.buffer.lost_total)),
+            _of(lambda j: j.lost)),
     counter("rocketns_journal_write_failures_total", "Attempts to write that failed. They are repeated.",
-            _of(lambda j: j.writer.failures)),
+            _of(lambda j: j.failures)),
     gauge("rocketns_journal_failing", "1 if the last attempt to write failed, otherwise 0.",
-          _of(lambda j: float(j.writer.is_failing))),
+          _of(lambda j: float(j.is_failing))),
     gauge("rocketns_restored_brokers", "Brokers that the start took from the journal or from another name server.",
-          one(lambda s: s.controller.context.tables.filled)),
+          one(lambda s: s.facts.tables.filled)),
     gauge("rocketns_start_duration_seconds", "Time until the server answered, restoring included. 0 until then.",
-          one(lambda s: s.controller.stalls.start_s)),
+          one(lambda s: s.facts.start_s)),
 )  # fmt: skip

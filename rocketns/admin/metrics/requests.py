@@ -23,13 +23,6 @@ def names_of(code: int, result: int) -> tuple[str, str]:
     return CODES.get(code, "other"), RESULTS.get(result, "other")
 
 
-def _by_reactors(scene: Scene) -> tuple[int, int]:
-    """Lookups that reactors answered: with a route, and without."""
-    reactors = scene.controller.reactors
-    counted = [] if reactors is None else reactors.counters()
-    return sum(found for found, _ in counted), sum(missing for _, missing in counted)
-
-
 def _by_control(scene: Scene) -> Iterator[tuple[tuple[str, str], Histogram]]:
     for (code, result), measured in list(scene.measures.requests.items()):
         yield names_of(code, result), measured
@@ -37,7 +30,7 @@ def _by_control(scene: Scene) -> Iterator[tuple[tuple[str, str], Histogram]]:
 
 def _requests(scene: Scene) -> Iterator[Sample]:
     counted = Counter({labels: sum(measured.counts) for labels, measured in _by_control(scene)})
-    found, missing = _by_reactors(scene)
+    found, missing = scene.facts.connections.lookups
     counted[names_of(LOOKUP, ResponseCode.SUCCESS)] += found
     counted[names_of(LOOKUP, ResponseCode.TOPIC_NOT_EXIST)] += missing
     yield from counted.items()
@@ -48,7 +41,7 @@ def _durations(scene: Scene) -> Iterator[Sample]:
 
 
 def _lookups(scene: Scene) -> Iterator[Sample]:
-    found, missing = _by_reactors(scene)
+    found, missing = scene.facts.connections.lookups
     yield ("reactors", "found"), found
     yield ("reactors", "missing"), missing
     results = {result: sum(m.counts) for (code, result), m in list(scene.measures.requests.items()) if code == LOOKUP}
@@ -58,18 +51,16 @@ def _lookups(scene: Scene) -> Iterator[Sample]:
 
 
 def _lookup_durations(scene: Scene) -> Iterator[Sample]:
-    reactors = scene.controller.reactors
-    if reactors is None:
-        return
-    for result, (counts, total_ns) in zip(("found", "missing"), reactors.latencies(), strict=True):
+    for result, (counts, total_ns) in zip(
+        ("found", "missing"), scene.facts.connections.lookup_latencies(), strict=False
+    ):
         measured = Histogram(BOUNDS_S)
         measured.counts, measured.total = counts, total_ns / 1e9
         yield (result,), measured
 
 
 def _handed_over(scene: Scene) -> Iterator[Sample]:
-    transport = scene.controller.reactor_transport
-    yield (), 0 if transport is None else transport.lookups_handed_over
+    yield (), scene.facts.connections.lookups_handed_over
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -106,12 +97,12 @@ FAMILIES: tuple[Family, ...] = (
     counter(
         "rocketns_registrations_repeated_total",
         "Registrations with the same body as the broker's last one. They are not decoded.",
-        lambda scene: [((), scene.controller.context.registrations.repeated)],
+        lambda scene: [((), scene.facts.registrations_repeated)],
     ),
     counter(
         "rocketns_tables_full_total",
         "Registrations (103) and requests 217 refused by `rocketns.routesMax`, `brokerRoutesMax` or `brokersMax`.",
-        lambda scene: [((), scene.controller.context.refusals.count)],
+        lambda scene: [((), scene.facts.registrations_refused)],
     ),
     histogram(
         "rocketns_broker_heartbeat_gap_seconds",

@@ -18,18 +18,18 @@ def _brokers(scene: Scene) -> Iterator[Sample]:
 
 def _bytes(scene: Scene) -> Iterator[Sample]:
     yield ("control",), scene.sizes.topic_bytes
-    yield ("reactors",), scene.controller.publisher.slots.memory_bytes
+    yield ("reactors",), scene.facts.slot_bytes
 
 
 def _name_servers(scene: Scene) -> Iterator[Sample]:
-    members = scene.controller.fleet.state.members
+    members = scene.facts.fleet.members
     readable = sum(one.is_readable for one in members)
     yield ("readable",), readable
     yield ("unreadable",), len(members) - readable
 
 
 def _disagreements(scene: Scene) -> Iterator[Sample]:
-    counted = Counter(one.kind for one in scene.controller.fleet.state.disagreements)
+    counted = Counter(one.kind for one in scene.facts.fleet.disagreements)
     for kind in Kind:
         yield (kind.replace(" ", "_"),), counted[kind]
 
@@ -40,12 +40,12 @@ FAMILIES: tuple[Family, ...] = (
         {"state": "`live`; `late`: nothing heard for more than half of its time-out; `unconfirmed`: restored, or "
          "silent together with many others, and not heard since"},
     ),
-    gauge("rocketns_broker_groups", "Broker names.", one(lambda s: len(s.controller.context.tables.broker_addr_table))),
-    gauge("rocketns_clusters", "Clusters.", one(lambda s: len(s.controller.context.tables.cluster_addr_table))),
-    gauge("rocketns_topics", "Topics with a route.", one(lambda s: len(s.controller.context.tables.topic_queue_table))),
+    gauge("rocketns_broker_groups", "Broker names.", one(lambda s: len(s.facts.tables.broker_addr_table))),
+    gauge("rocketns_clusters", "Clusters.", one(lambda s: len(s.facts.tables.cluster_addr_table))),
+    gauge("rocketns_topics", "Topics with a route.", one(lambda s: len(s.facts.tables.topic_queue_table))),
     gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", one(lambda s: s.sizes.entries)),
     gauge("rocketns_routes_held", "Routes as `rocketns.routesMax` counts them.",
-          one(lambda s: s.controller.context.tables.routes)),
+          one(lambda s: s.facts.tables.routes)),
     gauge(
         "rocketns_route_bytes", "Memory of the routes.", _bytes,
         {"of": "`control`: dictionaries and names of the topic table; topics share their queue data, which are not "
@@ -72,9 +72,9 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_fleet_disagreements", "What the readable name servers disagree about. `rocketns diff` names it.",
           _disagreements, {"kind": "`broker`, `topic` or `order_configuration`"}),
     gauge("rocketns_kv_namespaces", "Namespaces of the KV table.",
-          one(lambda s: len(s.controller.context.kv_config.config_table))),
+          one(lambda s: len(s.facts.kv))),
     gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
-          one(lambda s: s.controller.context.kv_config.bytes)),
+          one(lambda s: s.facts.kv_bytes)),
     counter("rocketns_kv_changes_total", "KV items that were put or deleted.", one(lambda s: s.tally.kv_changes)),
     counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
             one(lambda s: s.tally.config_changes)),

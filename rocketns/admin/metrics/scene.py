@@ -9,15 +9,15 @@ from rocketns.admin.metrics.sizes import Sizes
 from rocketns.admin.metrics.tally import Tally
 from rocketns.admin.pulse import Pulse
 from rocketns.admin.view import Log
-from rocketns.controller import NamesrvController
 from rocketns.server.control.measures import Measures
+from rocketns.server.facts.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """All sources. ``sizes`` is a copy; the others are read as they are now. ``log`` is None in tests."""
 
-    controller: NamesrvController
+    facts: Facts
     measures: Measures
     tally: Tally
     pulse: Pulse

@@ -6,8 +6,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from sys import getsizeof
 
-from rocketns.controller import NamesrvController
 from rocketns.routeinfo.tables import BrokerLiveInfo
+from rocketns.server.facts.facts import Facts
 
 ROWS_AT_ONCE = 256
 
@@ -26,9 +26,9 @@ class Sizes:
     unconfirmed: int
 
 
-def sizes(controller: NamesrvController) -> Generator[None, None, Sizes]:
+def sizes(facts: Facts) -> Generator[None, None, Sizes]:
     """A copier, see `rocketns.admin.view`."""
-    tables, now_ms = controller.context.tables, controller.clock.now().ms
+    tables, now_ms = facts.tables, facts.now().ms
     states = {"live": 0, "late": 0, "unconfirmed": 0}
     for number, entry in enumerate(list(tables.broker_live_table.values()), 1):
         states[_state(entry, now_ms)] += 1

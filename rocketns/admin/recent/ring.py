@@ -7,10 +7,10 @@ copied in one step under the GIL, so control and the management port need no loc
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from typing import NamedTuple, assert_never
 
 from rocketns.config.properties import is_secret
-from rocketns.controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import (
     BrokerConflict,
@@ -31,6 +31,7 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
+from rocketns.routeinfo.tables import BrokerAddrInfo
 
 # An event has nine names at most: with four bytes a character the ring takes 12 MB, and the beats take 11 MB.
 EVENTS_MAX = 1000
@@ -62,8 +63,9 @@ class Recorded(NamedTuple):
 class Recent:
     """`watch` is for control, everything else for the management port."""
 
-    def __init__(self, controller: NamesrvController) -> None:
-        self._live = controller.context.tables.broker_live_table
+    def __init__(self, live: Collection[BrokerAddrInfo]) -> None:
+        """``live``: the brokers of the routes; any thread may ask for its length, control for more."""
+        self._live = live
         self.events: deque[Recorded] = deque(maxlen=EVENTS_MAX)
         self.beats: deque[tuple[str, str, int]] = deque(maxlen=BEATS_MAX)
         self.wants_beats = False

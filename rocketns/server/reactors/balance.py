@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rocketns.server.reactors.usage import Usage
 
-# A window is a second, the interval of the periodic job in `rocketns.controller`.
+# A window is a second, the interval of the periodic job in `rocketns.namesrv_controller`.
 # Use one more reactor if a reactor is so busy in a window, and so much of a core is idle.
 BUSY_SHARE, ROOM_CORES = 0.9, 0.3
 # Use one less if the others could do all the work, in so many windows in a row. The number of windows doubles, up to

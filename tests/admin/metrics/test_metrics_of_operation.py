@@ -59,7 +59,7 @@ def test_a_changed_property_is_counted(managed: Managed) -> None:
 def test_the_bytes_of_the_kv_table_are_those_that_its_limit_counts(managed: Managed) -> None:
     with managed.connect() as client:
         put_kv(client, "namespace", "key", "value" * 100)
-    kept = managed.controller.context.kv_config.bytes
+    kept = managed.controller.core.context.kv_config.bytes
     assert managed.scrape()("rocketns_kv_bytes") == kept > 500
 
 

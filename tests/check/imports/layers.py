@@ -1,8 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
 [addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor
-→ server → addressserver → [first_routes, controller] → admin → [cli, logs] → startup
-→ __main__
+→ server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
@@ -24,9 +23,8 @@ ORDER = (
     {"routeinfo", "kvconfig", "fleet"},
     {"processor"},
     {"server"},
-    {"addressserver"},
-    {"first_routes", "controller"},
-    {"admin"},
+    {"addressserver", "admin"},
+    {"first_routes", "namesrv_controller"},
     {"cli", "logs"},
     {"startup"},
     {"__main__"},
@@ -45,7 +43,7 @@ ROOMS_OF = {
     "admin": {"connections"},  # the reasons for which reactors close connections
     "startup": {"system"},
 }
-IMPORTERS_OF_JOURNAL = {"first_routes", "controller", "admin"}
+IMPORTERS_OF_JOURNAL = {"first_routes", "namesrv_controller"}
 # When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
 OTHER_PROGRAMS = {"pipeline", "tools"}
 IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}

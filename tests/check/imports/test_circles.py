@@ -23,7 +23,7 @@ def test_imports_of_python_and_of_compiled_modules_are_arrows() -> None:
     edges = imports_between_modules(ROOT)
     assert WIRE in edges["rocketns._fast.codec.registration_blocks"]
     assert WIRE in edges["rocketns.server.connections.asyncio_connection"]
-    assert "rocketns.config.__init__" in edges["rocketns.controller"]
+    assert "rocketns.config.__init__" in edges["rocketns.namesrv_controller"]
 
 
 @pytest.mark.parametrize(

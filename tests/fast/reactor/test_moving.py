@@ -363,5 +363,5 @@ def test_lookups_are_counted_for_the_client_that_moved(tmp_path: Path) -> None:
 
 def test_looking_at_the_load_wakes_control_no_more_often(server: LiveServer) -> None:
     """It once woke up four times a second, which cost an idle server 0.8 ms of CPU a second."""
-    due = server.call(lambda: {job.name: (job.due_ms, job.every_ms) for job in server.controller.jobs._jobs})
+    due = server.call(lambda: {job.name: (job.due_ms, job.every_ms) for job in server.controller.core.jobs._jobs})
     assert due["balanceReactors"] == due["closeIdle"]

@@ -50,7 +50,7 @@ def names_in_answers(client: Client) -> set[int]:
 def test_no_answer_has_queues_of_a_broker_without_its_addresses(tmp_path: Path) -> None:
     """Over each of two reactors; both states are seen, so the change went on while they wrote."""
     with LiveServer(tmp_path) as server:
-        slots, reactors, is_over = server.controller.publisher.slots, reactors_of(server), threading.Event()
+        slots, reactors, is_over = server.controller.core.publisher.slots, reactors_of(server), threading.Event()
         balancer_of(server).read_usage = lambda: None
         server.call(lambda: reactors.deal_to(2))
         server.call(lambda: fill(slots))

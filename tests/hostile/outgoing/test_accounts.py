@@ -95,7 +95,7 @@ def test_an_answer_larger_than_its_purpose_needs_is_not_read(serve: Serve) -> No
 def test_an_answer_waits_for_its_turn(serve: Serve) -> None:
     """It is not decoded while bytes are read, and control charges it to its host."""
     server = serve()
-    control = server.controller.control
+    control = server.controller.core.control
     taken: list[bytes] = []
 
     def receive() -> tuple[int, int]:
@@ -113,7 +113,7 @@ def test_an_answer_waits_for_its_turn(serve: Serve) -> None:
 def test_answers_get_through_while_the_start_holds_requests(serve: Serve) -> None:
     """A start that reads routes from another name server waits for its answers."""
     server = serve()
-    control = server.controller.control
+    control = server.controller.core.control
     taken: list[object] = []
     server.call(control.hold)
     connection = server.call(partial(OutgoingConnection, server.controller.client, "127.0.0.2:1", "127.0.0.2", 1.0))

@@ -24,7 +24,7 @@ def test_a_slow_turn_names_the_request_that_took_the_time(
             client.request(codes.GET_BROKER_CLUSTER_INFO)
             client.request(codes.GET_BROKER_CLUSTER_INFO)
             server.call(lambda: None)
-        host, count = client.host, server.controller.control.slow_turns.count
+        host, count = client.host, server.controller.core.control.slow_turns.count
     finally:
         server.stop()
     lines = [record for record in caplog.records if record.getMessage().startswith("control was busy for")]

@@ -42,7 +42,7 @@ def test_a_change_that_cannot_be_published_is_answered_by_control(
         assert route(client, names.topic("T"))
         assert route(client, later.topic("T"))
         assert group(client, names.broker) is not None
-    context = server.controller.context
+    context = server.controller.core.context
     assert is_ready(context, server.clock.now())
     assert context.registration_reader is None
 
@@ -54,4 +54,4 @@ def test_a_change_that_cannot_be_logged_is_answered(server: TimedServer, monkeyp
         monkeypatch.setattr(delivery, "log_events", fail)
         registered(client, names)
         assert route(client, names.topic("T"))
-        assert server.controller.context.registration_reader is not None
+        assert server.controller.core.context.registration_reader is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.config import Configuration
-from rocketns.controller import NamesrvController
+from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Event
 from rocketns.server.clock import Clock
@@ -99,7 +99,7 @@ class NameServerProcess(Process):
             self.server.started(self)
 
     def _watch(self, controller: NamesrvController) -> None:
-        deliver = controller.delivery.deliver
+        deliver = controller.core.delivery.deliver
 
         def delivering(events: list[Event], now: Now, *rest: Any, **more: Any) -> Any:
             before = 0 if controller.journal is None else controller.journal.buffer.seq
@@ -109,7 +109,7 @@ class NameServerProcess(Process):
                     self.server.changed(self, events, before)
             return given
 
-        controller.delivery.deliver = delivering  # type: ignore[method-assign]
+        controller.core.delivery.deliver = delivering  # type: ignore[method-assign]
         if (journal := controller.journal) is not None:
             start = journal.start
 

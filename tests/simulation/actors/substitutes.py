@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from rocketns import controller
+from rocketns import namesrv_controller
 from rocketns.journal import journal
 from rocketns.server.connections import asyncio_transport
 from rocketns.server.connections.asyncio_connection import AsyncioConnection
@@ -52,10 +52,10 @@ def substituted(world: World) -> Iterator[None]:
         return addr == f"{process.server.host}:{own_port}"
 
     replaced: list[tuple[Any, str, Callable[..., Any]]] = [
-        (controller, "bind", bind),
-        (controller, "fit_connections", lambda _limits: None),
-        (controller, "give_back_free_memory", lambda: None),
-        (controller, "FileWriter", lambda **limits: FileWork(working(world.running), **limits)),
+        (namesrv_controller, "bind", bind),
+        (namesrv_controller, "fit_connections", lambda _limits: None),
+        (namesrv_controller, "give_back_free_memory", lambda: None),
+        (namesrv_controller, "FileWriter", lambda **limits: FileWork(working(world.running), **limits)),
         (seeding, "is_own", is_own),
         (journal, "Writer", lambda store, retention: JournalWork(store, retention, working(world.running))),
         (asyncio_transport, "AsyncioConnection", _numbered_connections()),

@@ -80,7 +80,7 @@ class Truth:
         assert controller.journal is not None
         buffer = controller.journal.buffer
         run = Run(controller._journal_ns(), buffer._boot, now_us, None if controller.journal._work else buffer.seq)
-        run.views.append(view_of(controller.context.tables, now_us))
+        run.views.append(view_of(controller.core.context.tables, now_us))
         self._open[process] = run
         self.runs.append(run)
 
@@ -88,7 +88,7 @@ class Truth:
         """Its tables changed."""
         run = self._open.get(process)
         if run is not None:
-            view = view_of(process.controller.context.tables, epoch_us(process.world.now_us))
+            view = view_of(process.controller.core.context.tables, epoch_us(process.world.now_us))
             run.views.append(view)
             run.downs += [
                 Down(view.us, member, str(one.cause))

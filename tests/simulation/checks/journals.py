@@ -26,7 +26,7 @@ class Reader:
         self._front: bytearray | None = None
         self._seq = self._missing = 0
         # What was restored is known when the snapshot that follows the start has ended.
-        self._state: State | None = State() if process.controller.context.tables == RouteTables() else None
+        self._state: State | None = State() if process.controller.core.context.tables == RouteTables() else None
         self._late: State | None = None
 
     def read(self) -> None:
@@ -88,10 +88,10 @@ class Reader:
         if self._state is None:
             return
         try:
-            self._state.check(controller.context.tables)
+            self._state.check(controller.core.context.tables)
         except AssertionError as error:
             raise Violation(f"(d) the journal of {self._process.name} differs from its tables: {error}") from error
-        kv = {(name, key): value for name, table in controller.context.kv_config.config_table.items()
+        kv = {(name, key): value for name, table in controller.core.context.kv_config.config_table.items()
               for key, value in table.items() if value is not None}  # fmt: skip
         if self._state.kv != kv:
             raise Violation(f"(d) the journal of {self._process.name} has other KV items: {self._state.kv} {kv}")

@@ -9,11 +9,11 @@ from tests.simulation.world.errors import Violation
 def check_limits(process: NameServerProcess) -> None:
     """What waits, by its limit; and nothing is kept of connections that are gone."""
     controller = process.controller
-    limits, counts = controller.configuration.limits, controller.counts()
+    limits, counts = controller.configuration.limits, controller.facts.counts()
     transport = controller.asyncio_transport
     bounds = {
         "requests in the inbox": limits.in_flight_max * limits.connections_max,
-        "unregistrations": controller.context.unregister_queue.capacity,
+        "unregistrations": controller.core.context.unregister_queue.capacity,
         "connections of the asyncio loop": limits.connections_max,
         "bytes in the journal's buffer": controller.configuration.journal.journal_buffer_bytes,
     }
@@ -28,7 +28,7 @@ def check_limits(process: NameServerProcess) -> None:
 def _check_connections(process: NameServerProcess) -> None:
     """Every live entry has an open connection, or its end is being dealt with; every connection has its socket."""
     controller = process.controller
-    tables = controller.context.tables
+    tables = controller.core.context.tables
     for connection, keys in tables.owned.items():
         for key in keys:
             entry = tables.broker_live_table.get(key)

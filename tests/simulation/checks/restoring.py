@@ -61,8 +61,8 @@ class History:
     def began(self, process: NameServerProcess) -> None:
         """The process serves: compare what it restored, which is then what it has before its first record."""
         journal = process.controller.journal
-        routes = routes_of(process.controller.context.tables)
-        doubts = [entry.doubt for entry in process.controller.context.tables.broker_live_table.values()]
+        routes = routes_of(process.controller.core.context.tables)
+        doubts = [entry.doubt for entry in process.controller.core.context.tables.broker_live_table.values()]
         is_seeded = any(doubt is not None and doubt.reason is Reason.SEEDED for doubt in doubts)
         if is_seeded:
             pass  # `check_seeded` compares them
@@ -81,7 +81,7 @@ class History:
         journal = process.controller.journal
         if journal is not None:
             boot = journal.buffer._boot
-            routes = routes_of(process.controller.context.tables)
+            routes = routes_of(process.controller.core.context.tables)
             self._entries.append(Entry(boot, before, journal.buffer.seq, routes))
             if journal.buffer.lost or journal.buffer.losses:
                 self._lossy.add(boot)

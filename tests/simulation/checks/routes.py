@@ -67,7 +67,7 @@ class Routes:
 
     def changed(self, process: NameServerProcess, events: Sequence[Event]) -> None:
         """(c) Each removal has a reason that is younger than the registration that it undoes."""
-        tables = process.controller.context.tables
+        tables = process.controller.core.context.tables
         for event in events:
             if isinstance(event, BrokerRegistered) or (isinstance(event, BrokerHeartbeat) and event.doubt is not None):
                 entry = tables.live(event.cluster, event.addr)
@@ -125,7 +125,7 @@ class Routes:
             return
         for broker in self._brokers:
             self._check_present(server, broker)
-        tables = process.controller.context.tables
+        tables = process.controller.core.context.tables
         for name, group in tables.broker_addr_table.items():
             if not group.broker_addrs and (process, name) not in self._refused:
                 raise Violation(f"(b) the group {name} of {server.name} has no member left, and is still there")
@@ -158,7 +158,7 @@ class Routes:
 
     def _expect(self, server: NameServer, broker: Broker, said: Said | None, why: str) -> None:
         assert server.process is not None
-        tables = server.process.controller.context.tables
+        tables = server.process.controller.core.context.tables
         group = tables.broker_addr_table.get(broker.name)
         if group is None or group.broker_addrs.get(broker.broker_id) != broker.addr:
             raise Violation(f"(a) {broker.label} is not in the routes of {server.name}, though {why}")
@@ -171,7 +171,7 @@ class Routes:
         """The last answered registration, or a later one that is not answered yet."""
         assert server.process is not None
         controller = server.process.controller
-        table, config = controller.context.tables.topic_queue_table, controller.configuration.namesrv
+        table, config = controller.core.context.tables.topic_queue_table, controller.configuration.namesrv
         later = [one.topics for one in broker.standings[server.name].sent if one.sent_us >= said.sent_us]
         for topic, queues in said.topics.items():
             allowed = [queues, *(one.get(topic) for one in later)]

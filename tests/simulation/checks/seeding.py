@@ -17,7 +17,7 @@ def check_seeded(
 
     Mappings of brokers that are gone stay where they are, and are not read.
     """
-    tables = process.controller.context.tables
+    tables = process.controller.core.context.tables
     doubts = [entry.doubt for entry in tables.broker_live_table.values()]
     if not any(doubt is not None and doubt.reason is Reason.SEEDED for doubt in doubts):
         return
@@ -27,6 +27,6 @@ def check_seeded(
     if not others or len(others) < len(servers) - 1 or not were_quiet:
         return
     routes = routes_of(tables)[:3]
-    known = [routes_of(one.controller.context.tables)[:3] for one in others]
+    known = [routes_of(one.controller.core.context.tables)[:3] for one in others]
     if routes not in known:
         raise Violation(f"(e) {process.name} was seeded with {routes}, the others have {known}")

@@ -13,7 +13,8 @@ from tests.simulation.world.errors import Violation
 def check_slots(process: NameServerProcess) -> None:
     """Both dialects of every topic. A topic that is handed over to control has no slot to compare."""
     controller = process.controller
-    tables, config, slots = controller.context.tables, controller.configuration.namesrv, controller.publisher.slots
+    core, config = controller.core, controller.configuration.namesrv
+    tables, slots = core.context.tables, core.publisher.slots
     for topic in TOPICS:
         route = view.pick_up_route(tables, config, topic)
         for standard in (False, True):

@@ -152,7 +152,7 @@ def test_a_timeout_counts_as_a_day_at_most(timed_server: TimedServerFactory, nam
     server = timed_server(**NO_IDLE_LIMIT)
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=timeout)
-        live = server.call(lambda: server.controller.context.tables.live(names.cluster, names.addr()))
+        live = server.call(lambda: server.controller.core.context.tables.live(names.cluster, names.addr()))
         live.last_update_ms -= HEARTBEAT_TIMEOUT_MS_MAX - INTERVAL  # moving the clock by a day takes minutes
         pass_time(server, INTERVAL)
         assert is_known(client, names)

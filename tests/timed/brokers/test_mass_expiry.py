@@ -68,7 +68,7 @@ class Fleet:
 
     @property
     def unconfirmed(self) -> int:
-        return self.server.call(lambda: len(self.server.controller.context.tables.unconfirmed))
+        return self.server.call(lambda: len(self.server.controller.core.context.tables.unconfirmed))
 
     def pass_time(self, ms: int, hearing: range = range(0)) -> None:
         """Let time pass; only these brokers send heartbeats, every five seconds."""

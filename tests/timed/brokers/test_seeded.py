@@ -27,7 +27,7 @@ def everything(client: Client, names: Names) -> dict[str, object]:
 
 
 def unconfirmed(server: TimedServer) -> int:
-    return server.call(lambda: len(server.controller.context.tables.unconfirmed))
+    return server.call(lambda: len(server.controller.core.context.tables.unconfirmed))
 
 
 def started_from(timed_server: TimedServerFactory, seed: TimedServer, **more: object) -> TimedServer:

@@ -168,7 +168,7 @@ def test_answers_that_are_not_taken(timed_server: TimedServerFactory, requests: 
                 server.advance(SECOND)
         wait_for_connections(server, 1)
         wait_until_sent(server)
-        assert server.call(lambda: server.controller.control.waiting_bytes) == 0
+        assert server.call(lambda: server.controller.core.control.waiting_bytes) == 0
 
 
 def is_cut_off(server: TimedServer, connections: int) -> bool:

@@ -1,4 +1,4 @@
-"""NamesrvController: builds the server from a configuration, connects its parts, starts it, and stops it."""
+"""NamesrvController: binds the core to sockets and files, starts the server, and stops it."""
 
 from __future__ import annotations
 
@@ -7,47 +7,34 @@ import contextlib
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketns import files
 from rocketns.config import Configuration, properties
 from rocketns.filewriter import FileWriter
 from rocketns.first_routes import FirstRoutes
-from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.processor.context import NamesrvContext, UnregisterQueue
-from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.events import ConfigChanged
-from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
-from rocketns.server.control.answering import Answering
-from rocketns.server.control.control import Control
-from rocketns.server.control.expiry import SCAN, Expiry
-from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.control.silence import MassSilence
+from rocketns.server.control.expiry import SCAN
+from rocketns.server.core import Core, Outside, State
+from rocketns.server.facts.connections import ConnectionFacts
+from rocketns.server.facts.facts import Facts, JournalFacts
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
-from rocketns.server.jobs import Jobs
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.outgoing.connection import Accounts
-from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.outgoing.reaching import Reach
 from rocketns.server.outgoing.remoting_client import RemotingClient
-from rocketns.server.publishing.delivery import EventDelivery
-from rocketns.server.publishing.known_topics import KnownTopicsReader
-from rocketns.server.publishing.lookup_switch import LookupSwitch
-from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
-from rocketns.server.publishing.publisher import Publisher
 from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Meter
-from rocketns.server.stall import StallWatch, Transport
+from rocketns.server.stall import Transport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
 if TYPE_CHECKING:
@@ -71,8 +58,7 @@ WRITER_PAUSE_S = 0.005
 class NamesrvController:
     """One name server, bound to its address. `start`, then `stop`, both on a running event loop.
 
-    Each part is given the parts that it calls, so they are made in the order of the layers:
-    tables → what publishes events → control → transports → what watches time.
+    It binds the core to the world: sockets, files, the journal, other name servers, TLS and timers.
     """
 
     def __init__(
@@ -82,84 +68,68 @@ class NamesrvController:
         StartupError if the address, the limits or the TLS properties are not usable.
         """
         fit_connections(configuration.limits)
-        config, netty, limits = configuration.namesrv, configuration.netty, configuration.limits
+        netty, limits = configuration.netty, configuration.limits
         self.configuration = configuration
         self.clock = clock or Clock()
         self._listening = passed or bind(netty.bind_address, netty.listen_port, ipv4_only=configuration.ipv4_only)
         if passed is not None:
             configuration.listen_at(*passed.address)
         self._timer: asyncio.TimerHandle | None = None
-        tables = RouteTables()
-        kv_config = KVConfigManager(Path(config.kv_config_path), limits)
-        serialize_type = SerializeType[configuration.serialize_type]
 
         self.tls = TlsContexts(configuration.read_tls)
-        self.publisher = Publisher(tables)
-        self.reactors = make_reactors(configuration, self.publisher.slots, self.tls.mode)
-        self.journal = self._make_journal(tables, kv_config)
+        state = State(configuration)
+        self.reactors = make_reactors(configuration, state.publisher.slots, self.tls.mode)
+        self.journal = self._make_journal(state)
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max)
-        self.context = NamesrvContext(
-            configuration,
-            kv_config,
-            UnregisterQueue(config.un_register_broker_queue_capacity),
-            started_ms=self.clock.now().ms,
-            cluster_test=config.cluster_test,
-            lookups=self.journal.lookups if self.journal and self.journal.counts_lookups else None,
-            registration_reader=KnownTopicsReader(self.publisher.slots),
-            route_digests=self.publisher.digests,
-            writer=self.writer,
-            tables=tables,
-        )
-
         self.reach = Reach(configuration.restore.networks)
         self.client = RemotingClient(configuration.read_tls, limits=limits, reach=self.reach)
-        self.first_routes = FirstRoutes(configuration, self.clock, tables, self.publisher, self.client)
-        self.lookup_switch = LookupSwitch(self.context, self.reactors)
-        version = self.context.release.version
-        notifier = MinBrokerNotifier(config, tables, self.client, serialize_type, version)
-        record = None if self.journal is None else self.journal.record
-        self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, record)
+        self.core = core = Core(configuration, self.clock, state, self._outside())
+        self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
-        product = ProductEnvironment(self.client, configuration.product_name_servers, serialize_type, version)
-        when_written = None if self.journal is None else self.journal.written.when_written
-        answering = Answering(self.context, self.clock, self.delivery, product, serialize_type, when_written)
-        self.jobs = Jobs()
-        self.stalls = StallWatch(self.clock, self.jobs, tables, self.delivery)
-        silence = MassSilence(self.context, self.clock, self.delivery)
-        housekeeping = BrokerHousekeeping(self.context, self.clock, self.delivery, self.stalls, silence)
-        self.control = Control(configuration, self.clock, answering, housekeeping, self.reactors)
-
-        self.asyncio_transport = AsyncioTransport(configuration, self.control, self.clock, self.tls, self.reactors)
+        self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
         self._transports: list[Transport] = [self.asyncio_transport]
         self._give_reactors_connections()
 
-        self.expiry = Expiry(self.context, self.clock, self.jobs, self.stalls, self.control, silence)
-        self.confirming = Confirming(
-            configuration.restore, tables, self.clock, self.expiry, Refusals(self.reach).refuses, self.delivery.deliver
-        )
-        self.fleet = FleetWatch(
-            configuration, OwnTables(tables, self.publisher.digests), self.clock, self.delivery.deliver
-        )
+        refuses, deliver = Refusals(self.reach).refuses, core.delivery.deliver
+        self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refuses, deliver)
+        self.fleet = FleetWatch(configuration, OwnTables(state.tables, state.publisher.digests), self.clock, deliver)
         self._charge_for_outgoing_connections()
         self._add_jobs()
+        carried = ConnectionFacts(self.asyncio_transport, self.reactors, self.reactor_transport, self.balancer)
+        self.facts = Facts(core, carried, self.tls, self.fleet, self.writer, self._read_journal)
+
+    def _outside(self) -> Outside:
+        journal = self.journal
+        if journal is None:
+            return Outside(self.client, self.writer, self.reactors)
+        lookups = journal.lookups if journal.counts_lookups else None
+        return Outside(self.client, self.writer, self.reactors, journal.record, journal.written.when_written, lookups)
+
+    def _read_journal(self) -> JournalFacts | None:
+        if self.journal is None:
+            return None
+        buffer, writer = self.journal.buffer, self.journal.writer
+        return JournalFacts(buffer.seq, writer.written_bytes, buffer.waiting_bytes, buffer.lost, buffer.lost_total,
+                            writer.failures, writer.is_failing)  # fmt: skip
 
     def _give_reactors_connections(self) -> None:
         reactors = self.reactors
         if reactors is None:
             return
-        transport = ReactorTransport(self.configuration, reactors, self.control, self.clock, self.asyncio_transport)
+        control = self.core.control
+        transport = ReactorTransport(self.configuration, reactors, control, self.clock, self.asyncio_transport)
         self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
         self._transports.append(transport)
 
     def _charge_for_outgoing_connections(self) -> None:
         totals = self.asyncio_transport.totals
-        accounts = Accounts(totals.hold, totals.hold_to, self.control.submit_answer)
+        accounts = Accounts(totals.hold, totals.hold_to, self.core.control.submit_answer)
         for client in (self.client, self.fleet.client):
             client.charge_to(accounts)
 
-    def _make_journal(self, tables: RouteTables, kv_config: KVConfigManager) -> Journal | None:
+    def _make_journal(self, state: State) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
         config, reactors = self.configuration.journal, self.reactors
         if not config.journal_path:
@@ -170,20 +140,20 @@ class NamesrvController:
 
         ns = self._journal_ns()
         sources = [] if reactors is None else [partial(drain_counts, reactors, OVERFLOW)]
-        kv = kv_config.config_table
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
-        return Journal(config, ns, tables, kv, self.clock.now().epoch_ms, _call_later, sources)
+        kv = state.kv_config.config_table
+        return Journal(config, ns, state.tables, kv, self.clock.now().epoch_ms, _call_later, sources)
 
     def _journal_ns(self) -> str:
         return self.configuration.journal.ns(self.configuration.netty.bind_address, self._listening.address[1])
 
     def _add_jobs(self) -> None:
         """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
-        config, kv_config = self.configuration, self.context.kv_config
+        config, kv_config = self.configuration, self.core.context.kv_config
         scan_ms, journal_ms = config.namesrv.scan_not_active_broker_interval, config.journal.journal_fsync_ms
-        now_ms, add = self.clock.now().ms, self.jobs.add
+        now_ms, add = self.clock.now().ms, self.core.jobs.add
 
-        add(SCAN, self.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
+        add(SCAN, self.core.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
         add("printAllPeriodically", kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
         add("confirmBrokers", self.confirming.tick, first_ms=now_ms + TICK_MS, every_ms=TICK_MS)
@@ -199,7 +169,7 @@ class NamesrvController:
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
         """Add a periodic job of the process itself. Call it before `start`."""
-        self.jobs.add(name, run, first_ms=self.clock.now().ms + ms, every_ms=ms)
+        self.core.jobs.add(name, run, first_ms=self.clock.now().ms + ms, every_ms=ms)
 
     async def start(self) -> None:
         """Load the KV file and serve; ``listenPort`` then shows the real port. StartupError if that is not possible.
@@ -207,32 +177,32 @@ class NamesrvController:
         It may be cancelled while it looks for routes; `stop` follows in any case.
         """
         self._log_configuration()
-        for file in (self.context.kv_config.file, self.context.config_file):
+        for file in (self.core.context.kv_config.file, self.core.context.config_file):
             files.remove_leftovers(file.path)
-        self.context.kv_config.load()
+        self.core.context.kv_config.load()
         self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
         await self.tls.start()
         self._listening.listen()
         self.configuration.netty.show_port(self._listening.address[1])
-        self.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
+        self.core.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
         self._wait_for_jobs()
         journal_ns = None if self.journal is None else self._journal_ns()
         filled = await self.first_routes.fill(journal_ns, self._listening.address[1], self._let_peers_wait)
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
-        self.context.note_restoring(restoring=False)
-        if self.control.is_holding:
-            self.control.release()
+        self.core.context.note_restoring(restoring=False)
+        if self.core.control.is_holding:
+            self.core.control.release()
         else:
             await self._accept()
-        self.lookup_switch.update(self.clock.now())
-        self.stalls.begin(self._transports)
+        self.core.lookup_switch.update(self.clock.now())
+        self.core.stalls.begin(self._transports)
         self.confirming.tick()
         self.fleet.follow(self._listening.address[1])
 
     async def _let_peers_wait(self) -> None:
         """Lookups are answered SYSTEM_ERROR, and everything else waits."""
-        self.control.hold()
+        self.core.control.hold()
         await self._accept()
 
     async def _accept(self) -> None:
@@ -249,11 +219,11 @@ class NamesrvController:
 
     def run_due_jobs(self) -> None:
         """Run the periodic jobs that are due. If they are late, the server stalled: deadlines are moved first."""
-        self.stalls.check()
-        self.jobs.run_due(self.clock.now().ms)
+        self.core.stalls.check()
+        self.core.jobs.run_due(self.clock.now().ms)
 
     def _wait_for_jobs(self) -> None:
-        wait_ms = max(1, self.jobs.next_due_ms() - self.clock.now().ms)
+        wait_ms = max(1, self.core.jobs.next_due_ms() - self.clock.now().ms)
         self._timer = asyncio.get_running_loop().call_later(wait_ms / 1000, self._run_jobs)
 
     def _run_jobs(self) -> None:
@@ -263,7 +233,7 @@ class NamesrvController:
     def _close_idle(self) -> None:
         if self.reactor_transport is not None:
             self.reactor_transport.close_idle()
-            self.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
+            self.core.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
         self.asyncio_transport.totals.close_late()
 
@@ -307,30 +277,15 @@ class NamesrvController:
         self.fleet.follow(self._listening.address[1])
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, value)
-            self.context.note([ConfigChanged(name, value)])
-        self.delivery.deliver(self.context.take_events(), self.clock.now())
-
-    def counts(self) -> dict[str, int]:
-        """The lengths of queues and the numbers of connections, for the thread dump. Read from another thread."""
-        reactors = self.reactors
-        journal = 0 if self.journal is None else self.journal.buffer.waiting_bytes
-        return {
-            "requests in the inbox": self.control.waiting_requests,
-            "unregistrations": len(self.context.unregister_queue),
-            "unconfirmed brokers": len(self.context.tables.unconfirmed),
-            "connections of the asyncio loop": len(self.asyncio_transport.connections),
-            "connections of the reactors, and those handed over": reactors.connections if reactors else 0,
-            "unsent bytes of the reactors": reactors.outgoing_bytes if reactors else 0,
-            "bytes of unfinished frames at the reactors": reactors.incoming_bytes if reactors else 0,
-            "bytes in the journal's buffer": journal,
-        }
+            self.core.context.note([ConfigChanged(name, value)])
+        self.core.delivery.deliver(self.core.context.take_events(), self.clock.now())
 
     async def go_away(self, hurry: asyncio.Event) -> None:
         """With ``enableShutdownGracefully``, ask peers to leave for ``shutdownWaitTimeSeconds``, or until ``hurry``."""
         netty = self.configuration.netty
         if netty.enable_shutdown_gracefully:
-            self.context.go_away()
-            self.lookup_switch.update(self.clock.now())
+            self.core.context.go_away()
+            self.core.lookup_switch.update(self.clock.now())
             log.info("answering GO_AWAY for %d s before stopping", netty.shutdown_wait_time_seconds)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(hurry.wait(), netty.shutdown_wait_time_seconds)
@@ -341,11 +296,11 @@ class NamesrvController:
             self._timer.cancel()
         self.client.close()
         self.fleet.stop()
-        self.control.stop()
-        self.expiry.stop()
+        self.core.control.stop()
+        self.core.expiry.stop()
         self.confirming.stop()
         self.reach.close()
-        counts = self.context.registrations
+        counts = self.core.context.registrations
         log.info("registrations: %d, %d of them repeated the broker's last body", counts.total, counts.repeated)
         began = asyncio.get_running_loop().time()
         written = asyncio.Event()

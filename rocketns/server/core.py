@@ -1,0 +1,89 @@
+"""The core of a name server: tables, what delivers their events, and the turns in which requests are answered.
+
+It opens no socket and no file, starts no thread and takes no signal. A test, a simulation or a second name server
+beside the first can build it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.config import Configuration
+from rocketns.filewriter import FileWriter
+from rocketns.kvconfig.manager import KVConfigManager
+from rocketns.processor.context import LookupCounter, NamesrvContext, UnregisterQueue
+from rocketns.protocol.codes import SerializeType
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.server.clock import Clock
+from rocketns.server.control.answering import Answering
+from rocketns.server.control.control import Control
+from rocketns.server.control.expiry import Expiry
+from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.control.silence import MassSilence
+from rocketns.server.jobs import Jobs
+from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.publishing.delivery import EventDelivery, Recorder
+from rocketns.server.publishing.known_topics import KnownTopicsReader
+from rocketns.server.publishing.lookup_switch import LookupSwitch
+from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
+from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.stall import StallWatch
+
+
+class State:
+    """What the core owns: the tables, and the slots that show them to reactors."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.tables = RouteTables()
+        self.kv_config = KVConfigManager(Path(configuration.namesrv.kv_config_path), configuration.limits)
+        self.publisher = Publisher(self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """How the core reaches the world. ``record``, ``when_written`` and ``lookups`` are the journal's."""
+
+    client: RemotingClient
+    writer: FileWriter
+    reactors: Reactors | None = None
+    record: Recorder | None = None
+    when_written: Callable[[Callable[[], None]], None] | None = None
+    lookups: LookupCounter | None = None
+
+
+class Core:
+    """Each part is given the parts that it calls: tables → what publishes events → control → what watches time."""
+
+    def __init__(self, configuration: Configuration, clock: Clock, state: State, outside: Outside) -> None:
+        config, tables, self.publisher = configuration.namesrv, state.tables, state.publisher
+        serialize_type = SerializeType[configuration.serialize_type]
+        self.configuration, self.clock, self.reactors = configuration, clock, outside.reactors
+        self.context = NamesrvContext(
+            configuration,
+            state.kv_config,
+            UnregisterQueue(config.un_register_broker_queue_capacity),
+            started_ms=clock.now().ms,
+            cluster_test=config.cluster_test,
+            lookups=outside.lookups,
+            registration_reader=KnownTopicsReader(self.publisher.slots),
+            route_digests=self.publisher.digests,
+            writer=outside.writer,
+            tables=tables,
+        )
+        version = self.context.release.version
+        self.lookup_switch = LookupSwitch(self.context, self.reactors)
+        notifier = MinBrokerNotifier(config, tables, outside.client, serialize_type, version)
+        self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, outside.record)
+
+        product = ProductEnvironment(outside.client, configuration.product_name_servers, serialize_type, version)
+        answering = Answering(self.context, clock, self.delivery, product, serialize_type, outside.when_written)
+        self.jobs = Jobs()
+        self.stalls = StallWatch(clock, self.jobs, tables, self.delivery)
+        silence = MassSilence(self.context, clock, self.delivery)
+        housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls, silence)
+        self.control = Control(configuration, clock, answering, housekeeping, self.reactors)
+        self.expiry = Expiry(self.context, clock, self.jobs, self.stalls, self.control, silence)

@@ -1,0 +1,1 @@
+"""What the management port and the thread dump may know of the server."""
