@@ -2,7 +2,7 @@
 
 Three ways, from cheap to expensive:
 
-* `View.facts`: its numbers may be read on any thread. A number is an attribute, a `len`, or one of the reactors'
+* `View.facts`: its numbers may be read on any thread. A number is a property, a `len`, or one of the reactors'
   atomic words. Never iterate over a table of control's: it changes meanwhile.
 * `View.look`: a function that control calls once, between two turns. It must take well under a millisecond, such as the
   route of one topic. It returns values that never change again: strings, numbers, tuples, frozen dataclasses.

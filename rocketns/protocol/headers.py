@@ -7,9 +7,9 @@ even if it is marked as required; no request is refused here, but one with a nam
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from rocketns.javatext import parse_boolean, parse_int, parse_long
 from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME
@@ -23,27 +23,31 @@ def _text(text: str) -> str:
     return text
 
 
-# The annotations here stand for the Java types Long, int, boolean, Boolean, and a String of any length; any other for
-# a String that is a name.
-_PARSERS: dict[str, Callable[[str], Any]] = {
-    "Text | None": _text,
-    "Long | None": parse_long,
-    "Int": parse_int,
-    "bool": parse_boolean,
-    "bool | None": parse_boolean,
+Long = Annotated[int, "java.lang.Long"]
+Int = Annotated[int, "int"]
+Text = Annotated[str, "of any length"]
+
+# The types of fields. A `str` that is no `Text` is a name, whose length is limited.
+_PARSERS: dict[Any, Callable[[str], Any] | None] = {
+    str | None: None,
+    Text | None: _text,
+    Long | None: parse_long,
+    Int: parse_int,
+    bool: parse_boolean,
+    bool | None: parse_boolean,
 }
-Long = int
-Int = int
-Text = str
 
 
 @cache
 def _readers(kind: Any) -> list[tuple[str, str, Any]]:
+    """Field, Java's name of it, and parser. KeyError for a field of a type that has no parser."""
+
     def java_name(name: str) -> str:
         head, *rest = name.split("_")
         return head + "".join(part.capitalize() for part in rest)
 
-    return [(f.name, java_name(f.name), _PARSERS.get(str(f.type))) for f in fields(kind)]
+    types = get_type_hints(kind, include_extras=True)
+    return [(name, java_name(name), _PARSERS[of]) for name, of in types.items()]
 
 
 def decode_header(command: RemotingCommand, kind: type[Header]) -> Header:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -26,8 +27,20 @@ from tests.protocol.strategies import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, ints
 KINDS = [kind for name, kind in vars(headers).items() if name.endswith("RequestHeader")]
 
 
+@dataclass
+class Odd:
+    """A header with a field of a type that no header of Java's has."""
+
+    share: float = 0.0
+
+
 def request(ext: dict[str, str | None] | None) -> RemotingCommand:
     return RemotingCommand(0, 513, 1, 0, ext, None)
+
+
+def test_a_field_of_a_type_without_a_parser_is_refused_even_if_a_request_lacks_it() -> None:
+    with pytest.raises(KeyError, match="float"):
+        decode_header(request({}), Odd)
 
 
 def test_fields_are_found_under_javas_names() -> None:

@@ -15,6 +15,11 @@ def test_every_import_follows_the_order() -> None:
     assert not found, "\n".join(found)
 
 
+def test_the_management_port_names_no_controller() -> None:
+    named = [source.name for source in sources(ROOT, "rocketns/admin") if "controller" in source.text.casefold()]
+    assert not named, f"take what is needed from rocketns/server/facts: {named}"
+
+
 def test_the_checker_reads_the_whole_package() -> None:
     seen = {source.name for source in sources(ROOT, "rocketns")}
     assert {"rocketns/protocol/frame.py", "rocketns/_fast/codec/wire.pyx", "rocketns/_fast/codec/wire.pxd"} <= seen
