@@ -43,7 +43,7 @@ class Connection(Protocol):
 
     @property
     def language(self) -> str | None:
-        """What `note_sender` was told last; None before."""
+        """From the last call of `note_sender`; None before."""
 
     @property
     def version(self) -> int | None:
@@ -54,7 +54,7 @@ class Connection(Protocol):
 
     @property
     def is_known(self) -> bool:
-        """What `note_known` was told last; False before."""
+        """From the last call of `note_known`; False before."""
 
     def note_known(self, is_known: bool) -> None:
         """Whether a broker registered from it. Such a connection is the last to be closed for holding bytes."""

@@ -167,5 +167,5 @@ class Replay:
 
     def check(self, tables: RouteTables) -> None:
         """Check that the events alone give the topics and the live brokers."""
-        assert self.topics == tables.topic_queue_table, "the events tell of other topics"
-        assert self.live == tables.broker_live_table.keys(), "the events tell of other live brokers"
+        assert self.topics == tables.topic_queue_table, "the events give other topics than the tables"
+        assert self.live == tables.broker_live_table.keys(), "the events give other live brokers than the tables"

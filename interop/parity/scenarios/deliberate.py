@@ -121,7 +121,7 @@ def _many() -> bytes:
 
 
 def _stale() -> Iterator[Scenario]:
-    """A close is seen, the broker registers anew, and only then the close is applied."""
+    """A close is seen, the broker registers again, and only then the close is applied."""
     count = 10
     large = tuple(
         Send(registration(name=f"x{n}", host=n + 10, cluster="L", body=_many, bodyCrc32="0"), on=f"large {n}")

@@ -22,7 +22,8 @@ RUNS = columns(
 )
 # What one day's folder holds of a snapshot.
 SNAPSHOT_PARTS = columns("ns:string boot:long dt:string snap:long first_part:int end_seq:long end_ts:long")
-# closed, here and below: of closed days. How many heartbeats of an address came so long after the one before.
+# closed, here and below: whether the row is about closed days. n: how many heartbeats of an address came gap_ms after
+# the previous one.
 GAPS = columns("ns:string broker:string bid:int addr:string gap_ms:long n:long closed:boolean")
 COUNTS = columns("ns:string events:long first:long last:long lost:long closed:boolean")
 # asked: rows with n > 0; inside: of the observation; t1: the beginning of the first interval; t2: the last record.

@@ -119,8 +119,8 @@ def headline(data: ReportInput) -> str:
     if worst.going_on:
         return f"{title(worst, data.t1)}."
     if not data.lists_all:
-        return f"Nothing that is listed here goes on now. The worst of it: {title(worst, data.t1)}."
-    return f"Nothing goes on now. The worst that was: {title(worst, data.t1)}."
+        return f"No incident listed here is open. Worst of the list: {title(worst, data.t1)}."
+    return f"No open incident. Worst of the past: {title(worst, data.t1)}."
 
 
 def _nothing_found(figures: Mapping[str, float]) -> str:

@@ -1,7 +1,7 @@
 """Known routes without the names that no broker may register.
 
-A journal may have them from a time with another bound, and another name server may have none. What is left out is as if
-nobody had said it, so the rest is restored.
+A journal has such names if the bound was larger when it was written, and another name server if it has no bound. They
+are left out, and the rest is restored.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self._owner.handshakes.want(self)
 
     def go_on_with_tls(self) -> None:
-        """It is this connection's turn: what came of the handshake, and of frames behind it."""
+        """Process the bytes that arrived: the next step of the handshake, and frames after it."""
         if self.is_open:
             received = bytes(self._buffer)
             self._drop_incoming(len(received))

@@ -21,7 +21,7 @@ class Peer(Protocol):
     def __hash__(self) -> int: ...
 
     def go_on_with_tls(self) -> None:
-        """Work on what came of the handshake."""
+        """Process the bytes that arrived: the next step of the handshake, and frames after it."""
 
 
 class Handshakes:

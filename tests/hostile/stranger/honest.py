@@ -163,7 +163,7 @@ class Honest:
                 self._clients.pop(peer.__name__, None)
 
     def client(self, whose: str) -> Client:
-        """The connection of a known peer, opened anew if it failed."""
+        """The connection of a known peer, reopened if it failed."""
         if whose not in self._clients:
             self._clients[whose] = self.known.enter_context(Client(self._ports.server, timeout_s=ANSWER_S_MAX))
         return self._clients[whose]

@@ -125,7 +125,7 @@ def test_the_summary_says_what_was_found(folder: Path) -> None:
     }  # fmt: skip
     assert summary["observation"] == {"t0": 0, "t1": 400 * SECOND}
     assert set(summary) == set(SUMMARY_KEYS)
-    assert summary["headline"].startswith("Nothing goes on now. The worst that was: broker-b was missing at n2")
+    assert summary["headline"].startswith("No open incident. Worst of the past: broker-b was missing at n2")
     assert summary["incidents"] == {
         "going_on": 0, "levels": {"severe": 0, "major": 1, "minor": 0}, "kinds": {"missing": 1},
     }  # fmt: skip
@@ -146,7 +146,7 @@ def test_the_page_and_csv_tables_are_there(folder: Path) -> None:
     assert (
         (folder / "out" / "report.md")
         .read_text("utf-8")
-        .startswith(f"# Nothing goes on now. The worst that was: {title}")
+        .startswith(f"# No open incident. Worst of the past: {title}")
     )
     (windows,) = (place(folder) / "csv" / "key_windows").glob("*.csv")
     assert windows.read_text("utf-8").startswith("topic,broker,t1,t2,cause,")

@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fleet(chromium: Browser, folder: Path) -> Iterator[Browser]:
-    """The page of the fleet, opened anew."""
+    """The page of the fleet, reopened for each test."""
     chromium.problems.clear()
     chromium.open(folder / "fleet.html")
     yield chromium

@@ -240,7 +240,7 @@ def test_markdown_from_the_network_is_shown_as_it_is() -> None:
 def test_markdown_begins_with_what_is_wrong() -> None:
     lines = markdown(sample()).splitlines()
     assert (
-        lines[0] == "# Nothing goes on now. The worst that was: broker-b was missing at n2 for 39 min, from 09:00 on."
+        lines[0] == "# No open incident. Worst of the past: broker-b was missing at n2 for 39 min, from 09:00 on."
     )
     assert lines[2] == "2026-08-03 09:00:00 to 2026-08-03 09:39:00 UTC, 39 min."
     assert lines[6].startswith("**First:** Look at the network between broker-b")
@@ -299,8 +299,8 @@ def test_a_list_from_a_part_of_the_rows_does_not_say_that_nothing_goes_on() -> N
     data = sample()
     rows = data["departures"].rows
     cut = replace(data, tables={**data.tables, "departures": Table.of(rows, 12_000)})
-    assert headline(data).startswith("Nothing goes on now. The worst that was: broker-b was")
-    assert headline(cut).startswith("Nothing that is listed here goes on now. The worst of it: broker-b was")
+    assert headline(data).startswith("No open incident. Worst of the past: broker-b was")
+    assert headline(cut).startswith("No incident listed here is open. Worst of the list: broker-b was")
     assert summary(cut).counts.startswith("At least 6 incidents (")
     assert summary(cut).counts.endswith(" A table had too many rows, so some incidents are not listed: see --days.")
     assert "too many rows" not in summary(data).counts

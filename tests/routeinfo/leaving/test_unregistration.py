@@ -160,7 +160,7 @@ def test_a_batch_is_cleaned_once_at_its_end(manager: Manager) -> None:
 
 
 def test_a_request_for_a_live_entry_means_only_that_one(manager: Manager) -> None:
-    """apache/rocketmq issue 11043: a close that is handled after the broker registered anew."""
+    """apache/rocketmq issue 11043: a close that is handled after the broker registered again."""
     manager.register(MASTER, TWO)
     entry = manager.live(MASTER)
     manager.register(MASTER.but(channel=object()), TWO)

@@ -33,7 +33,7 @@ class Damager:
         return self.planned[0].at_ms if self.planned else NEVER_MS
 
     def take(self, line: bytes, boot: int, seq: int) -> tuple[list[bytes], list[bytes]]:
-        """(what is left of the line, records that tell of the loss)."""
+        """(the remaining bytes of the line, the records that announce the loss)."""
         damage = self.planned[0]
         self._taken.append(seq)
         left = [line[: len(line) // 2] + b"\n"] if damage.kind == "corrupt" else []

@@ -33,7 +33,7 @@ class BodyFingerprint:
         return cls(len(body), fingerprint(body), compressed, version, bytes(body[start:end]), len(body) - end)
 
     def with_crc32(self, body: bytes | memoryview, known: object) -> BodyFingerprint:
-        """Of this body. ``known`` is what stands for an earlier one: if it is equal, its CRC is used."""
+        """A copy with the CRC of ``body``. It is derived from the CRC of ``known`` if that is an equal fingerprint."""
         crc32 = self._derived(known) if isinstance(known, BodyFingerprint) and known == self else None
         return replace(self, crc32=(isal_zlib.crc32(body) if crc32 is None else crc32) & 0x7FFFFFFF)
 
