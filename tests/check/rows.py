@@ -1,13 +1,13 @@
-"""The rows of the Java server's behaviour (B001 …), and which tests name them, read from the tests' syntax trees.
+"""The rows of the Java server's behaviour (B001 …) in docs/rows.md, and which tests name them, from the syntax trees.
 
-``python -m tests.check.rows`` writes docs/rows.md again.
+``python -m tests.check.rows B219 B220`` prints these rows with their tests and scenarios, or all rows.
 """
 
 from __future__ import annotations
 
 import ast
-import csv
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,34 +16,22 @@ from typing import NamedTuple
 from interop.parity.rows import compared
 from tests.check.source import ROOT, Source, sources
 
-LIST = Path(__file__).with_name("rows.tsv")
-TABLE = ROOT / "docs" / "rows.md"
+PAGE = ROOT / "docs" / "rows.md"
+LINE = re.compile(r"^\| (B\d{3}) \| (.+) \| (.+) \|$", re.MULTILINE)
 ROW = re.compile(r"(?<![A-Za-z0-9])[Bb](\d{3})(?!\d)")
-
-INTRODUCTION = """# Every behaviour and the tests that name it
-
-The behaviour of the Java NameServer 5.5.0, row by row, with the tests of rocketns that check it.
-`python -m tests.check.rows` writes this file, and a test fails if it is out of date. The behaviour tests also run
-against the Java server itself: `pytest tests/behaviour --against=java`. `make parity` plays the scenarios on both
-servers.
-"""
-# A row can have dozens of scenarios; `interop.parity.rows.compared` has them all.
-SCENARIOS_SHOWN_MAX = 3
 
 
 class Row(NamedTuple):
-    """One line of rows.tsv."""
+    """One line of the page."""
 
     number: str
-    part: str
     stimulus: str
-    observable: str
+    required: str
 
 
 def rows() -> list[Row]:
     """All rows, in order."""
-    with LIST.open(encoding="utf-8", newline="") as file:
-        return [Row(*line) for line in list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]]
+    return [Row(*cells) for cells in LINE.findall(PAGE.read_text("utf-8"))]
 
 
 def named(root: Path) -> dict[str, list[str]]:
@@ -67,33 +55,15 @@ def _test_functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunct
             yield node
 
 
-def table(root: Path) -> str:
-    """The text of docs/rows.md."""
-    tests, scenarios, lines, part = named(root), compared(), [INTRODUCTION], ""
+def described(numbers: list[str]) -> Iterator[str]:
+    """The rows of these numbers, or all of them, with their tests and scenarios."""
+    tests, scenarios = named(ROOT), compared()
     for row in rows():
-        if row.part != part:
-            part = row.part
-            lines.append(f"\n## {part}\n\n| Row | Stimulus | Required | Tests | Scenarios |\n|---|---|---|---|---|")
-        cells = (row.number, _cell(row.stimulus), _cell(row.observable), _links(tests[row.number]))
-        lines.append(f"| {' | '.join(cells)} | {_listed(scenarios.get(row.number, []))} |")
-    return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _links(tests: list[str]) -> str:
-    names = sorted({tuple(test.split("::")) for test in tests})
-    return "<br>".join(f"[{name}](../{file})" for file, name in names)
-
-
-def _listed(scenarios: list[str]) -> str:
-    """The first few scenarios, and the number of the others."""
-    more = len(scenarios) - SCENARIOS_SHOWN_MAX
-    shown = [f"`{name}`" for name in scenarios[:SCENARIOS_SHOWN_MAX]]
-    return "<br>".join([*shown, f"and {more} more"] if more > 0 else shown)
+        if not numbers or row.number in numbers:
+            yield f"{row.number}  {row.stimulus}\n      {row.required}"
+            yield from (f"      test      {test}" for test in sorted(set(tests[row.number])))
+            yield from (f"      scenario  {name}" for name in scenarios.get(row.number, ()))
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table(ROOT), "utf-8")
+    print("\n".join(described(sys.argv[1:])))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interop.parity.rows import compared
-from tests.check.rows import TABLE, named, rows, table
+from tests.check.rows import described, named, rows
 from tests.check.source import ROOT
 
 
@@ -29,8 +29,13 @@ def test_the_list_of_rows_is_whole() -> None:
     assert [row.number for row in rows()] == [f"B{number:03}" for number in range(1, 252)]
 
 
-def test_the_table_of_rows_is_current() -> None:
-    assert TABLE.read_text("utf-8") == table(ROOT), "it is out of date: run python -m tests.check.rows"
+def test_the_command_prints_a_row_with_its_tests_and_scenarios() -> None:
+    first, *lines = described(["B007"])
+    assert first.startswith("B007  ")
+    kinds = [line.split()[0] for line in lines]
+    assert kinds == ["test"] * kinds.count("test") + ["scenario"] * len(compared()["B007"])
+    assert "test" in kinds
+    assert sum(line.startswith("B") for line in described([])) == len(rows())
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_scenario_names_rows_of_behaviour(one: Any) -> None:
     named = one.rows.split()
     assert named, (
         f"the scenario {one.name} names no row. Next step: find what it compares in docs/rows.md and name the rows in "
-        "its second argument; for new behaviour add a row to tests/check/rows.tsv"
+        "its second argument; for new behaviour add a row there"
     )
     unknown = sorted(set(named) - NUMBERS)
-    assert not unknown, f"the scenario {one.name} names {unknown}, which tests/check/rows.tsv does not have"
+    assert not unknown, f"the scenario {one.name} names {unknown}, which docs/rows.md does not have"
