@@ -144,9 +144,7 @@ def test_the_page_and_csv_tables_are_there(folder: Path) -> None:
     assert (told["topics"], told["queues"], told["orphaned"], told["records"][0]["cause"]) == (1, 4, 5, "expired")
     title = "broker-b was missing at n2 for 1 min 57 s, from 00:03 on"
     assert (
-        (folder / "out" / "report.md")
-        .read_text("utf-8")
-        .startswith(f"# No open incident. Worst of the past: {title}")
+        (folder / "out" / "report.md").read_text("utf-8").startswith(f"# No open incident. Worst of the past: {title}")
     )
     (windows,) = (place(folder) / "csv" / "key_windows").glob("*.csv")
     assert windows.read_text("utf-8").startswith("topic,broker,t1,t2,cause,")

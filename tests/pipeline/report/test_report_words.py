@@ -239,9 +239,7 @@ def test_markdown_from_the_network_is_shown_as_it_is() -> None:
 
 def test_markdown_begins_with_what_is_wrong() -> None:
     lines = markdown(sample()).splitlines()
-    assert (
-        lines[0] == "# No open incident. Worst of the past: broker-b was missing at n2 for 39 min, from 09:00 on."
-    )
+    assert lines[0] == "# No open incident. Worst of the past: broker-b was missing at n2 for 39 min, from 09:00 on."
     assert lines[2] == "2026-08-03 09:00:00 to 2026-08-03 09:39:00 UTC, 39 min."
     assert lines[6].startswith("**First:** Look at the network between broker-b")
     assert lines[8] == "    rocketns audit explain --journal journal --at 2026-08-03T09:01:00.000Z -- audit_topic"
