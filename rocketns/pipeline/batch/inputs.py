@@ -40,8 +40,11 @@ def function_of(job: Job) -> Callable[..., DataFrame]:
 
 
 class Inputs:
-    """Each is made when it is first asked for, a table by its job. ``told``: EVENTS after the closed days, by each name
-    server's own clock; ``given``: inputs and tables that are there; ``begins`` is called before each job."""
+    """Each is made when it is first asked for, a table by its job.
+
+    ``told``: EVENTS after the closed days, by each name server's own clock. ``given``: inputs and tables
+    that exist. ``begins`` is called before each job.
+    """
 
     def __init__(
         self,
