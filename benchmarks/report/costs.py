@@ -65,6 +65,8 @@ BEHIND = 0.99
 TEXT = """\
 {short}
 
+{behind}
+
 One run of `make bench` on commit {commit}: all servers on the same machine ({machine}), with the same load in turn;
 rocketns in its default configuration{busy}. Java is RocketMQ 5.5.0's NameServer with three settings of its virtual
 machine. Rust is rocketmq-namesrv 1.0.0. The simple C server holds no routes. Lookups use {topics:,} topics unless a row
@@ -87,10 +89,11 @@ def section(results: Results) -> str:
         commit=results.commit, machine=machine, topics=TOPICS, cores=cores, clients=CLIENTS, few=FEW, many=MANY,
         busy="; the machine was busy" if results.busy else "", reached=verdicts.count(YES),
         measured=len(verdicts) - verdicts.count(UNMEASURED), short=short_table(results),
+        behind=behind(results),
     )  # fmt: skip
     rows = [_cells(row) for line in LINES for row in line.rows(results)]
     plot = "![CPU time of a route lookup on each server](../benchmarks/results/lookups.svg)"
-    return "\n\n".join([text, "\n".join(table(HEAD, 2, rows)), behind(results), plot])
+    return "\n\n".join([text, "\n".join(table(HEAD, 2, rows)), plot])
 
 
 def _cells(row: Row) -> list[str]:
