@@ -6,8 +6,8 @@
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
 what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps; the journal, because a start
-reads millions. ``server`` has all rooms. Nothing else needs one, but for ``startup``, which sets up the memory
-allocation.
+reads millions. ``server`` has all rooms. ``admin`` has the names of the reasons for which reactors close connections,
+and ``startup`` sets up the memory allocation.
 """
 
 from __future__ import annotations
