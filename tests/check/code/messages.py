@@ -15,7 +15,7 @@ KIND = re.compile(r"^    ([A-Z_]+) = \d+(.*)$", re.MULTILINE)
 
 def missing_steps(root: Path) -> Iterator[str]:
     """One sentence for each step that was forgotten."""
-    enum = (root / KINDS).read_text("utf-8").partition("cpdef enum Kind:")[2].partition("\n\n")[0]
+    enum = (root / KINDS).read_text("utf-8").partition("Kind:\n")[2].partition("\n\n")[0]
     to_control, to_reactor = (KIND.findall(part) for part in enum.partition(TO_CONTROL)[2].split(TO_REACTOR))
     control = "".join(file.read_text("utf-8") for file in sorted((root / CONTROL).glob("*.py")))
     reactor = (root / REACTOR).read_text("utf-8")
