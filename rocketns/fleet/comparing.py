@@ -27,7 +27,7 @@ class Item(NamedTuple):
 
 @dataclass(slots=True)
 class Reading:
-    """What one name server said. ``digests`` are those of its topics' routes, ``order`` its order configuration."""
+    """The answers of one name server. ``digests``: of its topics' routes; ``order``: its order configuration."""
 
     addr: str
     groups: dict[str, GroupView] = field(default_factory=dict)

@@ -83,7 +83,7 @@ _kept_hash = lru_cache(maxsize=HASHES_KEPT_MAX)(_hash)
 
 
 def extras_digest(route: Mapping[str, Any]) -> int:
-    """A digest of what few routes have: filter servers, static queues, order configuration. 0 where there is none."""
+    """A digest of filter servers, static queues and order configuration, which few routes have. 0 without them."""
     filters = {addr: servers for addr, servers in (route.get("filterServerTable") or {}).items() if servers}
     extras = (filters, route.get("topicQueueMappingByBroker") or {}, route.get("orderTopicConf"))
     return hash_of(canonical_json(extras)) if any(extras) else 0

@@ -12,7 +12,7 @@ from rocketns.protocol.body.route import DataVersion
 
 @dataclass(slots=True, frozen=True)
 class AcceptedBody:
-    """Stands for a body of up to megabytes. ``removals`` is the tables' count after the registration."""
+    """The little that is kept of a body of megabytes. ``removals``: the tables' count after the registration."""
 
     fingerprint: Hashable
     broker_name: str

@@ -35,9 +35,10 @@ class Doubt:
 
 @dataclass(slots=True)
 class Unheard:
-    """A group whose topics are those of the start. ``lacking``: no registration named them so far; None: none came.
+    """A group whose topics are known from the start alone.
 
-    ``due_ms``: when they go, if a registration came that may have been the whole table.
+    ``lacking``: topics that no registration named so far; None before the first registration. ``due_ms``: when these
+    topics are removed, after a registration that may have been the whole table.
     """
 
     lacking: set[str] | None = None

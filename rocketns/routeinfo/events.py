@@ -1,6 +1,6 @@
 """Events: the effects of a mutation of the tables, in the order in which they happened.
 
-`KvChanged`, `ConfigChanged`, `Stalled` and `FleetDiffers` are no changes of the tables, and are delivered in the same
+`KvChanged`, `ConfigChanged`, `Stalled` and `FleetDiffers` are not changes of the tables. They are delivered in the same
 way.
 
 Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
@@ -197,7 +197,7 @@ class ConfigChanged:
 
 @dataclass(slots=True, frozen=True)
 class Stalled:
-    """The server itself did not run for at most ``ms`` milliseconds: what happened meanwhile is read only now."""
+    """The server itself did not run, for at most ``ms`` milliseconds. It reads only now what arrived in this time."""
 
     ms: int
 

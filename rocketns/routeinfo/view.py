@@ -93,7 +93,7 @@ def system_topics(tables: RouteTables) -> tuple[set[str], str | None]:
 
 
 def _sys_flags(tables: RouteTables) -> dict[str, int]:
-    """One broker's flag a topic. Where they disagree it is that of the broker that Java's HashMap gives first."""
+    """Topic → system flag. Where brokers disagree, the broker that Java's HashMap gives first decides."""
     return {topic: _sys_flag(queues) for topic, queues in tables.topic_queue_table.items()}
 
 

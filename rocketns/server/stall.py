@@ -1,8 +1,8 @@
 """Notices that the process, or control alone, did not run for a while, and moves all deadlines by that time.
 
-The reason may be SIGSTOP, a paused virtual machine, or one long request. CLOCK_MONOTONIC, by which brokers expire, goes
-on meanwhile. It stops while a machine is suspended, so there no deadline needs to move. CLOCK_BOOTTIME goes on, and
-tells that it happened. The wall clock is not asked: it may be set at any time.
+The reason may be SIGSTOP, a paused virtual machine, or one long request. CLOCK_MONOTONIC, by which brokers expire,
+continues in that time. It stops while a machine is suspended, so no deadline needs to move then. CLOCK_BOOTTIME
+continues, which shows the suspension. The wall clock is not used: it may be set at any time.
 """
 
 from __future__ import annotations

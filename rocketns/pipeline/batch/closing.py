@@ -1,7 +1,7 @@
 """Which days a run takes over from an earlier one, and which it closes for later ones.
 
-A day is closed when its files are there and the observation has passed its records. What a run leaves of closed days is
-used only as long as they hold the same records, so closing a day early costs time, never a result.
+A day is closed when its files have arrived and the observation has passed its records. Sums of a closed day are used
+only while the day holds the same records, so closing a day too early costs time, never a wrong result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SETTLED_US = 2 * DAY_US
 
 
 class Before(NamedTuple):
-    """What a run goes on from. ``kept``: where it comes from; None: from the beginning."""
+    """The state that a run continues from. ``kept``: the folder that has it; None: the run begins with nothing."""
 
     kept: storage.Kept | None
     earlier: Earlier
@@ -46,7 +46,7 @@ class DayEnd(NamedTuple):
 
 
 def choices(spark: SparkSession, out: Folder, days: Mapping[str, str], *, whole: bool) -> Iterator[Before]:
-    """What a run may go on from, the latest first, and last of all nothing. ``days``: ``storage.fingerprints``."""
+    """The states to continue from, the latest first, an empty one last. ``days``: ``storage.fingerprints``."""
     for found in [] if whole else storage.fitting(out, days):
         yield Before(found, storage.read(spark, out, found), _clocks(found.clocks))
     yield Before(None, Earlier.nothing(spark), Clocks())

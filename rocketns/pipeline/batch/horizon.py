@@ -1,7 +1,7 @@
 """Where a run with ``--days`` begins. Plain values, no Spark.
 
-The beginning is a midnight that moves once in STEP_DAYS, so that the runs in between go on from one another: only the
-first run after a move reads all days of its observation.
+The beginning is a midnight that moves once in STEP_DAYS. Runs in between continue from each other; only the first run
+after a move reads all days of its observation.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Horizon(NamedTuple):
 
 
 def horizon(stored: Mapping[str, Day], days: int) -> Horizon | None:
-    """The observation has at least so many days, the last one counted. None: the journal begins later, so nothing is
-    left out. ``stored``: what the manifest has, by ``dt``."""
+    """The beginning of an observation of at least so many days, with the last one. None: the journal begins later, so
+    the whole journal is observed. ``stored``: the days of the manifest, by ``dt``."""
     last = date.fromisoformat(last_day(stored))
     begin = last - timedelta(days - 1)
     begin -= timedelta((begin - EPOCH_DAY).days % STEP_DAYS)

@@ -1,8 +1,8 @@
 """Which time a run looks at: from the first record to the latest moment that the journal of every live name server has
 reached, on corrected clocks. Plain values, no Spark.
 
-A name server is silent if its journal ends so long before the newest one that the rest cannot still be on its way. The
-observation does not wait for it. The journal of a stopped name server is complete.
+A name server counts as silent if its journal ends much earlier than the newest one: more records would have arrived by
+now. The observation does not wait for it. The journal of a stopped name server is complete.
 """
 
 from __future__ import annotations

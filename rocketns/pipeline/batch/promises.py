@@ -12,14 +12,14 @@ Make = Callable[[], Any]
 
 
 class Promises:
-    """``known``: values that are there. A value may ask for others, but not for itself through them."""
+    """``known``: values that exist already. Making a value may ask for others, but never for itself through them."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self._begun: dict[str, Future[Any]] = {name: _done(value) for name, value in known.items()}
         self._turns = Turns(1)
 
     def get(self, name: str, make: Make) -> Any:
-        """The value, or the error of who made it. CancelledError if it would have to be made after the end."""
+        """The value, or the error that making it raised. CancelledError if it was not begun before the end."""
         mine: Future[Any] = Future()
         future = self._begun.setdefault(name, mine)  # one step, so that one thread alone comes first
         if future is mine:
@@ -29,8 +29,9 @@ class Promises:
         return future.result()
 
     def together(self, works: Sequence[Make], at_once: int) -> None:
-        """Do them all, ``at_once`` at a time, the first ones first; one that waits for another's value is not counted.
-        After an error or Ctrl-C no value is begun, and the error is raised when those that are being made are."""
+        """Run them all, ``at_once`` at a time, in this order; a work that waits for a value counts as not running.
+
+        After an error or Ctrl-C no other value is begun. The error is raised when the running works have ended."""
         self._turns = turns = Turns(at_once)
         with ThreadPoolExecutor(max(len(works), 1)) as threads:
             futures = [threads.submit(turns.work, work, rank) for rank, work in enumerate(works)]
@@ -53,7 +54,7 @@ class Turns:
         self._mine = local()
 
     def work(self, work: Make, rank: int) -> None:
-        """Do it in a turn; an error is the end. CancelledError if the end came before the turn."""
+        """Run it in a turn. Its error ends all work. CancelledError if the end came before its turn."""
         self._mine.rank = rank
         self._take()
         try:
@@ -65,7 +66,7 @@ class Turns:
             self._give()
 
     def pass_until(self, future: Future[Any]) -> None:
-        """Wait, and give this thread's turn to another meanwhile."""
+        """Wait for it. Another thread has this thread's turn in that time."""
         has_turn = hasattr(self._mine, "rank")
         if has_turn:
             self._give()
@@ -74,11 +75,11 @@ class Turns:
             self._take()
 
     def unless_ended(self, make: Make) -> Make:
-        """``make``, or after the end what raises CancelledError."""
+        """``make``; after the end a function that raises CancelledError."""
         return _cancelled if self._ended else make
 
     def end(self) -> None:
-        """What has not begun is not begun."""
+        """Begin no more work."""
         self._ended = True
 
     def _take(self) -> None:

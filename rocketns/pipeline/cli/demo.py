@@ -76,7 +76,7 @@ def listed(spark: SparkSession, out: str) -> list[Mapping[str, Any]]:
 
 
 def told(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:
-    """What was wrong, and how much was right."""
+    """The wrong verdicts, one a line, and how many were right."""
     wrong = [f"{verdict.outcome}: {verdict.fault}: {verdict.detail}" for verdict in verdicts if not verdict.good]
     seeded = len(truth["faults"])
     if wrong:

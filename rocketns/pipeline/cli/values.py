@@ -76,7 +76,7 @@ def percent(text: str) -> float:
 
 
 def folder(text: str) -> str:
-    """A path. An empty one, as of a variable that is not set, would be the root of the file system."""
+    """A path. Empty text is refused: an unset variable would name the root of the file system."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the path is empty: name a folder")
     return text

@@ -37,7 +37,8 @@ HOURS = columns("topic:string hour:long miss:long n:long ns:strings closed:boole
 COVERED = columns("ns:string hour:long first:long last:long closed:boolean")
 # The first heartbeat of a broker and id at a name server (by) after the departure that began at d1.
 HEARD = columns("cluster:string broker:string by:string bid:int d1:long ts:long closed:boolean")
-# Topics with a window that is open when those of others are settled, and when the first window began that it overlaps.
+# Topics with a window that is still open at the edge of the closed days. cut: when the first window began that
+# overlaps it.
 CUTS = columns("topic:string cut:long")
 
 FRAMES = {

@@ -43,8 +43,9 @@ def _loss(row: Row, kind: Kind, facts: Facts) -> Incident:
 
 
 def _back(row: Row, kind: Kind, gone: int, facts: Facts) -> int | None:
-    """When it came back: everywhere lost, at the first name server; else at those that lost it. If intervals were left
-    out of the table the end is not known, and the last moment that is certain is taken."""
+    """When it came back. If all name servers had lost it: at the first of them. Otherwise: at those that had lost it.
+
+    If the table leaves out intervals, the end is unknown. Then this is the last certain moment."""
     broker, ids, at = str(row["broker"]), set(row.get("bids") or ()), set(row.get("ns") or ())
     starts = [
         int(interval["t1"])

@@ -81,7 +81,7 @@ class Facts:
 
     @cached_property
     def unsure(self) -> frozenset[str]:
-        """The name servers whose clock's offset nothing bounds."""
+        """Name servers with an unknown clock offset."""
         unbounded = (HEARTBEATS, NONE)
         return frozenset(str(row["ns"]) for row in self.rows("sources") if row.get("clock") in unbounded)
 
@@ -108,7 +108,7 @@ class Facts:
         return self.kinds.get(topic, "retry" if topic.startswith(("%RETRY%", "%DLQ%")) else "user") == "user"
 
     def boot_at(self, ns: str, at: int) -> Row | None:
-        """The start of the name server whose state is known then."""
+        """The boot of the name server whose state is known at that moment."""
         return next((row for row in self.boots.get(ns, ()) if row["t1"] <= at <= row["t2"]), None)
 
     def boot_from(self, ns: str, at: int) -> Row | None:
@@ -116,7 +116,7 @@ class Facts:
         return next((row for row in reversed(self.boots.get(ns, ())) if row["t1"] <= at <= row["t2"]), None)
 
     def missing_of(self, boot: Row) -> Sequence[Row]:
-        """What is missing of a boot, as rows of QUALITY."""
+        """The missing records of a boot, as rows of QUALITY."""
         return self._missing.get((str(boot["ns"]), int(boot.get("boot") or 0)), ())
 
     def by_own_clock(self, ns: str, at: int) -> int:

@@ -1,8 +1,8 @@
 """What each name server said of a key (topic, broker) for most of a window.
 
-A window's own values are those of its first stretch. A change that reaches one name server a millisecond before the
-second one, and the third one half an hour later, begins with the first one against the others. For half an hour it is
-the third one that is wrong.
+A window itself has the values at its beginning. Suppose that a change reaches the first name server, a millisecond
+later the second one, and half an hour later the third one. The window begins with the first one against the other two.
+For most of it the third one is wrong.
 """
 
 from __future__ import annotations

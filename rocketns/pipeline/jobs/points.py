@@ -42,7 +42,7 @@ def points_of(
 
 
 def _filled(points: DataFrame) -> DataFrame:
-    """With ``next_t``, and on each point what the points so far tell: ``last`` (known, value), its place, doubt."""
+    """With ``next_t``, and on each point the latest state so far: ``last`` (known, value), its place, doubt."""
     in_order = Window.partitionBy(*TOPIC, "ns").orderBy("t", "rank")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     tells = F.col("known").isNotNull()
@@ -89,7 +89,7 @@ def _point(
     value: Column | None = None,
     doubt: bool | None = None,
 ) -> list[Column]:
-    """A point that tells a value (null: absent), or with ``known`` None only whether there is ``doubt``."""
+    """A point with a value (null: absent). If ``known`` is None it says only whether there is ``doubt``."""
     nothing = F.lit(None).cast(VALUE_TYPE)
     return [
         F.col(time).alias("t"), F.lit(rank).alias("rank"), F.lit(known).cast("boolean").alias("known"),

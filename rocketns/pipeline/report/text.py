@@ -44,7 +44,7 @@ KINDS = {
 
 
 def short(name: Any) -> str:
-    """A name within a sentence. One that could be read as a part of the sentence stands in quotation marks."""
+    """A name within a sentence, in quotation marks if it could be read as a part of the sentence."""
     return _quoted(visible(str(name)))
 
 

@@ -89,7 +89,7 @@ def _subject(one: Incident) -> str:
 
 
 def _server(data: ReportInput, ns: str) -> dict[str, Any]:
-    """Rows of the brokers that were not always listed; what is not drawn is up."""
+    """Rows of the brokers that were not always listed. Time without a span means that the broker was listed."""
     known = broker_rows(data, ns)
     rows = [row for row in known if row.failed or row.down or row.differ or _late(row, data)]
     away = [_told(span, "down", "name server away or not known", data) for span in down_spans(data, ns)]

@@ -68,8 +68,8 @@ class Text(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What is new, and the places after it. ``opened``: name servers whose open file was read to its end; ``pending``:
-    those of whom more is there to read."""
+    """The new bytes, and the places after them. ``opened``: name servers whose open file was read to its end;
+    ``pending``: name servers with more to read."""
 
     texts: list[Text]
     places: list[Place]

@@ -1,4 +1,4 @@
-"""Frames of few rows whose rows are a part of the plans that use them: no file is needed, and nothing planned again."""
+"""Small frames whose rows are stored in the plans that use them: they need no file, and are not planned again."""
 
 from __future__ import annotations
 

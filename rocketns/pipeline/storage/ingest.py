@@ -104,7 +104,7 @@ class _Ingest:
             yield step
 
     def _enough(self, size: int) -> int:
-        """Bytes of a step, of so many in all. Spark is asked only if it matters."""
+        """The bytes of one step, given the bytes of all. Spark is asked only if the answer matters."""
         if size <= STEP_BYTES:
             return STEP_BYTES
         return max(STEP_BYTES, STEP_BYTES_PER_TASK * self._spark.sparkContext.defaultParallelism)
@@ -124,7 +124,7 @@ class _Ingest:
         return reads
 
     def _once(self, parts: Sequence[Part], found: Overlap) -> tuple[list[Part], dict[Place, Held]]:
-        """Write those of the new parts again that may repeat a record; what their files hold then."""
+        """Write again the new parts that may repeat a record. Returns the parts, and what their files hold now."""
         touched = {(dt, ns) for _, dt, ns, _ in found.files}
         again = [part.path for part in parts if (part.dt, part.ns) in touched]
         before = [part.path for part in self._state.parts if (part.dt, part.ns) in found.days]

@@ -96,8 +96,8 @@ class KeptClass(JavaClass):  # type: ignore[misc]
 
 
 def _keep_classes(session: SparkSession) -> None:
-    """pyspark asks Java for a class and its method again for each column, and Java looks for the short names in all of
-    Spark's jars. What is an attribute of the view is not asked for."""
+    """pyspark asks Java for a class and its method again for each column, and Java searches all of Spark's jars for the
+    short names. Attributes of the view are found without asking."""
     view: Any = session.sparkContext._jvm
     for name in ASKED_FOR_OFTEN:
         found = getattr(view, name)

@@ -42,8 +42,8 @@ class Boot(NamedTuple):
 
 
 class Arriving(NamedTuple):
-    """What may still come. ``pending``: name servers of whom more is there than was read; ``opened``: those whose open
-    file was read to its end, None if all of them count so."""
+    """Records that may still arrive. ``pending``: name servers with more to read; ``opened``: name servers whose open
+    file was read to its end, None for all."""
 
     pending: frozenset[str] = frozenset()
     opened: frozenset[str] | None = None

@@ -59,5 +59,5 @@ def _names_all(cards: Sequence[Row], fault: Row) -> bool:
 
 
 def _may_be(card: Row, faults: Sequence[Row]) -> bool:
-    """Of a difference that was about as short as those that are left out."""
+    """Whether it may show a fault with a window so short that the audit may leave it out."""
     return any(_may_be_of(card, fault) for fault in faults if any(window["optional"] for window in fault["windows"]))

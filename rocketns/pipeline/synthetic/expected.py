@@ -41,7 +41,7 @@ class Window(NamedTuple):
 
 
 def truth_of(world: World, plan: Plan, sights: Sequence[Sight]) -> dict[str, Any]:
-    """Everything but what was written: the observation, faults with their effects, brokers, topics and lookups."""
+    """The truth without the files: the observation, faults with their effects, brokers, topics and lookups."""
     spec = world.spec
     windows = [w for w in _windows(world, plan, sights) if w.end_ms - w.start_ms >= MIN_WINDOW_MS - NEAR_MS]
     return (

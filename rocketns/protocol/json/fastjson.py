@@ -97,7 +97,7 @@ def _take_values(data: bytes, allowance: Allowance) -> None:
 
 
 def loads_lenient(data: bytes, *, numeric_keys: bool = True, allowance: Allowance | None = None) -> Any:
-    """Like `loads`, with every number as the text that stands for it (NumberText)."""
+    """Like `loads`, with every number as its text (NumberText)."""
     allowance = allowance or Allowance()
     if len(data) > allowance.lenient_bytes:
         raise JsonSyntaxError(f"not JSON, and longer than the {allowance.lenient_bytes} bytes read leniently")

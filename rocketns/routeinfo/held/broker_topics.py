@@ -27,7 +27,7 @@ class BrokerTopics:
             self.tidy(broker_name, topics)
 
     def tidy(self, broker_name: str, topics: Mapping[str, Mapping[str, object]]) -> None:
-        """Leave out what is gone. A reader of the former list keeps it."""
+        """Leave out removed topics. Whoever reads the former list may go on reading it."""
         if self.gone:
             self.names = [topic for topic in dict.fromkeys(self.names) if broker_name in topics.get(topic, ())]
             self.gone = 0

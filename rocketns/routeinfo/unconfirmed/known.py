@@ -163,7 +163,7 @@ class KnownRoutes:
                     self.delete_topic(name, topic)
 
     def forget_versions(self, broker_name: str | None = None) -> None:
-        """Of one group, or of all: a broker that asks is told to send all its topics."""
+        """Forget the data versions of one group, or of all. Its brokers send all their topics when they next ask."""
         if broker_name is None:
             for live in self.lives.values():
                 live.data_version = None

@@ -117,5 +117,5 @@ class Confirming:
 
 
 def _host(key: BrokerAddrInfo, entry: BrokerLiveInfo) -> str:
-    """Whose turn the ask is. The host of an address is its announcer's choice."""
+    """The host that the ask is charged to. Whoever announced an address chose the host in it."""
     return host_of(key.addr if entry.announced_by is None else f"{entry.announced_by}:0")

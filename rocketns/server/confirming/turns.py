@@ -1,4 +1,4 @@
-"""Whose broker is asked next: hosts take turns, and each has a bounded number of asks."""
+"""Which broker is asked next. Hosts take turns, and each has a bounded number of asks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AskTurns:
         self._waiting.setdefault(host, deque()).append(key)
 
     def next(self) -> tuple[str, BrokerAddrInfo] | None:
-        """Host and broker whose turn it is, None if nobody's. Call `done` with the host when the ask is over."""
+        """The next host and broker, None if nobody waits. Call `done` with the host when the ask is over."""
         if not self._ready:
             return None
         host = self._ready.popleft()

@@ -128,9 +128,9 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self._began_ms += missed_ms if self._began_ms else 0
 
     def is_late(self, handshake_ms_max: int) -> bool:
-        """Whether what comes before the frames, a PROXY header or a TLS handshake, took longer. 0 is no limit.
+        """Whether the PROXY header or the TLS handshake before the first frame took longer. 0 is no limit.
 
-        The first byte of a frame is 0, since none is so long.
+        A connection that begins with a 0 has neither: 0 is the first byte of a frame's length.
         """
         has_begun = self._tls is not None or (self._buffer and self._buffer[0] != 0)
         if self._handshake is None or not has_begun or not handshake_ms_max:
@@ -270,7 +270,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self._moved += len(data)
 
     def _drop_incoming(self, size: int) -> None:
-        """Bytes are done with. What is kept behind them belongs to another frame."""
+        """These bytes were processed. The bytes after them belong to another frame."""
         del self._buffer[:size]
         self._owner.totals.hold(INPUT, self, len(self._buffer), PROGRESS_BYTES if size else self._moved)
         self._moved = 0

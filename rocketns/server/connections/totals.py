@@ -1,4 +1,4 @@
-"""The bytes that the connections of control's loop hold: who is closed if all together hold too much, or get nowhere.
+"""The bytes that the connections of control's loop hold, and which connection is closed if they are too many or stall.
 
 The reactors' connections are counted in the same totals: see rocketns/_fast/reactor/shedding.pyx.
 """
@@ -90,7 +90,7 @@ class Totals:
         self._holders[kind].hold(connection, size, moved)
 
     def renew(self, connection: Holder) -> None:
-        """The connection is read again: until now it was the server who kept the peer waiting."""
+        """The connection is read again. Its time without progress starts now: the server had kept the peer waiting."""
         self._holders[INPUT].renew(connection)
 
     def forget(self, connection: Holder) -> None:
@@ -99,9 +99,9 @@ class Totals:
             holders.hold_none(connection)
 
     def hold_to(self, kind: int, adding: Holder | None = None) -> None:
-        """Over the limit, end connections, if those to be ended are on control's loop.
+        """Over the limit, end connections of control's loop, unless reactors have the connections to be ended.
 
-        Far over the limit ``adding``, which holds more than before, is ended where that is not enough.
+        If that is not enough and the limit is far exceeded, end ``adding``, which holds more than before.
         """
         if self._reactors is None and self._holders[kind].total <= self._maxima[kind]:
             return
@@ -122,7 +122,7 @@ class Totals:
         return None if found is None else holders.oldest_of(*found)
 
     def _fits_when_counted(self, connection: Holder) -> bool:
-        """Whether the peer took so much meanwhile that another connection is to be closed, or none."""
+        """Count what the peer has read by now. Whether this connection is then no longer the one to be closed."""
         size, taken = connection.count_unsent()
         self._holders[OUTPUT].hold(connection, size, taken, renews=False)
         return self._first(OUTPUT) is not connection

@@ -82,7 +82,7 @@ class Control:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much waits that a connection should be read only while none of its frames waits."""
+        """Whether the waiting frames are so many that only connections without a waiting frame should be read."""
         waiting = self._inbox.bytes + FRAME_COST_BYTES * len(self._inbox)
         return waiting + self._gate.bytes > self._waiting_bytes_max
 

@@ -39,7 +39,7 @@ class Measures:
         self.turns = Histogram()
 
     def answered(self, code: int, result: int, took_ns: int) -> None:
-        """Control only. ``code`` is one of those that it has processors for, or -1: peers choose codes."""
+        """Control only. ``code`` is a code with a processor, or -1: peers can send any number."""
         histogram = self.requests.get((code, result))
         if histogram is None:
             histogram = self.requests[code, result] = Histogram()

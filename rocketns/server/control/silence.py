@@ -1,6 +1,6 @@
-"""Many brokers that fall silent together: probably the reason is this name server or its network, and not the brokers.
+"""Many brokers that fall silent together: the cause is probably this name server or its network, not the brokers.
 
-The model is Eureka's self-preservation, which cannot tell which of them are really gone. Here each of them is asked for
+The model is Eureka's self-preservation, which cannot know which of them have stopped. Here each of them is asked for
 proof, see server/confirming.
 """
 

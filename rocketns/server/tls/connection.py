@@ -31,7 +31,7 @@ class TlsStream:
 
     @cached_property
     def _connection(self) -> Connection:
-        """Made when it is first used, as that takes a tenth of what a handshake does."""
+        """Made at its first use: making it costs a tenth of a handshake."""
         connection = self._ssl.Connection(self._context, None)
         connection.set_accept_state()
         return connection

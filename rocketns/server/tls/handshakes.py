@@ -1,4 +1,4 @@
-"""Whose TLS handshake goes on next. One costs the server up to a millisecond, and a peer nothing at all."""
+"""Which TLS handshake is continued next. A handshake costs the server up to a millisecond, and its peer nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Handshakes:
         self.failed += not succeeded
 
     def want(self, peer: Peer) -> None:
-        """Let it go on when it is its turn."""
+        """Continue its handshake when its turn comes."""
         self._turns.want(peer, peer.place, HANDSHAKE_COST_NS)
         self._want_turn()
 

@@ -1,12 +1,12 @@
 """Windows, segments and imbalance that no later record can change: those that ended before closed days did.
 
-Each topic has a *cut*, before which its windows and segments are finished: before the edge of the closed days by the
-shortest window and by how much two clocks may differ, or where a window began that goes on then, with all windows that
-it overlaps. At the cut no window is open, so what begins
-later follows from the points at and after it, and from what each name server showed just before it.
+Each topic has a *cut*, before which its windows and segments are finished. The cut is earlier than the edge of the
+closed days, by the shortest window and by the largest difference of two clocks. If a window is open there, the cut is
+where it began, or where the first window began that overlaps it. At the cut no window is open. So all later windows
+follow from the points at and after the cut, and from the value that each name server showed just before it.
 
-This holds as long as the past stays as it was. A later record may change it: a snapshot proves that a doubt was none.
-So a run compares the ``marks`` of what was before the edge, and computes everything if they differ.
+A later record may still change the past: a snapshot may prove that a doubt was none. So a run compares ``marks``, which
+are hashes of everything before the edge, and computes all again if they differ.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Settled(NamedTuple):
 
 
 def settled(earlier: Earlier, ns_uptime: DataFrame, clock_days: DataFrame, min_window_us: int) -> Settled | None:
-    """What is settled of the closed days. None where starts of a name server overlap, since its clock was set back:
-    which of two records counts then, one before the cut may decide."""
+    """The settled part of the closed days. None if boots of a name server overlap because its clock was set back: a
+    record before the cut may then decide which of two later records counts."""
     cuts = earlier.frames["cuts"]
     cut = _cut(earlier.day, clock_days, min_window_us)
     [(first,)] = cuts.agg(F.min("cut")).collect()

@@ -69,8 +69,8 @@ def estimates(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = 
 
 
 def _unsure(servers: DataFrame, by_versions: DataFrame) -> DataFrame:
-    """Those of ``servers`` whose clock their versions do not tell, with the reference of each day that has one of them:
-    only for these are heartbeats compared."""
+    """The ``servers`` whose clocks do not follow from data versions, and the reference of each such day. Heartbeats are
+    compared for these only."""
     # As clockdays accepts a row of versions.
     agree = (F.col("samples") >= SAMPLES_MIN) & (F.col("agreeing") * 2 >= F.col("samples"))
     others = servers.where("ns <> reference")

@@ -1,4 +1,4 @@
-"""Where lost records may have held a topic change, so that what a name server is believed to have had may be wrong.
+"""Where lost records may have held a topic change, so that the computed state of a name server may be wrong.
 
 After a hole in the sequence numbers a name server's value of a topic on a broker is in doubt until its journal names
 that topic on that broker again: in a record, or in the next whole snapshot. A snapshot that shows the value of before
@@ -40,8 +40,8 @@ def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, obse
 
 
 def _told(events: DataFrame, base: Base, lost: DataFrame, keys: DataFrame, observation: Observation) -> DataFrame:
-    """BOOT, seq, ts, TOPIC, value (null: absent), whole (of a snapshot), for boots with lost records: what the journal
-    says of each key, from the empty table of the start on, and what snapshots do not name."""
+    """BOOT, seq, ts, TOPIC, value (null: absent), whole (of a snapshot), for boots with lost records: each value of a
+    key in the journal, an absent one at the start, and an absent one where a snapshot does not name the key."""
     holed = F.broadcast(lost.select(*BOOT))
     naming = counted(events, base, observation).where("topics is not null").join(holed, [*BOOT], "left_semi")
     changes = topic_changes(naming).withColumn("whole", F.col("cause") == FOUND_GONE).drop("cause")
@@ -74,7 +74,7 @@ def _between(hole: Column) -> Column:
 
 
 def _proven() -> Column:
-    """Whether the next that the journal says is a snapshot, and the value there is that of before the hole."""
+    """Whether the next record of the key is in a snapshot, with the value from before the hole."""
     same = F.col("value").eqNullSafe(F.col("next.value"))
     return F.coalesce(F.col("next.whole") & same, F.lit(False))
 

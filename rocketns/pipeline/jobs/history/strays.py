@@ -24,7 +24,7 @@ def late_days(files: DataFrame, clock_days: DataFrame, end: int) -> list[str]:
 
 
 def suspects(events: DataFrame, end: int) -> Suspects:
-    """By name server and boot: the last seq before ``end``, where an earlier record is not before it."""
+    """By name server and boot with a stray record: the last seq whose time is before ``end``."""
     is_before = F.col("ts") < end
     found = (
         events.groupBy("ns", "boot")
@@ -40,8 +40,8 @@ def suspects(events: DataFrame, end: int) -> Suspects:
 def steadied(events: DataFrame, found: Suspects, end: int) -> DataFrame:
     """The events, where each stray record has the time of the record before it in the order of seq.
 
-    A boot may have any number of records, so they are sorted in stretches. What is nearest outside of its stretch, a
-    record gets from the stretches' first and last right times."""
+    A boot may have any number of records, so they are sorted in stretches. If no right time is before a record in its
+    stretch, the first and last right times of the other stretches give one."""
     if not found:
         return events
     last = reduce(_or_else, (_last_of(ns, boot, seq) for (ns, boot), seq in sorted(found.items())))

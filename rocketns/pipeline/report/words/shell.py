@@ -15,8 +15,8 @@ PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 def command(one: Incident, options: Mapping[str, str]) -> str:
-    """What to paste into a shell to see the routes of then; '' if no topic shows the incident, or none that a shell
-    can be given. ``options``: those of the run, journal and out among them."""
+    """A command that shows the routes at that moment; '' if no topic shows the incident, or only topics whose names a
+    shell cannot take. ``options``: those of the run, with journal and out."""
     if not to_ask_about([one.topic]):
         return ""
     words = ["rocketns", "audit", "explain", "--journal", quoted(options.get("journal", "JOURNAL"))]

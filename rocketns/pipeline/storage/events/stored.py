@@ -1,4 +1,4 @@
-"""What has been ingested, as the manifest has it: EVENTS, FILES, and what was delivered more than once."""
+"""The ingested records by the manifest: EVENTS, FILES, and how many came more than once."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_files(spark: SparkSession, out: str, *, since: str = "") -> DataFrame:
 
 
 def delivered(spark: SparkSession, out: str, *, since: str = "") -> Delivered:
-    """What came more than once of the days from ``since`` on, and what was not read."""
+    """How many records came more than once from the day ``since`` on, and how many files were not read."""
     manifest = Manifest(spark, out)
     state = manifest.state()
     reads = manifest.reads(state, state.since(since))
